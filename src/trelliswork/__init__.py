@@ -1,0 +1,41 @@
+"""Structured prediction: choose what an output is, choose how weights are found.
+
+>>> import trelliswork as tw
+>>> model = tw.CRF(tw.Chain()).fit([["the", "cat"], ["a", "dog"]], [["D", "N"], ["D", "N"]])
+>>> model.predict([["the", "dog"]])
+[['D', 'N']]
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Public name -> module that defines it. Names are looked up on first use, so that
+# `import trelliswork` loads neither Numba nor scikit-learn.
+_NAMES = {
+    "Ragged": "trelliswork._ragged",
+}
+_MODULES = ("bounds", "features", "io", "kernels", "losses", "metrics", "plots", "testing")
+
+__all__ = sorted([*_NAMES, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        value = getattr(importlib.import_module(_NAMES[name]), name)
+        globals()[name] = value
+        return value
+    if name in _MODULES:
+        return importlib.import_module(f"trelliswork.{name}")
+    raise AttributeError(f"module 'trelliswork' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_NAMES, *_MODULES])
+
+
+if TYPE_CHECKING:
+    from trelliswork._ragged import Ragged as Ragged

@@ -1,0 +1,1 @@
+"""Numba recursions on plain arrays: no classes, no strings, no Python objects."""
