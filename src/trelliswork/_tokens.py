@@ -1,0 +1,229 @@
+"""Token features, compiled: distinct rows once, and one row index per token.
+
+Whatever users have per token (a string, a list of strings, a dict, a row of an
+array) becomes one or several *blocks*. A block is a matrix of distinct rows and,
+for each token, the number of its row. Scores of all tokens are then one small
+matrix product and a gather, whatever the number of tokens.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork._errors import InputError
+from trelliswork._ragged import Ragged, offsets_of
+
+__all__ = ["TokenBlock", "TokenTable", "compile_tokens"]
+
+
+class TokenBlock(NamedTuple):
+    """Distinct feature rows and the row of each token.
+
+    Attributes
+    ----------
+    names : list of str
+        Column names.
+    matrix : csr_matrix or ndarray of shape (n_rows, len(names))
+        Distinct rows.
+    index : ndarray of int32, shape (n_tokens,)
+        Row of each token; -1 where the token has nothing in this block.
+    """
+
+    names: list[str]
+    matrix: Any
+    index: np.ndarray
+
+
+class TokenTable:
+    """Features of all tokens of a data set, as blocks of distinct rows.
+
+    Slicing and indexing by rows keep the distinct rows and cut the indexes, so a
+    table can be the ``values`` of a :class:`~trelliswork.Ragged`.
+
+    Parameters
+    ----------
+    blocks : list of TokenBlock
+        At least one.
+    """
+
+    def __init__(self, blocks: Sequence[TokenBlock]):
+        self.blocks = list(blocks)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """``(n_tokens,)``."""
+        return (self.blocks[0].index.size,)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: Any) -> TokenTable:
+        return TokenTable([TokenBlock(b.names, b.matrix, b.index[rows]) for b in self.blocks])
+
+
+def _is_dense(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.ndim == 2 and x.dtype != object
+
+
+def compile_tokens(X: Any) -> tuple[TokenTable, np.ndarray]:
+    """Turn any supported list of token sequences into a table and offsets.
+
+    Parameters
+    ----------
+    X : Ragged, or sequence of samples
+        A sample is a list of tokens (each a string, a list of strings or a dict),
+        a dense array ``(n_tokens, p)`` or a SciPy sparse matrix ``(n_tokens, p)``.
+
+    Returns
+    -------
+    table : TokenTable
+        Compiled features; sequences follow one another.
+    offsets : ndarray of int64, shape (n_samples + 1,)
+        Where each sequence starts.
+    """
+    if isinstance(X, Ragged):
+        return _from_values(X), X.offsets
+    if isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
+        raise InputError(f"X must be a list of sequences, got {type(X).__name__}")
+    if _is_dense(X) or sp.issparse(X):
+        raise InputError(
+            "X must be a list of sequences, got one matrix; wrap it as [X], or use Ragged(X, offsets)"
+        )
+    samples = list(X)
+    for i, x in enumerate(samples):
+        if isinstance(x, (str, bytes)):
+            raise InputError(f"sample {i}: expected a list of tokens, got the string {x!r}; split it first")
+        if not hasattr(x, "__len__") and not sp.issparse(x):
+            raise InputError(f"sample {i}: expected a list of tokens, got {type(x).__name__}")
+    lengths = [x.shape[0] if hasattr(x, "shape") and x.shape else len(x) for x in samples]
+    offsets = offsets_of(lengths)
+    filled = [i for i, length in enumerate(lengths) if length]
+    if filled and (_is_dense(samples[filled[0]]) or sp.issparse(samples[filled[0]])):
+        return _stack_matrices(samples, filled, offsets), offsets
+    return _from_objects(samples), offsets
+
+
+def _from_values(X: Ragged) -> TokenTable:
+    values = X.values
+    if isinstance(values, TokenTable):
+        return values
+    if _is_dense(values) or sp.issparse(values):
+        return _matrix_table(values, X.offsets)
+    return _from_objects(list(X))
+
+
+def _stack_matrices(samples: list[Any], filled: list[int], offsets: np.ndarray) -> TokenTable:
+    width = samples[filled[0]].shape[1]
+    sparse = sp.issparse(samples[filled[0]])
+    for i in filled:
+        shape = getattr(samples[i], "shape", ())
+        if len(shape) != 2 or shape[1] != width:
+            raise InputError(
+                f"sample {i}: expected {width} columns as in sample {filled[0]}, got shape {shape}"
+            )
+    parts = [samples[i] for i in filled]
+    return _matrix_table(sp.vstack(parts, format="csr") if sparse else np.concatenate(parts), offsets)
+
+
+def _matrix_table(matrix: Any, offsets: np.ndarray) -> TokenTable:
+    if sp.issparse(matrix):
+        matrix = sp.csr_matrix(matrix, dtype=np.float64)
+        finite = np.isfinite(matrix.data)
+        row = -1 if finite.all() else int(np.searchsorted(matrix.indptr, np.argmin(finite), side="right") - 1)
+    else:
+        matrix = np.ascontiguousarray(matrix, dtype=np.float64)
+        finite = np.isfinite(matrix).all(axis=1)
+        row = -1 if finite.all() else int(np.argmin(finite))
+    if row >= 0:
+        sample = int(np.searchsorted(offsets, row, side="right") - 1)
+        raise InputError(
+            f"sample {sample}: token {row - offsets[sample]} holds NaN or infinity; features must be finite"
+        )
+    n_rows, width = matrix.shape
+    # Array columns get the names "0", "1", ...; the index is the identity.
+    return TokenTable([TokenBlock([str(j) for j in range(width)], matrix, np.arange(n_rows, dtype=np.int32))])
+
+
+def _attributes(token: Any, sample: int) -> list[tuple[str, float]]:
+    """``(name, value)`` pairs of one token that is a list or a dict."""
+    if isinstance(token, Mapping):
+        pairs: list[tuple[str, float]] = []
+        for key, value in token.items():
+            _flatten(str(key), value, pairs, sample)
+        return pairs
+    if isinstance(token, (list, tuple, set, frozenset)):
+        for a in token:
+            if not isinstance(a, str):
+                raise InputError(
+                    f"sample {sample}: expected strings in the list, got {a!r}; use a dict for numbers"
+                )
+        return [(a, 1.0) for a in token]
+    raise InputError(
+        f"sample {sample}: a token must be a string, a list of strings or a dict, got {type(token).__name__}"
+    )
+
+
+def _flatten(key: str, value: Any, pairs: list[tuple[str, float]], sample: int) -> None:
+    # The conventions of python-crfsuite, so that its users need not change their features.
+    if isinstance(value, str):
+        pairs.append((f"{key}:{value}", 1.0))
+    elif isinstance(value, (bool, np.bool_)):
+        if value:
+            pairs.append((key, 1.0))
+    elif isinstance(value, (int, float, np.number)):
+        number = float(value)
+        if not np.isfinite(number):
+            raise InputError(f"sample {sample}: feature {key!r} is {number}; features must be finite")
+        if number:
+            pairs.append((key, number))
+    elif isinstance(value, Mapping):
+        for inner, v in value.items():
+            _flatten(f"{key}:{inner}", v, pairs, sample)
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for item in value:
+            _flatten(key, str(item), pairs, sample)
+    elif value is not None:
+        raise InputError(
+            f"sample {sample}: feature {key!r} must be a string, number, bool, list or dict, "
+            f"got {type(value).__name__}"
+        )
+
+
+def _from_objects(samples: list[Any]) -> TokenTable:
+    """Rows of strings, lists of strings and dicts; equal rows are stored once."""
+    columns: dict[str, int] = {}
+    seen: dict[Any, int] = {}
+    index, indptr, indices, data = array("i"), array("q", [0]), array("i"), array("d")
+    for i, sample in enumerate(samples):
+        for token in sample:
+            if isinstance(token, str):
+                row = seen.get(token)
+                if row is None:
+                    row = seen[token] = len(seen)
+                    indices.append(columns.setdefault(token, len(columns)))
+                    data.append(1.0)
+                    indptr.append(len(indices))
+            else:
+                pairs = _attributes(token, i)
+                ids = array("i", [columns.setdefault(name, len(columns)) for name, _ in pairs])
+                values = array("d", [value for _, value in pairs])
+                # Bytes, not tuples of objects: a data set has about as many keys as tokens.
+                key = (ids.tobytes(), values.tobytes()) if any(v != 1.0 for v in values) else ids.tobytes()
+                row = seen.get(key)
+                if row is None:
+                    row = seen[key] = len(seen)
+                    indices.extend(ids)
+                    data.extend(values)
+                    indptr.append(len(indices))
+            index.append(row)
+    matrix = sp.csr_matrix(
+        (np.array(data), np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int64)),
+        shape=(len(seen), len(columns)),
+    )
+    matrix.sum_duplicates()
+    return TokenTable([TokenBlock(list(columns), matrix, np.array(index, dtype=np.int32))])
