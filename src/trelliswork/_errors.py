@@ -6,11 +6,22 @@ __all__ = ["InputError"]
 
 
 class InputError(ValueError):
-    """Input that cannot be used, in one line: what was wrong, where, what to do.
+    """Input that cannot be used: a sample, a parameter, or a line of a file.
+
+    The message is one line that says what was wrong, where (``sample 3: ...`` or
+    ``FILE:LINE: ...``) and what was expected; it is fit to be shown as it is.
 
     Examples
     --------
     >>> from trelliswork._errors import InputError
-    >>> issubclass(InputError, ValueError)
-    True
+    >>> raise InputError.at("train.txt", 12, "2 columns; expected 3, as in line 1")
+    Traceback (most recent call last):
+    ...
+    trelliswork._errors.InputError: train.txt:12: 2 columns; expected 3, as in line 1
     """
+
+    @classmethod
+    def at(cls, source: object, line: int | None, message: str) -> InputError:
+        """Error about one line of ``source``, or about all of it when ``line`` is None."""
+        place = f"{source}" if line is None else f"{source}:{line}"
+        return cls(f"{place}: {message}")

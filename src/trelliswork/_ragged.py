@@ -93,6 +93,8 @@ class Ragged:
         return self.offsets.size - 1
 
     def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, tuple) and len(index) == 2 and index[1] is Ellipsis:
+            index = index[0]  # scikit-learn's splitters ask for X[rows, ...]
         if isinstance(index, (int, np.integer)):
             i = int(index)
             if not -len(self) <= i < len(self):

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 
-__all__ = ["TokenBlock", "TokenTable", "compile_tokens"]
+__all__ = ["TokenBlock", "TokenTable", "attributes_of", "compile_tokens"]
 
 
 class TokenBlock(NamedTuple):
@@ -30,13 +30,13 @@ class TokenBlock(NamedTuple):
         Column names.
     matrix : csr_matrix or ndarray of shape (n_rows, len(names))
         Distinct rows.
-    index : ndarray of int32, shape (n_tokens,)
+    rows : ndarray of int32, shape (n_tokens,)
         Row of each token; -1 where the token has nothing in this block.
     """
 
     names: list[str]
     matrix: Any
-    index: np.ndarray
+    rows: np.ndarray
 
 
 class TokenTable:
@@ -57,13 +57,13 @@ class TokenTable:
     @property
     def shape(self) -> tuple[int]:
         """``(n_tokens,)``."""
-        return (self.blocks[0].index.size,)
+        return (self.blocks[0].rows.size,)
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, rows: Any) -> TokenTable:
-        return TokenTable([TokenBlock(b.names, b.matrix, b.index[rows]) for b in self.blocks])
+        return TokenTable([TokenBlock(b.names, b.matrix, b.rows[rows]) for b in self.blocks])
 
 
 def _is_dense(x: Any) -> bool:
@@ -149,7 +149,7 @@ def _matrix_table(matrix: Any, offsets: np.ndarray) -> TokenTable:
     return TokenTable([TokenBlock([str(j) for j in range(width)], matrix, np.arange(n_rows, dtype=np.int32))])
 
 
-def _attributes(token: Any, sample: int) -> list[tuple[str, float]]:
+def attributes_of(token: Any, sample: int) -> list[tuple[str, float]]:
     """``(name, value)`` pairs of one token that is a list or a dict."""
     if isinstance(token, Mapping):
         pairs: list[tuple[str, float]] = []
@@ -209,7 +209,7 @@ def _from_objects(samples: list[Any]) -> TokenTable:
                     data.append(1.0)
                     indptr.append(len(indices))
             else:
-                pairs = _attributes(token, i)
+                pairs = attributes_of(token, i)
                 ids = array("i", [columns.setdefault(name, len(columns)) for name, _ in pairs])
                 values = array("d", [value for _, value in pairs])
                 # Bytes, not tuples of objects: a data set has about as many keys as tokens.

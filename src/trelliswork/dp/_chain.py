@@ -1,0 +1,318 @@
+"""Label chains of order 1 with shared transitions: the fast case.
+
+Scaled probabilities instead of logarithms, and many sequences side by side:
+sequences are sorted by length into groups of *lanes*, arrays are laid out
+``(step, label, lane)``, and the innermost loops run over lanes, where they
+vectorise whatever the number of labels. Lanes are sorted by falling length, so
+those still running at step ``t`` are always a prefix.
+
+A sequence whose scaled recursion meets an empty step (every continuation
+forbidden or below the range of a double) is flagged in ``failed``; the caller
+repeats it with :mod:`trelliswork.dp._context`, which works in log space.
+
+Transition arrays are ``[from, to]``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from trelliswork._jit import njit
+
+_LOG2E = 1.4426950408889634
+_LN2_HI = 6.93147180369123816490e-01
+_LN2_LO = 1.90821492927058770002e-10
+_SHIFTER = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to an integer in the low bits
+_SMALLEST = -708.0  # below this exp() is a denormal; it counts as zero
+
+
+@njit(inline="always", fastmath={"contract"})
+def _exp(x):
+    """Branch-free ``exp`` that vectorises (error below 1 ulp); zero below -708."""
+    clipped = max(x, _SMALLEST)
+    n = clipped * _LOG2E + _SHIFTER
+    whole = n - _SHIFTER
+    r = (clipped - whole * _LN2_HI) - whole * _LN2_LO
+    p = 1.0 / 6227020800.0
+    p = p * r + 1.0 / 479001600.0
+    p = p * r + 1.0 / 39916800.0
+    p = p * r + 1.0 / 3628800.0
+    p = p * r + 1.0 / 362880.0
+    p = p * r + 1.0 / 40320.0
+    p = p * r + 1.0 / 5040.0
+    p = p * r + 1.0 / 720.0
+    p = p * r + 1.0 / 120.0
+    p = p * r + 1.0 / 24.0
+    p = p * r + 1.0 / 6.0
+    p = p * r + 0.5
+    p = p * r + 1.0
+    p = p * r + 1.0
+    exponent = np.int64(np.float64(n).view(np.int64) << 52)
+    value = np.int64(np.float64(p).view(np.int64) + exponent).view(np.float64)
+    return value if x > _SMALLEST else 0.0
+
+
+@njit(inline="always")
+def _axpy_rows(out, rows, weights, n_active):
+    """``out[l] = sum_i weights[i] * rows[i, l]`` for the first ``n_active`` lanes."""
+    n = weights.size
+    n4 = n // 4 * 4
+    for lane in range(n_active):
+        out[lane] = 0.0
+    for i in range(0, n4, 4):
+        x0, x1, x2, x3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
+        r0, r1, r2, r3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+        for lane in range(n_active):
+            out[lane] += r0[lane] * x0 + r1[lane] * x1 + r2[lane] * x2 + r3[lane] * x3
+    for i in range(n4, n):
+        x0 = weights[i]
+        r0 = rows[i]
+        for lane in range(n_active):
+            out[lane] += r0[lane] * x0
+
+
+@njit(fastmath={"contract", "reassoc"})
+def forward_backward(
+    unary, trans, offsets, members, group_ptr, first, last, weights, log_z, marginals, trans_sum, failed
+):
+    """Log partitions, token marginals and expected transitions of some groups.
+
+    Parameters
+    ----------
+    unary : (n_tokens, n_labels)
+        Token-label scores; -inf forbids.
+    trans : (n_labels, n_labels)
+        Transition scores ``[from, to]``; -inf forbids.
+    offsets : (n_sequences + 1,)
+        Token range of each sequence.
+    members, group_ptr : int arrays
+        Group ``g`` holds sequences ``members[group_ptr[g]:group_ptr[g + 1]]``, longest first.
+    first, last : int
+        Groups to do.
+    weights : (n_sequences,)
+        Factor on the marginals and expected transitions of each sequence.
+    log_z : (n_sequences,), out
+    marginals : (n_tokens, n_labels), out
+        Not ``unary`` itself, which is needed again for failed sequences. With no rows only
+        ``log_z`` is computed.
+    trans_sum : (n_labels, n_labels), out
+        Weighted expected transition counts are added to it.
+    failed : (n_sequences,) of bool, out
+        True where the scaled recursion met an empty step.
+    """
+    n_labels = unary.shape[1]
+    top = -np.inf
+    for a in range(n_labels):
+        for b in range(n_labels):
+            top = max(top, trans[a, b])
+    if top == -np.inf:
+        top = 0.0
+    forward = np.empty((n_labels, n_labels))  # [from, to]
+    backward = np.empty((n_labels, n_labels))  # [to, from]
+    for a in range(n_labels):
+        for b in range(n_labels):
+            forward[a, b] = math.exp(trans[a, b] - top)
+            backward[b, a] = forward[a, b]
+    size = 0
+    widest = 0
+    for g in range(first, last):
+        n_lanes = group_ptr[g + 1] - group_ptr[g]
+        s = members[group_ptr[g]]
+        size = max(size, (offsets[s + 1] - offsets[s]) * n_lanes)
+        widest = max(widest, n_lanes)
+    e_buffer = np.empty(size * n_labels)
+    a_buffer = np.empty(size * n_labels)
+    rows = np.empty((size, n_labels))
+    row_start = np.empty(widest, dtype=np.int64)
+    beta = np.empty((n_labels, widest))
+    below = np.empty((n_labels, widest))
+    total = np.empty(widest)
+    product = np.empty(widest)
+    counts = np.zeros((n_labels, n_labels))
+
+    for g in range(first, last):
+        lanes = members[group_ptr[g] : group_ptr[g + 1]]
+        n_lanes = lanes.size
+        n_steps = offsets[lanes[0] + 1] - offsets[lanes[0]]
+        if n_steps == 0:
+            for s in lanes:
+                log_z[s] = 0.0
+                failed[s] = False
+            continue
+        local = e_buffer[: n_steps * n_labels * n_lanes].reshape((n_steps, n_labels, n_lanes))
+        alpha = a_buffer[: n_steps * n_labels * n_lanes].reshape((n_steps, n_labels, n_lanes))
+        n_rows = 0
+        for lane in range(n_lanes):
+            s = lanes[lane]
+            row_start[lane] = n_rows
+            shift = 0.0
+            for position in range(offsets[s], offsets[s + 1]):
+                u = unary[position]
+                row = rows[n_rows]
+                m = u[0]
+                for a in range(1, n_labels):
+                    m = max(m, u[a])
+                shift += m
+                if m == -np.inf:
+                    m = 0.0
+                for a in range(n_labels):
+                    row[a] = u[a] - m
+                n_rows += 1
+            log_z[s] = shift + (offsets[s + 1] - offsets[s] - 1) * top
+            failed[s] = False
+            product[lane] = 1.0
+        flat = rows[:n_rows].reshape(n_rows * n_labels)
+        for i in range(flat.size):
+            flat[i] = _exp(flat[i])
+
+        n_active = n_lanes
+        for t in range(n_steps):
+            while n_active and offsets[lanes[n_active - 1] + 1] - offsets[lanes[n_active - 1]] <= t:
+                n_active -= 1
+            step = local[t]
+            for lane in range(n_active):
+                total[lane] = 0.0
+                row = rows[row_start[lane] + t]
+                for b in range(n_labels):
+                    step[b, lane] = row[b]
+            for b in range(n_labels):
+                row = alpha[t, b]
+                e = step[b]
+                if t == 0:
+                    for lane in range(n_active):
+                        row[lane] = e[lane]
+                        total[lane] += e[lane]
+                else:
+                    _axpy_rows(row, alpha[t - 1], backward[b], n_active)
+                    for lane in range(n_active):
+                        row[lane] *= e[lane]
+                        total[lane] += row[lane]
+            for lane in range(n_active):
+                c = total[lane]
+                if c > 1e-280:
+                    total[lane] = 1.0 / c
+                    p = product[lane] * c
+                    if p < 1e-200 or p > 1e200:
+                        log_z[lanes[lane]] += math.log(product[lane]) + math.log(c)
+                        p = 1.0
+                    product[lane] = p
+                else:
+                    total[lane] = 0.0
+                    failed[lanes[lane]] = True
+            for b in range(n_labels):
+                row = alpha[t, b]
+                for lane in range(n_active):
+                    row[lane] *= total[lane]
+        for lane in range(n_lanes):
+            log_z[lanes[lane]] += math.log(product[lane])
+        if marginals.shape[0] == 0:
+            continue
+
+        n_active = 0
+        for t in range(n_steps - 1, -1, -1):
+            while n_active < n_lanes and offsets[lanes[n_active] + 1] - offsets[lanes[n_active]] > t:
+                for a in range(n_labels):
+                    beta[a, n_active] = 1.0  # this lane ends here
+                n_active += 1
+            for lane in range(n_active):
+                s = lanes[lane]
+                out = marginals[offsets[s] + t]
+                w = weights[s]
+                for a in range(n_labels):
+                    out[a] = w * alpha[t, a, lane] * beta[a, lane]
+            if t == 0:
+                break
+            for b in range(n_labels):
+                row = beta[b]
+                e = local[t, b]
+                for lane in range(n_active):
+                    row[lane] *= e[lane]
+            for lane in range(n_active):
+                total[lane] = 0.0
+            for a in range(n_labels):
+                row = below[a]
+                _axpy_rows(row, beta, forward[a], n_active)
+                before = alpha[t - 1, a]
+                for lane in range(n_active):
+                    total[lane] += row[lane] * before[lane]
+            for lane in range(n_active):
+                c = total[lane]
+                if 1e-280 < c < np.inf:
+                    total[lane] = 1.0 / c
+                else:
+                    total[lane] = 0.0
+                    failed[lanes[lane]] = True
+            for a in range(n_labels):
+                row = below[a]
+                for lane in range(n_active):
+                    row[lane] *= total[lane]
+            for lane in range(n_active):
+                total[lane] *= 0.0 if failed[lanes[lane]] else weights[lanes[lane]]
+            for b in range(n_labels):
+                row = beta[b]
+                for lane in range(n_active):
+                    row[lane] *= total[lane]
+            for a in range(n_labels):
+                before = alpha[t - 1, a]
+                for b in range(n_labels):
+                    row = beta[b]
+                    c = 0.0
+                    for lane in range(n_active):
+                        c += before[lane] * row[lane]
+                    counts[a, b] += c
+            for a in range(n_labels):
+                row = below[a]
+                new = beta[a]
+                for lane in range(n_active):
+                    new[lane] = row[lane]
+    for a in range(n_labels):
+        for b in range(n_labels):
+            trans_sum[a, b] += counts[a, b] * forward[a, b]
+
+
+@njit
+def viterbi(unary, trans, offsets, first, last, labels, score):
+    """Best label sequences of sequences ``first .. last - 1`` and their scores.
+
+    Ties go to the lexicographically smallest label sequence; -1 where nothing is allowed.
+    """
+    n_labels = unary.shape[1]
+    longest = 0
+    for s in range(first, last):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    best = np.empty((longest, n_labels))  # own score + best continuation
+    for s in range(first, last):
+        start = offsets[s]
+        n_steps = offsets[s + 1] - start
+        if n_steps == 0:
+            score[s] = 0.0
+            continue
+        for b in range(n_labels):
+            best[n_steps - 1, b] = unary[start + n_steps - 1, b]
+        for t in range(n_steps - 2, -1, -1):
+            ahead = best[t + 1]
+            own = unary[start + t]
+            for a in range(n_labels):
+                row = trans[a]
+                top = row[0] + ahead[0]
+                for b in range(1, n_labels):
+                    top = max(top, row[b] + ahead[b])
+                best[t, a] = own[a] + top
+        choice = 0
+        for b in range(1, n_labels):
+            if best[0, b] > best[0, choice]:
+                choice = b
+        score[s] = best[0, choice]
+        if score[s] == -np.inf:
+            labels[start : start + n_steps] = -1
+            continue
+        labels[start] = choice
+        for t in range(1, n_steps):
+            row = trans[choice]
+            choice = 0
+            for b in range(1, n_labels):
+                if row[b] + best[t, b] > row[choice] + best[t, choice]:
+                    choice = b
+            labels[start + t] = choice

@@ -1,0 +1,82 @@
+"""Products of sparse distinct rows with label tables, and gathers over tokens.
+
+Every output row is written by one call, and its sum always runs in the same order, so
+results do not depend on how the work is spread over threads.
+"""
+
+from __future__ import annotations
+
+from trelliswork._jit import njit
+
+
+@njit(fastmath={"contract"})
+def times(indptr, indices, data, table, out, first, last):
+    """``out[r] = sum_j data[j] * table[indices[j]]`` for rows ``first .. last - 1``."""
+    n_columns = table.shape[1]
+    for r in range(first, last):
+        row = out[r]
+        for k in range(n_columns):
+            row[k] = 0.0
+        for j in range(indptr[r], indptr[r + 1]):
+            x = data[j]
+            source = table[indices[j]]
+            for k in range(n_columns):
+                row[k] += x * source[k]
+
+
+@njit
+def gather(rows, index, out, add, first, last):
+    """``out[t] (+)= rows[index[t]]``; tokens with index -1 get zero."""
+    n_columns = out.shape[1]
+    for t in range(first, last):
+        row = out[t]
+        if index[t] >= 0:
+            source = rows[index[t]]
+            if add:
+                for k in range(n_columns):
+                    row[k] += source[k]
+            else:
+                for k in range(n_columns):
+                    row[k] = source[k]
+        elif not add:
+            for k in range(n_columns):
+                row[k] = 0.0
+
+
+@njit
+def collect(index, values, out):
+    """``out[r] = sum of values[t] over the tokens t of row r`` (the adjoint of gather)."""
+    n_columns = values.shape[1]
+    out[:] = 0.0
+    for t in range(index.size):
+        if index[t] >= 0:
+            row = out[index[t]]
+            source = values[t]
+            for k in range(n_columns):
+                row[k] += source[k]
+
+
+@njit(fastmath={"contract"})
+def scatter_times(indptr, indices, data, values, out, first, last):
+    """``out[indices[j]] += data[j] * values[r]`` for rows ``first .. last - 1``."""
+    n_columns = values.shape[1]
+    for r in range(first, last):
+        source = values[r]
+        for j in range(indptr[r], indptr[r + 1]):
+            x = data[j]
+            row = out[indices[j]]
+            for k in range(n_columns):
+                row[k] += x * source[k]
+
+
+@njit(fastmath={"contract"})
+def add_times(indptr, indices, data, table, out, first, last):
+    """``out[r] += sum_j data[j] * table[indices[j]]`` for rows ``first .. last - 1``."""
+    n_columns = table.shape[1]
+    for r in range(first, last):
+        row = out[r]
+        for j in range(indptr[r], indptr[r + 1]):
+            x = data[j]
+            source = table[indices[j]]
+            for k in range(n_columns):
+                row[k] += x * source[k]

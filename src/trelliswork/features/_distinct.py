@@ -1,0 +1,236 @@
+"""Distinct tokens of a data set and sparse rows of their features."""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, compress
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork._errors import InputError
+from trelliswork._ragged import offsets_of
+from trelliswork._tokens import TokenBlock, TokenTable, attributes_of
+from trelliswork.features.template import Feature
+
+__all__ = ["DistinctTokens", "check_sentences", "distinct"]
+
+
+def check_sentences(X: Any) -> tuple[Sequence[Any], np.ndarray]:
+    """Sentences as a list, and where each starts."""
+    if isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__len__"):
+        raise InputError(f"X must be a list of sentences, got {type(X).__name__}")
+    samples = X if isinstance(X, (list, tuple)) else list(X)
+    lengths = np.empty(len(samples), dtype=np.int64)
+    for i, x in enumerate(samples):
+        if isinstance(x, (str, bytes)):
+            raise InputError(f"sample {i}: expected a list of tokens, got the string {x!r}; split it first")
+        try:
+            lengths[i] = -1 if isinstance(x, (Mapping, TokenTable)) else len(x)
+        except TypeError:
+            lengths[i] = -1
+        if lengths[i] < 0:
+            raise InputError(f"sample {i}: expected a list of tokens, got {type(x).__name__}")
+    return samples, offsets_of(lengths)
+
+
+def distinct(items: Iterable[Any], count: int) -> tuple[list[Any], np.ndarray]:
+    """Distinct items in order of first use, and the number of each of the ``count`` items.
+
+    Examples
+    --------
+    >>> distinct("abac", 4)
+    (['a', 'b', 'c'], array([0, 1, 0, 2], dtype=int32))
+    """
+    seen: defaultdict[Any, int] = defaultdict()
+    seen.default_factory = seen.__len__
+    # One lookup per item, and no Python code around it.
+    index = np.fromiter(map(seen.__getitem__, items), dtype=np.int32, count=count)
+    return list(seen), index
+
+
+def _with_tuples(samples: Sequence[Any]) -> Iterator[Any]:
+    """Tokens whose columns came as lists, as tuples."""
+    for i, sample in enumerate(samples):
+        for j, token in enumerate(sample):
+            try:
+                token = tuple(token) if isinstance(token, (list, np.ndarray)) else token
+                hash(token)
+            except TypeError:
+                raise InputError(
+                    f"sample {i}: token {j} must be a string or a tuple of strings, got "
+                    f"{type(token).__name__}"
+                ) from None
+            yield token
+
+
+class DistinctTokens:
+    """Distinct tokens, the number of each token, and matrices of their features.
+
+    Parameters
+    ----------
+    samples : sequence of sentences
+        Checked by :func:`check_sentences`.
+    offsets : ndarray of int64, shape (n_samples + 1,)
+        Where each sentence starts.
+    features : list of Feature
+        All features that will be asked for.
+
+    Attributes
+    ----------
+    rows : list of tuple of str
+        Columns of the distinct tokens.
+    index : ndarray of int32, shape (n_tokens,)
+        Which of the rows each token is.
+    """
+
+    def __init__(self, samples: Sequence[Any], offsets: np.ndarray, features: Sequence[Feature]):
+        n_tokens = int(offsets[-1])
+        try:
+            found, self.index = distinct(chain.from_iterable(samples), n_tokens)
+        except TypeError:
+            found, self.index = distinct(_with_tuples(samples), n_tokens)
+        self.offsets = offsets
+        self.rows: list[tuple[str, ...]] = [(t,) if isinstance(t, str) else t for t in found]
+        self._check(features)
+        used = sorted({f.column for f in features})
+        if self.rows and len(used) < len(self.rows[0]) and not any(f.kind == "extra" for f in features):
+            # Columns that no feature reads (a gold label, a line number) must not keep rows apart.
+            last = used[-1] if used else 0
+            keys = (tuple([t[c] if c in used else "" for c in range(last + 1)]) for t in self.rows)
+            self.rows, fewer = distinct(keys, len(self.rows))
+            self.index = fewer[self.index]
+        self._columns: dict[int, tuple[list[str], np.ndarray]] = {}
+        self._codes: dict[Feature, tuple[list[str], np.ndarray]] = {}
+        self._matrices: dict[tuple[Feature, ...], tuple[list[str], Any]] = {}
+
+    def _check(self, features: Sequence[Feature]) -> None:
+        if not self.rows:
+            return
+        width = len(self.rows[0]) if isinstance(self.rows[0], tuple) else 0
+        for number, row in enumerate(self.rows):
+            if not (isinstance(row, tuple) and row and all(isinstance(c, str) for c in row)):
+                i, j = self._place(number)
+                raise InputError(f"sample {i}: token {j} must be a string or a tuple of strings, got {row!r}")
+            if len(row) != width:
+                i, j = self._place(number)
+                raise InputError(
+                    f"sample {i}: token {j} {row!r} has {_columns(len(row))}, "
+                    f"the first token of the data has {width}"
+                )
+        for feature in features:
+            if feature.column >= width:
+                i, j = self._place(0)
+                raise InputError(
+                    f"sample {i}: token {j} {self.rows[0]!r} has {_columns(width)}; "
+                    f"{feature.stem!r} needs column {feature.column}, counted from 0"
+                )
+
+    def _place(self, number: int) -> tuple[int, int]:
+        """Sample, and token in it, where a distinct token is first met."""
+        first = int(np.argmax(self.index == number))
+        sample = int(np.searchsorted(self.offsets, first, side="right") - 1)
+        return sample, first - int(self.offsets[sample])
+
+    def block(self, features: Sequence[Feature], index: np.ndarray, prefix: str) -> TokenBlock:
+        """Features of the tokens numbered ``index`` (-1 for none); only rows and names that occur.
+
+        Parameters
+        ----------
+        features : sequence of Feature
+            What to compute.
+        index : ndarray of int32, shape (n_tokens,)
+            The token that stands at the offset, seen from each token.
+        prefix : str
+            Put before every name.
+        """
+        key = tuple(features)
+        if key not in self._matrices:
+            self._matrices[key] = self._assemble(features)
+        names, matrix = self._matrices[key]
+        used = np.zeros(len(self.rows), dtype=bool)
+        used[index[index >= 0]] = True
+        if not used.all():  # a last word is nobody's left neighbour, so it has no name there
+            index = np.where(index >= 0, (np.cumsum(used, dtype=np.int32) - np.int32(1))[index], np.int32(-1))
+            matrix = matrix[np.flatnonzero(used)]
+            columns = np.bincount(matrix.indices, minlength=len(names)) > 0
+            names = list(compress(names, columns.tolist()))
+            number = np.cumsum(columns, dtype=np.int32) - np.int32(1)
+            matrix = sp.csr_matrix(
+                (matrix.data, number[matrix.indices], matrix.indptr), shape=(matrix.shape[0], len(names))
+            )
+        return TokenBlock([prefix + name for name in names] if prefix else names, matrix, index)
+
+    def _assemble(self, features: Sequence[Feature]) -> tuple[list[str], Any]:
+        names: list[str] = []
+        plain = [f for f in features if f.kind != "extra"]
+        ids = np.empty((len(self.rows), len(plain)), dtype=np.int32)
+        for k, feature in enumerate(plain):
+            own, codes = self._encode(feature)
+            ids[:, k] = np.where(codes >= 0, codes + np.int32(len(names)), -1)
+            names += own
+        present = ids >= 0
+        indices = ids[present]
+        matrix = sp.csr_matrix(
+            (np.ones(indices.size), indices, offsets_of(present.sum(axis=1))), shape=(len(ids), len(names))
+        )
+        for feature in features:
+            if feature.kind == "extra":
+                own, rows = self._call(feature.arg)
+                names += own
+                matrix = sp.hstack([matrix, rows], format="csr")
+        if len(set(names)) < len(names):  # a column or an extra feature named like another feature
+            names, where = distinct(names, len(names))
+            matrix = sp.csr_matrix(
+                (matrix.data, where[matrix.indices], matrix.indptr), shape=(len(ids), len(names))
+            )
+            matrix.sum_duplicates()
+        return names, matrix
+
+    def _encode(self, feature: Feature) -> tuple[list[str], np.ndarray]:
+        """Names of one feature, and which of them (or -1) each distinct token has."""
+        if feature not in self._codes:
+            if feature.column not in self._columns:
+                texts = [row[feature.column] for row in self.rows]
+                self._columns[feature.column] = distinct(texts, len(texts))
+            texts, where = self._columns[feature.column]
+            values, codes = distinct(map(feature.of, texts), len(texts))
+            if None in values:
+                absent = values.index(None)
+                values.remove(None)
+                codes = np.where(codes == absent, -1, codes - (codes > absent)).astype(np.int32)
+            self._codes[feature] = [feature.stem + value for value in values], codes[where]
+        return self._codes[feature]
+
+    def _call(self, extra: Any) -> tuple[list[str], Any]:
+        """Features returned by the user's function, one row per distinct token."""
+        columns: dict[str, int] = {}
+        indptr, indices, data = array("q", [0]), array("i"), array("d")
+        for number, row in enumerate(self.rows):
+            result = extra(row)
+            if not isinstance(result, (list, tuple, Mapping)):
+                raise InputError(
+                    f"sample {self._place(number)[0]}: extra({row!r}) must return a list of strings or "
+                    f"a dict, got {type(result).__name__}"
+                )
+            try:
+                pairs = attributes_of(result, -1)
+            except InputError:
+                pairs = attributes_of(result, self._place(number)[0])  # the same error, with its sample
+            for name, value in pairs:
+                indices.append(columns.setdefault(name, len(columns)))
+                data.append(value)
+            indptr.append(len(indices))
+        matrix = sp.csr_matrix(
+            (np.array(data), np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int64)),
+            shape=(len(self.rows), len(columns)),
+        )
+        matrix.sum_duplicates()
+        return list(columns), matrix
+
+
+def _columns(n: int) -> str:
+    return f"{n} column" if n == 1 else f"{n} columns"

@@ -1,0 +1,85 @@
+"""Whole text of a path, a stream or standard input: plain or gzip, decoded, newlines made one."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+import zlib
+from pathlib import Path
+from typing import Any
+
+from trelliswork._errors import InputError
+
+__all__ = ["read_text", "write_text"]
+
+
+def read_text(source: Any, encoding: str = "utf-8") -> tuple[str, str]:
+    r"""Text and display name of a path, ``"-"`` (standard input) or an open file.
+
+    Gzip is known by its first bytes, not by the name. A byte-order mark is dropped
+    and ``\r\n`` becomes ``\n``. What cannot be read is one :class:`InputError`.
+    """
+    if isinstance(source, (str, os.PathLike)) and source != "-":
+        name = os.fspath(source)
+        try:
+            data = Path(source).read_bytes()
+        except FileNotFoundError:
+            raise InputError.at(
+                name, None, "no such file; expected the path of a text or gzip file"
+            ) from None
+        except IsADirectoryError:
+            raise InputError.at(name, None, "is a directory; expected a text or gzip file") from None
+        except OSError as e:
+            raise InputError.at(name, None, f"cannot be read: {e.strerror or e}") from None
+    elif source == "-":
+        name, data = "<stdin>", sys.stdin.buffer.read()
+    else:
+        name, data = str(getattr(source, "name", "<stream>")), source.read()
+    text = data if isinstance(data, str) else _decode(_unzip(data, name), encoding, name)
+    return text.removeprefix("\ufeff").replace("\r\n", "\n"), name
+
+
+def write_text(target: Any, text: str, encoding: str = "utf-8") -> None:
+    """Write to a path (gzip when it ends in ``.gz``), ``"-"`` (standard output) or an open file."""
+    if hasattr(target, "write"):
+        try:
+            target.write(text)
+        except TypeError:  # a binary file
+            target.write(text.encode(encoding))
+        return
+    data = text.encode(encoding)
+    if target == "-":
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    path = Path(target)
+    path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+
+
+def _unzip(data: bytes, name: str) -> bytes:
+    if data[:2] != b"\x1f\x8b":
+        return data
+    try:
+        return gzip.decompress(data)
+    except (EOFError, OSError, zlib.error) as e:
+        raise InputError.at(name, None, f"broken gzip data ({e}); expected a whole gzip file") from None
+
+
+def _decode(data: bytes, encoding: str, name: str) -> str:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as e:
+        line = data.count(b"\n", 0, e.start) + 1
+        other = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "latin-1"
+        raise InputError.at(
+            name,
+            line,
+            f"byte 0x{data[e.start]:02x} at offset {e.start} is not valid {encoding}; "
+            f"expected {encoding} text (try --encoding {other})",
+        ) from None
+    except LookupError:
+        raise InputError.at(
+            name, None, f"unknown encoding {encoding!r}; expected a name such as utf-8 or latin-1"
+        ) from None

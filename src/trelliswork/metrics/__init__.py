@@ -1,0 +1,42 @@
+"""How good are predicted sequences: token, sequence and entity scores, scorers, cross-validation.
+
+All functions take lists of sequences of unequal length, in pure Python; none
+needs a fitted model of this package.
+
+>>> from trelliswork import metrics
+>>> y_true, y_pred = [["B-PER", "O"], ["O", "B-LOC"]], [["B-PER", "O"], ["O", "O"]]
+>>> metrics.token_accuracy(y_true, y_pred), metrics.sequence_accuracy(y_true, y_pred)
+(0.75, 0.5)
+>>> round(metrics.entity_f1(y_true, y_pred), 3)
+0.667
+"""
+
+from trelliswork.metrics import scorers
+from trelliswork.metrics._crossval import cross_val_predict
+from trelliswork.metrics._entities import (
+    EntityCounts,
+    EntityReport,
+    entity_f1,
+    entity_precision,
+    entity_recall,
+    entity_scores,
+    entity_spans,
+)
+from trelliswork.metrics._tokens import sequence_accuracy, token_accuracy, token_error
+from trelliswork.metrics.scorers import make_scorer
+
+__all__ = [
+    "EntityCounts",
+    "EntityReport",
+    "cross_val_predict",
+    "entity_f1",
+    "entity_precision",
+    "entity_recall",
+    "entity_scores",
+    "entity_spans",
+    "make_scorer",
+    "scorers",
+    "sequence_accuracy",
+    "token_accuracy",
+    "token_error",
+]

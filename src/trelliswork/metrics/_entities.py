@@ -1,0 +1,315 @@
+"""Entities (chunks) of tagged sequences, counted by the rules of the CoNLL evaluation script."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from trelliswork.metrics._tokens import paired
+
+__all__ = [
+    "EntityCounts",
+    "EntityReport",
+    "entity_f1",
+    "entity_precision",
+    "entity_recall",
+    "entity_scores",
+    "entity_spans",
+]
+
+# Prefix -> role. BILOU's "last" and "unit" are the "end" and "single" of BIOES.
+_ROLES = {"B": "B", "I": "I", "E": "E", "S": "S", "L": "E", "U": "S", "O": "O"}
+_SCHEMES = ("auto", "raw")
+
+
+def entity_spans(labels: Any, *, scheme: str = "auto") -> list[tuple[int, int, str]]:
+    """Entities of one tag sequence, by the rules of the CoNLL script ``conlleval``.
+
+    A tag is ``O`` (outside) or a role and a type, ``B-PER``. Roles are ``B``
+    (begin), ``I`` (inside), ``E`` or ``L`` (end), ``S`` or ``U`` (single); the type
+    is what follows the first hyphen and may be missing (``B``) or hold further
+    hyphens. One rule covers IOB1, IOB2 (BIO), IOE1, IOE2, IO, BIOES and BILOU,
+    well formed or not:
+
+        a token continues the entity of the token before it when its role is I or
+        E, both have the same type and the one before has role B or I;
+        every other token that is not O starts an entity.
+
+    So ``I-X`` after ``O``, after ``I-Y``, after ``E-X`` or at the beginning starts an
+    entity; ``B`` and ``S`` always start one; ``E`` and ``S`` always end one; so do
+    ``O`` and the end of the sequence.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        Tags of one sequence.
+    scheme : {"auto", "raw"}, default="auto"
+        ``"auto"``: as above; a label without one of the roles (``PER``) is a bare type
+        and stands for ``I-PER``, so a run of equal labels is one entity. ``"raw"``:
+        every label is a bare type and every token that is not ``O`` an entity of its
+        own (``conlleval -r``).
+
+    Returns
+    -------
+    list of (int, int, str)
+        ``(start, stop, type)``, 0-based, ``stop`` excluded, from left to right.
+
+    Notes
+    -----
+    The original Perl script knows no S and reads ``E-X B-X`` as one entity. Here E
+    ends an entity whatever follows, as in the later BIOES versions of the script.
+    For tags B, I, O, and for tags I, E, O, the two agree on every sequence.
+
+    Examples
+    --------
+    >>> from trelliswork.metrics import entity_spans
+    >>> entity_spans(["B-PER", "I-PER", "O", "I-LOC", "B-LOC"])
+    [(0, 2, 'PER'), (3, 4, 'LOC'), (4, 5, 'LOC')]
+    >>> entity_spans(["PER", "PER", "O"]), entity_spans(["PER", "PER", "O"], scheme="raw")
+    ([(0, 2, 'PER')], [(0, 1, 'PER'), (1, 2, 'PER')])
+    """
+    if scheme not in _SCHEMES:
+        raise ValueError(f"scheme must be one of {', '.join(map(repr, _SCHEMES))}, got {scheme!r}")
+    if isinstance(labels, str):
+        raise ValueError(f"labels must be a sequence of tags, got the string {labels!r}")
+    parse = _parse if scheme == "auto" else _parse_raw
+    spans = []
+    start, kind, closed = -1, "", False  # start = -1: outside; closed: the entity cannot go on
+    for i, label in enumerate(labels):
+        if not isinstance(label, str):
+            raise ValueError(f"tags must be strings, got {label!r} at position {i}")
+        role, this_kind = parse(label)
+        if start >= 0 and (closed or role in "OBS" or this_kind != kind):
+            spans.append((start, i, kind))
+            start = -1
+        if role == "O":
+            continue
+        if start < 0:
+            start, kind = i, this_kind
+        closed = role in "ES"
+    if start >= 0:
+        spans.append((start, len(labels), kind))
+    return spans
+
+
+@lru_cache(maxsize=4096)
+def _parse(label: str) -> tuple[str, str]:
+    """Role and type of one tag."""
+    prefix, _, kind = label.partition("-")
+    role = _ROLES.get(prefix)
+    return (role, kind) if role else ("I", label)
+
+
+def _parse_raw(label: str) -> tuple[str, str]:
+    return ("O", "") if label == "O" else ("S", label)
+
+
+@dataclass(frozen=True)
+class EntityCounts:
+    """How many entities were there, were predicted, were predicted rightly.
+
+    An entity is right when its two ends and its type are.
+
+    Attributes
+    ----------
+    n_true, n_predicted, n_correct : int
+        Entities in the truth, in the prediction, in both.
+
+    Examples
+    --------
+    >>> from trelliswork.metrics import EntityCounts
+    >>> counts = EntityCounts(n_true=4, n_predicted=2, n_correct=1)
+    >>> counts.precision, counts.recall, round(counts.f1, 3)
+    (0.5, 0.25, 0.333)
+    """
+
+    n_true: int
+    n_predicted: int
+    n_correct: int
+
+    @property
+    def precision(self) -> float:
+        """Share of predicted entities that are right; 0.0 when none was predicted."""
+        return self.n_correct / self.n_predicted if self.n_predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        """Share of true entities that were found; 0.0 when there are none."""
+        return self.n_correct / self.n_true if self.n_true else 0.0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall; 0.0 when nothing is right."""
+        return 2 * self.n_correct / (self.n_true + self.n_predicted) if self.n_correct else 0.0
+
+
+@dataclass(frozen=True)
+class EntityReport(EntityCounts):
+    """Entity scores over all types and by type; prints as ``conlleval`` does.
+
+    Attributes
+    ----------
+    n_true, n_predicted, n_correct : int
+        Entities of all types; ``precision``, ``recall`` and ``f1`` follow from them
+        (micro average).
+    n_tokens : int
+        Tokens compared.
+    token_accuracy : float
+        Share of tokens with the right tag; 1.0 when there is no token.
+    by_type : dict of str to EntityCounts
+        One row per type, sorted by name.
+
+    Examples
+    --------
+    >>> from trelliswork.metrics import entity_scores
+    >>> report = entity_scores([["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "O", "O", "B-LOC"]])
+    >>> report.f1, report.by_type["LOC"].recall
+    (0.5, 1.0)
+    >>> print(report)
+    processed 4 tokens with 2 phrases; found: 2 phrases; correct: 1.
+    accuracy:  75.00%; precision:  50.00%; recall:  50.00%; FB1:  50.00
+                  LOC: precision: 100.00%; recall: 100.00%; FB1: 100.00  1
+                  PER: precision:   0.00%; recall:   0.00%; FB1:   0.00  1
+    """
+
+    n_tokens: int
+    token_accuracy: float
+    by_type: dict[str, EntityCounts]
+
+    def __str__(self) -> str:
+        lines = [
+            f"processed {self.n_tokens} tokens with {self.n_true} phrases; "
+            f"found: {self.n_predicted} phrases; correct: {self.n_correct}."
+        ]
+        if self.n_tokens:
+            lines.append(f"accuracy: {100 * self.token_accuracy:6.2f}%; {_row(self)}")
+        lines += [f"{kind:>17}: {_row(c)}  {c.n_predicted}" for kind, c in self.by_type.items()]
+        return "\n".join(lines)
+
+
+def _row(c: EntityCounts) -> str:
+    p, r, f = 100 * c.precision, 100 * c.recall, 100 * c.f1
+    return f"precision: {p:6.2f}%; recall: {r:6.2f}%; FB1: {f:6.2f}"
+
+
+def entity_scores(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> EntityReport:
+    """Precision, recall and F1 of entities, overall and by type.
+
+    Parameters
+    ----------
+    y_true, y_pred : sequence of tag sequences
+        Tags as in :func:`entity_spans`.
+    scheme : {"auto", "raw"}, default="auto"
+        As in :func:`entity_spans`.
+
+    Returns
+    -------
+    EntityReport
+        Counts and scores; ``print`` it for a table.
+
+    Raises
+    ------
+    ValueError
+        When the numbers of sequences differ, the two lengths of one sample differ,
+        or a tag is not a string; names the sample.
+
+    Examples
+    --------
+    >>> from trelliswork.metrics import entity_scores
+    >>> report = entity_scores([["B-PER", "O"], ["B-LOC"]], [["B-PER", "B-PER"], ["B-LOC"]])
+    >>> report.n_true, report.n_predicted, report.n_correct
+    (2, 3, 2)
+    """
+    n_true: Counter[str] = Counter()
+    n_predicted: Counter[str] = Counter()
+    n_correct: Counter[str] = Counter()
+    n_tokens = n_right = 0
+    for i, a, b in paired(y_true, y_pred):
+        n_tokens += len(a)
+        n_right += sum(s == t for s, t in zip(a, b))
+        try:
+            true, pred = entity_spans(a, scheme=scheme), entity_spans(b, scheme=scheme)
+        except ValueError as e:
+            raise ValueError(f"sample {i}: {e}") from None
+        n_true.update(kind for _, _, kind in true)
+        n_predicted.update(kind for _, _, kind in pred)
+        n_correct.update(kind for _, _, kind in set(true).intersection(pred))
+    return EntityReport(
+        n_true=n_true.total(),
+        n_predicted=n_predicted.total(),
+        n_correct=n_correct.total(),
+        n_tokens=n_tokens,
+        token_accuracy=n_right / n_tokens if n_tokens else 1.0,
+        by_type={
+            kind: EntityCounts(n_true[kind], n_predicted[kind], n_correct[kind])
+            for kind in sorted(n_true.keys() | n_predicted.keys())
+        },
+    )
+
+
+def entity_precision(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> float:
+    """Share of predicted entities that are right, all types together.
+
+    Parameters
+    ----------
+    y_true, y_pred, scheme
+        As in :func:`entity_scores`.
+
+    Returns
+    -------
+    float
+        0.0 when no entity was predicted.
+
+    Examples
+    --------
+    >>> from trelliswork.metrics import entity_precision
+    >>> entity_precision([["B-PER", "O"]], [["B-PER", "B-LOC"]])
+    0.5
+    """
+    return entity_scores(y_true, y_pred, scheme=scheme).precision
+
+
+def entity_recall(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> float:
+    """Share of true entities that were found, all types together.
+
+    Parameters
+    ----------
+    y_true, y_pred, scheme
+        As in :func:`entity_scores`.
+
+    Returns
+    -------
+    float
+        0.0 when there is no true entity.
+
+    Examples
+    --------
+    >>> from trelliswork.metrics import entity_recall
+    >>> entity_recall([["B-PER", "B-LOC"]], [["B-PER", "O"]])
+    0.5
+    """
+    return entity_scores(y_true, y_pred, scheme=scheme).recall
+
+
+def entity_f1(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> float:
+    """F1 of entities, all types together (micro average), the score of the CoNLL tasks.
+
+    Parameters
+    ----------
+    y_true, y_pred, scheme
+        As in :func:`entity_scores`.
+
+    Returns
+    -------
+    float
+        0.0 when no entity is right.
+
+    Examples
+    --------
+    >>> from trelliswork.metrics import entity_f1
+    >>> round(entity_f1([["B-PER", "B-LOC"]], [["B-PER", "O"]]), 3)
+    0.667
+    """
+    return entity_scores(y_true, y_pred, scheme=scheme).f1

@@ -1,0 +1,22 @@
+"""Output spaces: what an output is, and every question about it."""
+
+from __future__ import annotations
+
+from trelliswork.structures.base import Batch, Decoded, Moments, Parts, Space, Structure, Unsupported
+from trelliswork.structures.chain import Chain, ChainSpace
+
+__all__ = [
+    "STRUCTURES",
+    "Batch",
+    "Chain",
+    "ChainSpace",
+    "Decoded",
+    "Moments",
+    "Parts",
+    "Space",
+    "Structure",
+    "Unsupported",
+]
+
+# Every structure is listed here once; law tests, persistence and messages read the table.
+STRUCTURES: dict[str, type[Structure]] = {"Chain": Chain}

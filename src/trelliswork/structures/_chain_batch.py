@@ -1,0 +1,539 @@
+"""Packed label sequences and their verbs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork._errors import InputError
+from trelliswork._ragged import Ragged, gather_ranges, offsets_of
+from trelliswork._threads import balanced_chunks, n_threads, run
+from trelliswork.structures._contexts import context_before
+from trelliswork.structures._tokenmap import TokenMap
+from trelliswork.structures.base import Batch, Decoded, Parts
+
+if TYPE_CHECKING:
+    from trelliswork.structures.chain import ChainSpace
+
+__all__ = ["ChainBatch"]
+
+_TOKENS_PER_CHUNK = 16384
+_MAX_LANES = 32
+_LANE_FLOATS = 4_000_000  # a group of lanes holds at most this many scores at a time
+_NO_EDGES = np.zeros((0, 0, 0))
+
+
+class _Trellis(NamedTuple):
+    """Scores with costs added and everything forbidden at -inf."""
+
+    unary: np.ndarray
+    trans: np.ndarray  # (n_tables, n_contexts, n_labels)
+    which: np.ndarray  # table of each sequence
+    edge: np.ndarray  # (n_tokens, n_labels, n_labels) or empty
+
+
+class _Lanes(NamedTuple):
+    """Sequences sorted into groups of similar length, and groups into chunks."""
+
+    members: np.ndarray
+    group_ptr: np.ndarray
+    chunks: list[tuple[int, int]]
+
+
+class ChainBatch(Batch):
+    """Packed label sequences.
+
+    Part arrays: ``unary`` (n_tokens, n_labels); ``trans`` (n_contexts, n_labels), shared,
+    or (n_sequences, n_contexts, n_labels); ``edge`` (n_tokens, n_labels, n_labels) or None.
+    """
+
+    space: ChainSpace
+
+    def __init__(
+        self,
+        space: ChainSpace,
+        offsets: np.ndarray,
+        emission: TokenMap,
+        edge: TokenMap | None,
+        gold: np.ndarray | None,
+        allowed: np.ndarray | None,
+        n_jobs: int | None,
+    ):
+        self.space = space
+        self.offsets = offsets
+        self.emission = emission
+        self.edge = edge
+        self._gold = gold
+        self.allowed = allowed
+        self.n_jobs = n_jobs
+        self._lane_cache: _Lanes | None = None
+        self._scratch: tuple[np.ndarray, np.ndarray] | None = None
+
+    def __len__(self) -> int:
+        return self.offsets.size - 1
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether labels were given."""
+        return self._gold is not None
+
+    @property
+    def gold_codes(self) -> Ragged:
+        """Codes of the given labels."""
+        if self._gold is None:
+            raise InputError("these sequences were packed without labels")
+        return Ragged(self._gold, self.offsets)
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens of all sequences together."""
+        return int(self.offsets[-1])
+
+    @property
+    def _threads(self) -> int:
+        return n_threads(self.n_jobs)
+
+    def subset(self, index: np.ndarray) -> ChainBatch:
+        """Batch of some of the sequences."""
+        index = np.asarray(index)
+        tokens = gather_ranges(self.offsets, index)
+        return ChainBatch(
+            self.space,
+            offsets_of(np.diff(self.offsets)[index]),
+            self.emission.subset(tokens),
+            None if self.edge is None else self.edge.subset(tokens),
+            None if self._gold is None else self._gold[tokens],
+            None if self.allowed is None else self.allowed[tokens],
+            self.n_jobs,
+        )
+
+    # -- linear maps ------------------------------------------------------------------------
+
+    def scores(self, w: np.ndarray, out: np.ndarray | None = None) -> Parts:
+        """Token and context scores of a weight vector."""
+        emission, edge, grams = self.space.split(np.asarray(w, dtype=np.float64))
+        k = self.space.n_labels
+        trans = (self.space.ngram_matrix @ grams).reshape(-1, k)
+        unary = self.emission.scores(emission, self._threads, out)
+        pairs = None
+        if self.edge is not None:
+            pairs = self.edge.scores(edge, self._threads).reshape(-1, k, k)
+        return Parts(unary=unary, trans=trans, edge=pairs)
+
+    def pull(self, parts: Parts) -> np.ndarray:
+        """Part values to features, summed over sequences."""
+        trans = parts.trans if parts.trans.ndim == 2 else parts.trans.sum(axis=0)
+        pieces = [self.emission.pull(parts.unary, self._threads)]
+        if self.edge is not None:
+            pieces.append(self._pull_edges(parts.edge))
+        pieces.append(self.space.ngram_matrix.T @ trans.ravel())
+        return np.concatenate(pieces)
+
+    def _pull_edges(self, edge: np.ndarray | None) -> np.ndarray:
+        assert self.edge is not None
+        if edge is None:
+            return np.zeros(self.space.n_edges)
+        return self.edge.pull(self._inner_edges(edge), self._threads)
+
+    def _inner_edges(self, edge: np.ndarray) -> np.ndarray:
+        # A first token has no previous label: whatever stands there is not a part.
+        flat = edge.reshape(self.n_tokens, self.space.n_labels**2).copy()
+        flat[self.offsets[:-1][np.diff(self.offsets) > 0]] = 0.0
+        return flat
+
+    def pull_each(self, parts: Parts) -> sp.csr_matrix:
+        """Part values to features, one row per sequence."""
+        n = len(self)
+        if parts.trans.ndim != 3:
+            raise ValueError("pull_each needs parts made with each=True")
+        pieces = [self.emission.pull_each(parts.unary, self.offsets)]
+        if self.edge is not None:
+            if parts.edge is None:
+                pieces.append(sp.csr_matrix((n, self.space.n_edges)))
+            else:
+                pieces.append(self.edge.pull_each(self._inner_edges(parts.edge), self.offsets))
+        pieces.append(sp.csr_matrix(parts.trans.reshape(n, -1)) @ self.space.ngram_matrix)
+        return sp.hstack(pieces, format="csr")
+
+    def indicators(self, codes: Ragged, weights: np.ndarray | None = None, *, each: bool = False) -> Parts:
+        """Parts of given label sequences."""
+        k, n_contexts = self.space.n_labels, self.space.successor.shape[0]
+        labels = codes.values
+        owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        value = np.ones(self.n_tokens) if weights is None else np.asarray(weights, dtype=np.float64)[owner]
+        unary = np.zeros((self.n_tokens, k))
+        unary[np.arange(self.n_tokens), labels] = value
+        before = context_before(labels, self.offsets, k, self.space.order)
+        at = np.flatnonzero(before >= 0)
+        flat = before[at] * k + labels[at]
+        size = n_contexts * k
+        if each:
+            flat = flat + owner[at] * size
+        n_tables = len(self) if each else 1
+        trans = np.bincount(flat, weights=value[at], minlength=n_tables * size)
+        trans = trans.reshape(n_tables, n_contexts, k)
+        edge = None
+        if self.edge is not None:
+            edge = np.zeros((self.n_tokens, k, k))
+            edge[at, labels[at - 1], labels[at]] = value[at]
+        return Parts(unary=unary, trans=trans if each else trans[0], edge=edge)
+
+    # -- hard constraints -------------------------------------------------------------------
+
+    def _trellis(self, scores: Parts, costs: Parts | None, *, own: bool = False) -> _Trellis:
+        """Scores plus costs with forbidden parts at -inf; ``own`` allows changing ``scores``."""
+        space = self.space
+        if costs is not None:
+            scores = scores + costs
+            own = own or costs.unary is not None
+        unary, trans, edge = scores.unary, scores.trans, scores.edge
+        limited = self.allowed is not None or space.start_mask is not None or space.end_mask is not None
+        if limited:
+            unary = unary if own else unary.copy()
+            filled = np.diff(self.offsets) > 0
+            if self.allowed is not None:
+                unary[~self.allowed] = -np.inf
+            for mask, tokens in (
+                (space.start_mask, self.offsets[:-1][filled]),
+                (space.end_mask, self.offsets[1:][filled] - 1),
+            ):
+                if mask is not None:
+                    unary[tokens[:, None], np.flatnonzero(~mask)] = -np.inf
+        unary = np.ascontiguousarray(unary)
+        if not space.everything_allowed:
+            trans = np.where(space.context_mask, trans, -np.inf)
+        shared = trans.ndim == 2
+        which = np.zeros(len(self), dtype=np.int64) if shared else np.arange(len(self))
+        return _Trellis(
+            unary,
+            np.ascontiguousarray(trans[None] if shared else trans),
+            which,
+            _NO_EDGES if edge is None else np.ascontiguousarray(edge),
+        )
+
+    def _is_simple(self, trellis: _Trellis) -> bool:
+        return self.space.order == 1 and trellis.trans.shape[0] == 1 and trellis.edge.size == 0
+
+    def _graph(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.space.successor, self.space.level_ptr, self.offsets
+
+    def _lanes(self) -> _Lanes:
+        if self._lane_cache is None:
+            self._lane_cache = _arrange(self.offsets, self.space.n_labels)
+        return self._lane_cache
+
+    def _sequence_chunks(self) -> list[tuple[np.ndarray]]:
+        return [(np.arange(a, b),) for a, b in balanced_chunks(self.offsets, _TOKENS_PER_CHUNK)]
+
+    # -- verbs ---------------------------------------------------------------------------------
+
+    def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
+        """Best label sequences; refuses sequences for which nothing is allowed."""
+        from trelliswork.dp import _chain, _context
+
+        trellis = self._trellis(scores, costs)
+        labels = np.empty(self.n_tokens, dtype=np.int64)
+        value = np.empty(len(self))
+        if self._is_simple(trellis):
+            run(
+                lambda a, b: _chain.viterbi(
+                    trellis.unary, trellis.trans[0], self.offsets, a, b, labels, value
+                ),
+                balanced_chunks(self.offsets, _TOKENS_PER_CHUNK),
+                self._threads,
+            )
+        else:
+            run(
+                lambda part: _context.viterbi(*trellis, *self._graph(), part, labels, value),
+                self._sequence_chunks(),
+                self._threads,
+            )
+        self._check_possible(value)
+        return Decoded(Ragged(labels, self.offsets), value)
+
+    def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
+        """Up to ``k`` best label sequences of each sample."""
+        from trelliswork.dp import _context
+
+        trellis = self._trellis(scores, costs)
+        successor, level_ptr, offsets = self._graph()
+
+        def one(s: int) -> Decoded:
+            lo, hi = offsets[s], offsets[s + 1]
+            edge = trellis.edge[lo:hi] if trellis.edge.size else trellis.edge
+            labels, value = _context.kbest(
+                trellis.unary[lo:hi], trellis.trans[trellis.which[s]], edge, successor, level_ptr, k
+            )
+            return Decoded(Ragged(labels.ravel(), offsets_of(np.full(len(value), hi - lo))), value)
+
+        found = run(one, [(s,) for s in range(len(self))], self._threads)
+        self._check_possible(np.array([d.values[0] if d.values.size else -np.inf for d in found]))
+        return found
+
+    def log_partition(self, scores: Parts, costs: Parts | None = None) -> np.ndarray:
+        """Log of the sum over all allowed label sequences."""
+        from trelliswork.dp import _context
+
+        trellis = self._trellis(scores, costs)
+        if self._is_simple(trellis):
+            return self._forward_backward(trellis, None, np.zeros((0, self.space.n_labels)))[0]
+        log_z = np.empty(len(self))
+        run(
+            lambda part: _context.inside(*trellis, *self._graph(), part, log_z),
+            self._sequence_chunks(),
+            self._threads,
+        )
+        return log_z
+
+    def marginals(
+        self,
+        scores: Parts,
+        costs: Parts | None = None,
+        *,
+        weights: np.ndarray | None = None,
+        each: bool = False,
+    ) -> Parts:
+        """Label and context probabilities (times the weight of their sequence)."""
+        return self._expected(self._trellis(scores, costs), weights, each)[1]
+
+    def expect(
+        self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Log partitions and summed expected features, in one pass."""
+        # Fresh arrays of this size cost more in page faults than the recursion: keep two.
+        shape = (self.n_tokens, self.space.n_labels)
+        if self._scratch is None:
+            self._scratch = (np.empty(shape), np.empty(shape))
+        trellis = self._trellis(self.scores(w, out=self._scratch[0]), costs, own=True)
+        log_z, parts = self._expected(trellis, weights, False, out=self._scratch[1])
+        return log_z, self.pull(parts)
+
+    def _expected(
+        self, trellis: _Trellis, weights: np.ndarray | None, each: bool, out: np.ndarray | None = None
+    ) -> tuple[np.ndarray, Parts]:
+        if self._is_simple(trellis) and not each:
+            out = np.empty_like(trellis.unary) if out is None else out
+            log_z, trans = self._forward_backward(trellis, weights, out)
+            return log_z, Parts(unary=out, trans=trans, edge=None)
+        return self._log_space_expected(trellis, weights, each)
+
+    def _forward_backward(
+        self, trellis: _Trellis, weights: np.ndarray | None, out: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Scaled recursion, and log space for the sequences on which it fails."""
+        from trelliswork.dp import _chain, _context
+
+        n, k = len(self), self.space.n_labels
+        w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+        lanes = self._lanes()
+        log_z = np.empty(n)
+        failed = np.zeros(n, dtype=bool)
+        trans = np.zeros((len(lanes.chunks) + 1, k, k))
+
+        def task(number: int, first: int, last: int) -> None:
+            _chain.forward_backward(
+                trellis.unary,
+                trellis.trans[0],
+                self.offsets,
+                lanes.members,
+                lanes.group_ptr,
+                first,
+                last,
+                w,
+                log_z,
+                out,
+                trans[number],
+                failed,
+            )
+
+        run(task, [(i, a, b) for i, (a, b) in enumerate(lanes.chunks)], self._threads)
+        again = np.flatnonzero(failed)
+        if again.size:
+            if not out.size:
+                _context.inside(*trellis, *self._graph(), again, log_z)
+            else:
+                into = np.zeros(n, dtype=np.int64)
+                _context.marginals(
+                    *trellis, *self._graph(), again, w, log_z, out, trans[-1:], into, _NO_EDGES
+                )
+        return log_z, trans.sum(axis=0)
+
+    def _log_space_expected(
+        self, trellis: _Trellis, weights: np.ndarray | None, each: bool
+    ) -> tuple[np.ndarray, Parts]:
+        from trelliswork.dp import _context
+
+        n, k = len(self), self.space.n_labels
+        n_contexts = self.space.successor.shape[0]
+        w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+        log_z = np.empty(n)
+        unary = np.empty_like(trellis.unary)
+        edge = np.empty_like(trellis.edge)
+        chunks = self._sequence_chunks()
+        # One table per sequence, or one per chunk, summed in the order of the chunks.
+        trans = np.zeros((n if each else len(chunks), n_contexts, k))
+        into = np.arange(n)
+
+        def task(number: int, part: np.ndarray) -> None:
+            target = into if each else np.full(n, number)
+            _context.marginals(*trellis, *self._graph(), part, w, log_z, unary, trans, target, edge)
+
+        run(task, [(i, part) for i, (part,) in enumerate(chunks)], self._threads)
+        parts = Parts(
+            unary=unary,
+            trans=trans if each else trans.sum(axis=0),
+            edge=edge if self.edge is not None and trellis.edge.size else None,
+        )
+        return log_z, parts
+
+    def tangent(
+        self,
+        scores: Parts,
+        direction: Parts,
+        costs: Parts | None = None,
+        *,
+        weights: np.ndarray | None = None,
+        each: bool = False,
+    ) -> Parts:
+        """Derivative of the marginals along a direction in part scores."""
+        from trelliswork.dp import _context
+
+        trellis = self._trellis(scores, costs)
+        n, k = len(self), self.space.n_labels
+        n_contexts = self.space.successor.shape[0]
+        w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+        d_unary = np.zeros_like(trellis.unary) if direction.unary is None else direction.unary
+        d_trans = np.zeros((n_contexts, k)) if direction.trans is None else direction.trans
+        shared = d_trans.ndim == 2
+        d_which = np.zeros(n, dtype=np.int64) if shared else np.arange(n)
+        d_trans = np.ascontiguousarray(d_trans[None] if shared else d_trans)
+        d_edge = _NO_EDGES if direction.edge is None else np.ascontiguousarray(direction.edge)
+        slope = np.empty(n)
+        unary = np.empty_like(trellis.unary)
+        edge = np.empty((self.n_tokens, k, k)) if self.edge is not None else _NO_EDGES
+        chunks = self._sequence_chunks()
+        trans = np.zeros((n if each else len(chunks), n_contexts, k))
+
+        def task(number: int, part: np.ndarray) -> None:
+            target = np.arange(n) if each else np.full(n, number)
+            _context.tangent(
+                *trellis,
+                np.ascontiguousarray(d_unary),
+                d_trans,
+                d_which,
+                d_edge,
+                *self._graph(),
+                part,
+                w,
+                slope,
+                unary,
+                trans,
+                target,
+                edge,
+            )
+
+        run(task, [(i, part) for i, (part,) in enumerate(chunks)], self._threads)
+        return Parts(
+            unary=unary,
+            trans=trans if each else trans.sum(axis=0),
+            edge=edge if self.edge is not None else None,
+        )
+
+    def sample(self, scores: Parts, n: int, rng: np.random.Generator) -> list[Ragged]:
+        """Independent label sequences from the Gibbs law of the scores."""
+        from trelliswork.dp import _context
+
+        trellis = self._trellis(scores, None)
+        uniforms = rng.random((n, self.n_tokens))
+        labels = np.empty((n, self.n_tokens), dtype=np.int64)
+        run(
+            lambda part: _context.sample(*trellis, *self._graph(), part, uniforms, labels),
+            self._sequence_chunks(),
+            self._threads,
+        )
+        if n and labels.size and labels.min() < 0:
+            self._check_possible(self.log_partition(scores))
+        return [Ragged(row, self.offsets) for row in labels]
+
+    # -- outputs ---------------------------------------------------------------------------------
+
+    def evaluate(self, codes: Ragged, scores: Parts) -> np.ndarray:
+        """Score of given label sequences; -inf where a label is unknown or forbidden."""
+        trellis = self._trellis(scores, None)
+        k = self.space.n_labels
+        known = codes.values >= 0
+        labels = np.where(known, codes.values, 0)
+        total = np.where(known, trellis.unary[np.arange(self.n_tokens), labels], -np.inf)
+        before = context_before(labels, self.offsets, k, self.space.order)
+        at = np.flatnonzero(before >= 0)
+        owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        total[at] += trellis.trans[trellis.which[owner[at]], before[at], labels[at]]
+        if trellis.edge.size:
+            total[at] += trellis.edge[at, labels[at - 1], labels[at]]
+        return np.add.reduceat(np.append(total, 0.0), self.offsets[:-1]) * (np.diff(self.offsets) > 0)
+
+    def unpack(self, codes: Ragged) -> list[list[Any]]:
+        """Codes to lists of labels."""
+        labels = self.space.labels
+        flat = [labels[c] for c in codes.values.tolist()]
+        bounds = codes.offsets.tolist()
+        return [flat[a:b] for a, b in itertools.pairwise(bounds)]
+
+    def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
+        """Cost 1 (or the weight of the gold label) for every token with another label."""
+        gold = self.gold_codes.values
+        cost = np.ones(self.n_tokens)
+        if label_weight is not None:
+            cost = np.array([float(label_weight.get(label, 1.0)) for label in self.space.labels])[gold]
+        unary = np.repeat(cost[:, None], self.space.n_labels, axis=1)
+        unary[np.arange(self.n_tokens), gold] = 0.0
+        return Parts(unary=unary, trans=None, edge=None), np.zeros(len(self))
+
+    def check_gold(self) -> None:
+        """Refuse gold label sequences that the hard constraints forbid."""
+        zeros = self.scores(np.zeros(self.space.n_features))
+        bad = np.flatnonzero(self.evaluate(self.gold_codes, zeros) == -np.inf)
+        if bad.size:
+            i = int(bad[0])
+            labels = self.unpack(self.gold_codes)[i]
+            raise InputError(
+                f"sample {i}: the labels {labels[:12]} break the constraints of the chain (transitions or "
+                "scheme); repair the labels or drop the constraint"
+            )
+
+    def _check_possible(self, value: np.ndarray) -> None:
+        bad = np.flatnonzero(value == -np.inf)
+        if bad.size:
+            raise InputError(
+                f"sample {int(bad[0])}: no label sequence is allowed under the constraints "
+                "(transitions, scheme, allowed labels)"
+            )
+
+
+def _arrange(offsets: np.ndarray, n_labels: int) -> _Lanes:
+    """Sort the sequences of each chunk by falling length and cut them into groups."""
+    lengths = np.diff(offsets)
+    members, bounds, chunks = [], [0], []
+    for first, last in balanced_chunks(offsets, _TOKENS_PER_CHUNK):
+        order = first + np.argsort(-lengths[first:last], kind="stable")
+        members.append(order)
+        group_first = len(bounds) - 1
+        longest, lanes = 0, 0
+        for length in lengths[order].tolist():
+            if lanes and (
+                lanes == _MAX_LANES or 2 * length < longest or (lanes + 1) * longest * n_labels > _LANE_FLOATS
+            ):
+                bounds.append(bounds[-1] + lanes)
+                lanes = 0
+            if lanes == 0:
+                longest = length
+            lanes += 1
+        if lanes:
+            bounds.append(bounds[-1] + lanes)
+        chunks.append((group_first, len(bounds) - 1))
+    flat = np.concatenate(members) if members else np.zeros(0, dtype=np.int64)
+    return _Lanes(flat.astype(np.int64), np.array(bounds, dtype=np.int64), chunks)

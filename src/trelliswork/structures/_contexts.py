@@ -1,0 +1,157 @@
+"""Contexts of a label chain: the last labels, numbered, and what they allow."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork._errors import InputError
+
+__all__ = ["context_before", "level_starts", "ngram_map", "scheme_masks", "successors", "transition_mask"]
+
+_PREFIXES = {"BIO": "BIO", "IOB2": "BIO", "BIOES": "BIOES", "IOBES": "BIOES"}
+
+
+def level_starts(n_labels: int, order: int) -> np.ndarray:
+    """Offsets of the contexts of length 1, 2, ..., ``order``; the last entry is their number."""
+    sizes = [n_labels**j for j in range(1, order + 1)]
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def successors(n_labels: int, order: int) -> np.ndarray:
+    """``successor[c, b]``: the context after label ``b`` in context ``c``."""
+    levels = level_starts(n_labels, order)
+    out = np.empty((int(levels[-1]), n_labels), dtype=np.int64)
+    for j in range(1, order + 1):
+        inside = np.arange(n_labels**j)
+        if j < order:
+            after = levels[j] + inside[:, None] * n_labels + np.arange(n_labels)
+        else:  # forget the oldest label
+            after = levels[j - 1] + (inside[:, None] * n_labels + np.arange(n_labels)) % n_labels**j
+        out[levels[j - 1] : levels[j]] = after
+    return out
+
+
+def context_before(labels: np.ndarray, offsets: np.ndarray, n_labels: int, order: int) -> np.ndarray:
+    """Context before each token, -1 at the first token of a sequence."""
+    levels = level_starts(n_labels, order)
+    position = np.arange(labels.size) - np.repeat(offsets[:-1], np.diff(offsets))
+    length = np.minimum(position, order)
+    out = np.full(labels.size, -1, dtype=np.int64)
+    for j in range(1, order + 1):
+        at = np.flatnonzero(length == j)
+        code = np.zeros(at.size, dtype=np.int64)
+        for back in range(j, 0, -1):
+            code = code * n_labels + labels[at - back]
+        out[at] = levels[j - 1] + code
+    return out
+
+
+def ngram_map(
+    n_labels: int, order: int, allowed: np.ndarray
+) -> tuple[sp.csr_matrix, np.ndarray, list[tuple[int, ...]]]:
+    """Map from n-gram weights to context scores.
+
+    Returns
+    -------
+    matrix : csr_matrix of shape (n_contexts * n_labels, n_ngrams)
+        Row (context, label) sums the weights of the n-grams that end there.
+    mask : ndarray of bool, shape (n_contexts, n_labels)
+        Which steps are allowed.
+    ngrams : list of tuples of int
+        Label n-gram of each weight, shortest first.
+    """
+    levels = level_starts(n_labels, order)
+    n_contexts = int(levels[-1])
+    mask = np.zeros((n_contexts, n_labels), dtype=bool)
+    ngrams: list[tuple[int, ...]] = []
+    number = np.full((n_contexts, n_labels), -1, dtype=np.int64)  # weight of the longest n-gram at (c, b)
+    for j in range(1, order + 1):
+        digits = np.stack(np.unravel_index(np.arange(n_labels**j), (n_labels,) * j), axis=1)
+        inside = np.ones(n_labels**j, dtype=bool)
+        for i in range(j - 1):
+            inside &= allowed[digits[:, i], digits[:, i + 1]]
+        level = inside[:, None] & allowed[digits[:, -1]]
+        mask[levels[j - 1] : levels[j]] = level
+        rows, labels = np.nonzero(level)
+        number[levels[j - 1] + rows, labels] = np.arange(len(ngrams), len(ngrams) + rows.size)
+        ngrams.extend((*map(int, digits[r]), int(b)) for r, b in zip(rows, labels, strict=True))
+    entries_row, entries_col = [], []
+    for j in range(1, order + 1):
+        inside_number = np.arange(n_labels**j)
+        for i in range(1, j + 1):  # n-grams of the last i labels
+            suffix = levels[i - 1] + inside_number % n_labels**i
+            weight = number[suffix]
+            c, b = np.nonzero(weight >= 0)
+            entries_row.append((levels[j - 1] + c) * n_labels + b)
+            entries_col.append(weight[c, b])
+    row = np.concatenate(entries_row)
+    matrix = sp.csr_matrix(
+        (np.ones(row.size), (row, np.concatenate(entries_col))), shape=(n_contexts * n_labels, len(ngrams))
+    )
+    return matrix, mask, ngrams
+
+
+def transition_mask(
+    transitions: str | Iterable[tuple[Hashable, Hashable]],
+    labels: Sequence[Hashable],
+    seen: np.ndarray,
+) -> np.ndarray:
+    """Allowed transitions ``[from, to]`` for the ``transitions`` argument of a chain."""
+    n = len(labels)
+    if isinstance(transitions, str):
+        if transitions == "all":
+            return np.ones((n, n), dtype=bool)
+        if transitions == "observed":
+            return seen.copy()
+        raise InputError(f"transitions must be 'all', 'observed' or a list of pairs, got {transitions!r}")
+    place = {label: i for i, label in enumerate(labels)}
+    mask = np.zeros((n, n), dtype=bool)
+    for pair in transitions:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise InputError(f"transitions: expected pairs (from, to), got {pair!r}")
+        a, b = pair
+        if a in place and b in place:  # pairs of labels that this data lacks do no harm
+            mask[place[a], place[b]] = True
+    return mask
+
+
+def scheme_masks(scheme: str, labels: Sequence[Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Allowed transitions, first labels and last labels under BIO (IOB2) or BIOES."""
+    if scheme not in _PREFIXES:
+        raise InputError(f"scheme must be one of {', '.join(_PREFIXES)} or None, got {scheme!r}")
+    kind = _PREFIXES[scheme]
+    parsed = [_split(label, kind, scheme) for label in labels]
+    n = len(labels)
+    mask = np.ones((n, n), dtype=bool)
+    open_after = {"BIO": "", "BIOES": "BI"}[kind]  # tags that must be continued
+    continues = {"BIO": "I", "BIOES": "IE"}[kind]  # tags that continue an entity
+    inside = {"BIO": "BI", "BIOES": "BI"}[kind]  # tags after which an entity can go on
+    for i, (tag, entity) in enumerate(parsed):
+        for j, (next_tag, next_entity) in enumerate(parsed):
+            goes_on = tag in inside and next_tag in continues and entity == next_entity
+            if next_tag in continues:
+                mask[i, j] = goes_on
+            elif tag in open_after and tag:
+                mask[i, j] = False
+    start = np.array([tag not in continues for tag, _ in parsed])
+    end = np.array([not (open_after and tag in open_after) for tag, _ in parsed])
+    return mask, start, end
+
+
+def _split(label: Any, kind: str, scheme: str) -> tuple[str, str]:
+    if label == "O":
+        return "O", ""
+    if (
+        isinstance(label, str)
+        and len(label) > 2
+        and label[0] in kind
+        and label[0] != "O"
+        and label[1] in "-_"
+    ):
+        return label[0], label[2:]
+    wanted = " or ".join(f"{p}-TYPE" for p in kind if p != "O")
+    raise InputError(f"scheme={scheme!r}: label {label!r} is neither 'O' nor {wanted}")

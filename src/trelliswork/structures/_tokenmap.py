@@ -1,0 +1,262 @@
+"""The linear map between emission weights and token scores, and its adjoint.
+
+``D`` attributes and ``C`` columns (labels, or pairs of labels). Weights are stored for
+all ``D * C`` pairs, or only for the pairs listed in ``flat`` (those seen in training).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork._threads import balanced_chunks, even_chunks, run
+from trelliswork._tokens import TokenTable
+
+__all__ = ["Layout", "TokenMap"]
+
+_ROWS_PER_CHUNK = 16384
+_SCATTER_FROM = 8  # entries per attribute
+_PARTIAL_TABLES = 4
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which (attribute, column) pairs have a weight.
+
+    Attributes
+    ----------
+    n_attributes, n_columns : int
+        ``D`` and ``C``.
+    flat : ndarray of int64 or None
+        Sorted positions ``attribute * C + column`` that have a weight; None for all.
+    """
+
+    n_attributes: int
+    n_columns: int
+    flat: np.ndarray | None = None
+
+    @property
+    def n_weights(self) -> int:
+        """Number of weights."""
+        return self.n_attributes * self.n_columns if self.flat is None else self.flat.size
+
+    def table(self, w: np.ndarray) -> np.ndarray:
+        """Weights as a dense table (D, C)."""
+        if self.flat is None:
+            return w.reshape(self.n_attributes, self.n_columns)
+        dense = np.zeros(self.n_attributes * self.n_columns)
+        dense[self.flat] = w
+        return dense.reshape(self.n_attributes, self.n_columns)
+
+    def gather(self, table: np.ndarray) -> np.ndarray:
+        """Adjoint of :meth:`table`."""
+        return table.ravel() if self.flat is None else table.ravel()[self.flat]
+
+    def positions(self) -> tuple[np.ndarray, np.ndarray]:
+        """Attribute and column of every weight."""
+        flat = np.arange(self.n_attributes * self.n_columns) if self.flat is None else self.flat
+        return flat // self.n_columns, flat % self.n_columns
+
+
+@dataclass
+class _Block:
+    """One token block with global columns."""
+
+    matrix: Any  # csr_matrix with D columns, or a dense array over `columns`
+    index: np.ndarray
+    columns: np.ndarray | None = None  # dense blocks only
+    identity: bool = False
+    cache: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def dense(self) -> bool:
+        return self.columns is not None
+
+    def transposed(self) -> sp.csr_matrix:
+        if "transposed" not in self.cache:
+            self.cache["transposed"] = self.matrix.T.tocsr()
+        return self.cache["transposed"]
+
+    def collect(self, values: np.ndarray) -> np.ndarray:
+        """Sum of the values of all tokens that share a row."""
+        from trelliswork.dp import _rows
+
+        if self.identity:
+            return values
+        out = np.empty((self.matrix.shape[0], values.shape[1]))
+        _rows.collect(self.index, values, out)
+        return out
+
+    def add_adjoint(self, rows: np.ndarray, table: np.ndarray, threads: int) -> None:
+        """``table += matrix.T @ rows``."""
+        from trelliswork.dp import _rows
+
+        m = self.matrix
+        if self.dense:
+            table[self.columns] += m.T @ rows
+        elif m.nnz > _SCATTER_FROM * m.shape[1]:
+            # Many entries per attribute: walking the rows in order and adding into the table is
+            # kinder to the caches than gathering. A fixed number of partial tables, one order.
+            chunks = balanced_chunks(m.indptr, -(-m.nnz // _PARTIAL_TABLES))
+            partial = np.zeros((len(chunks), *table.shape))
+            run(
+                lambda i, a, b: _rows.scatter_times(m.indptr, m.indices, m.data, rows, partial[i], a, b),
+                [(i, a, b) for i, (a, b) in enumerate(chunks)],
+                threads,
+            )
+            for one in partial:
+                table += one
+        else:
+            m = self.transposed()
+            run(
+                lambda a, b: _rows.add_times(m.indptr, m.indices, m.data, rows, table, a, b),
+                balanced_chunks(m.indptr, 8 * _ROWS_PER_CHUNK),
+                threads,
+            )
+
+    def token_rows(self) -> sp.csr_matrix:
+        """Features of every token, shape (n_tokens, D or number of dense columns)."""
+        if self.identity:
+            return sp.csr_matrix(self.matrix)
+        matrix = sp.csr_matrix(self.matrix)
+        empty = sp.csr_matrix((1, matrix.shape[1]))
+        return sp.vstack([matrix, empty], format="csr")[np.where(self.index < 0, matrix.shape[0], self.index)]
+
+
+class TokenMap:
+    """Token features of one batch in the columns of a space.
+
+    Parameters
+    ----------
+    layout : Layout
+        Where the weights are.
+    blocks : list of _Block
+        Compiled features.
+    n_tokens : int
+        Number of tokens.
+    """
+
+    def __init__(self, layout: Layout, blocks: list[_Block], n_tokens: int):
+        self.layout = layout
+        self.blocks = blocks
+        self.n_tokens = n_tokens
+
+    @classmethod
+    def compile(
+        cls, layout: Layout, table: TokenTable, columns: dict[str, int], extra: list[_Block]
+    ) -> TokenMap:
+        """Map the names of a token table to the columns of a space; unknown names drop out."""
+        blocks = []
+        for names, matrix, index in table.blocks:
+            target = np.fromiter((columns.get(name, -1) for name in names), dtype=np.int64, count=len(names))
+            known = np.flatnonzero(target >= 0)
+            identity = index.size == matrix.shape[0] and bool(np.all(index == np.arange(index.size)))
+            if not sp.issparse(matrix):
+                dense = matrix if known.size == len(names) else np.ascontiguousarray(matrix[:, known])
+                blocks.append(_Block(dense, index, target[known], identity))
+                continue
+            entries = target[matrix.indices]
+            keep = entries >= 0
+            indptr = np.concatenate([[0], np.cumsum(keep)])[matrix.indptr]
+            mapped = sp.csr_matrix(
+                (matrix.data[keep], entries[keep].astype(np.int32), indptr),
+                shape=(matrix.shape[0], layout.n_attributes),
+            )
+            blocks.append(_Block(mapped, index, None, identity))
+        return cls(layout, [*blocks, *extra], len(table))
+
+    def subset(self, tokens: np.ndarray) -> TokenMap:
+        """Map of some of the tokens."""
+        blocks = [_Block(b.matrix, b.index[tokens], b.columns) for b in self.blocks]
+        return TokenMap(self.layout, blocks, tokens.size)
+
+    def scores(self, w: np.ndarray, threads: int, out: np.ndarray | None = None) -> np.ndarray:
+        """Scores (n_tokens, C) of emission weights."""
+        from trelliswork.dp import _rows
+
+        table = np.ascontiguousarray(self.layout.table(w))
+        if out is None:
+            out = np.empty((self.n_tokens, self.layout.n_columns))
+        token_chunks = even_chunks(self.n_tokens, _ROWS_PER_CHUNK)
+        for number, block in enumerate(self.blocks):
+            add = number > 0
+            m = block.matrix
+            if block.dense:
+                rows = m @ table[block.columns]
+            else:
+                in_place = block.identity and not add
+                rows = out if in_place else np.empty((m.shape[0], self.layout.n_columns))
+                chunks = balanced_chunks(m.indptr, 8 * _ROWS_PER_CHUNK)
+                run(
+                    lambda a, b, m=m, rows=rows: _rows.times(m.indptr, m.indices, m.data, table, rows, a, b),
+                    chunks,
+                    threads,
+                )
+                if in_place:
+                    continue
+            run(
+                lambda a, b, rows=rows, index=block.index, add=add: _rows.gather(rows, index, out, add, a, b),
+                token_chunks,
+                threads,
+            )
+        return out
+
+    def pull(self, values: np.ndarray, threads: int) -> np.ndarray:
+        """Adjoint of :meth:`scores`."""
+        layout = self.layout
+        rows = run(lambda block: block.collect(values), [(block,) for block in self.blocks], threads)
+        table = np.zeros((layout.n_attributes, layout.n_columns))
+        for block, summed in zip(self.blocks, rows, strict=True):
+            block.add_adjoint(summed, table, threads)
+        return layout.gather(table)
+
+    def pull_each(self, values: np.ndarray, offsets: np.ndarray) -> sp.csr_matrix:
+        """Adjoint per sequence: (n_sequences, n_weights) with the tokens of each summed."""
+        n, n_columns = offsets.size - 1, self.layout.n_columns
+        owner = np.repeat(np.arange(n), np.diff(offsets))
+        tokens = self.token_matrix()
+        rows, columns, data = [], [], []
+        for c in range(n_columns):
+            used = np.flatnonzero(values[:, c])
+            if not used.size:
+                continue
+            select = sp.csr_matrix((values[used, c], (owner[used], used)), shape=(n, self.n_tokens))
+            part = (select @ tokens).tocoo()
+            rows.append(part.row)
+            columns.append(part.col.astype(np.int64) * n_columns + c)
+            data.append(part.data)
+        row = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
+        flat = np.concatenate(columns) if columns else np.zeros(0, dtype=np.int64)
+        value = np.concatenate(data) if data else np.zeros(0)
+        if self.layout.flat is not None:
+            place = np.searchsorted(self.layout.flat, flat)
+            place = np.minimum(place, max(self.layout.flat.size - 1, 0))
+            known = self.layout.flat[place] == flat if self.layout.flat.size else np.zeros(flat.size, bool)
+            row, flat, value = row[known], place[known], value[known]
+        return sp.csr_matrix((value, (row, flat)), shape=(n, self.layout.n_weights))
+
+    def token_matrix(self) -> sp.csr_matrix:
+        """Features of every token, shape (n_tokens, D)."""
+        total = sp.csr_matrix((self.n_tokens, self.layout.n_attributes))
+        for block in self.blocks:
+            rows = block.token_rows()
+            if block.dense:
+                assert block.columns is not None
+                rows = rows.tocoo()
+                rows = sp.csr_matrix((rows.data, (rows.row, block.columns[rows.col])), shape=total.shape)
+            total = total + rows
+        return total
+
+    @staticmethod
+    def marker(layout: Layout, attribute: int, tokens: np.ndarray, n_tokens: int) -> _Block:
+        """Block that gives one attribute the value 1 at some tokens."""
+        index = np.full(n_tokens, -1, dtype=np.int32)
+        index[tokens] = 0
+        matrix = sp.csr_matrix(
+            (np.ones(1), np.array([attribute], dtype=np.int32), np.array([0, 1])),
+            shape=(1, layout.n_attributes),
+        )
+        return _Block(matrix, index)

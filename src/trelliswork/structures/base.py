@@ -1,0 +1,366 @@
+"""What a structure is to a learner: four nouns and a dozen verbs.
+
+``Structure`` (hyper-parameters) binds to data and becomes a ``Space`` (alphabets and
+sizes), which packs samples into a ``Batch`` (contiguous arrays). A batch turns weights
+into part scores and part values back into features, and answers every question about
+the outputs of its samples. Learners see nothing else.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+from trelliswork._ragged import Ragged
+
+__all__ = ["Batch", "Decoded", "Moments", "Parts", "Space", "Structure", "Unsupported"]
+
+
+class Unsupported(TypeError):
+    """A learner asked a structure for something that it does not offer."""
+
+
+class Parts:
+    """Values of the parts of all outputs of a batch: scores, costs or expectations.
+
+    A small vector space of named arrays; an array that is None stands for zeros.
+    Shapes belong to the structure.
+
+    Parameters
+    ----------
+    **arrays : ndarray or None
+        Values by name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trelliswork.structures import Parts
+    >>> p = Parts(unary=np.ones((2, 2)), trans=None)
+    >>> (2 * p + p).unary[0].tolist(), p.dot(p)
+    ([3.0, 3.0], 4.0)
+    """
+
+    def __init__(self, **arrays: np.ndarray | None):
+        self.__dict__.update(arrays)
+
+    def __getattr__(self, name: str) -> Any:  # only for names that are not there; keeps type checkers calm
+        raise AttributeError(f"no part array {name!r}; there are {sorted(self.__dict__)}")
+
+    def items(self) -> Iterator[tuple[str, np.ndarray | None]]:
+        """Names and arrays."""
+        return iter(self.__dict__.items())
+
+    def __add__(self, other: Parts) -> Parts:
+        out: dict[str, np.ndarray | None] = {}
+        for name, a in self.items():
+            b = other.__dict__.get(name)
+            out[name] = b if a is None else a if b is None else _broadcast_add(a, b)
+        return Parts(**out)
+
+    def __mul__(self, factor: float) -> Parts:
+        return Parts(**{name: None if a is None else a * factor for name, a in self.items()})
+
+    __rmul__ = __mul__
+
+    def __sub__(self, other: Parts) -> Parts:
+        return self + other * -1.0
+
+    def dot(self, other: Parts) -> float:
+        """Sum of the products of all entries."""
+        total = 0.0
+        for name, a in self.items():
+            b = other.__dict__.get(name)
+            if a is not None and b is not None:
+                total += float(np.vdot(a, b))
+        return total
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{name}={None if a is None else a.shape}" for name, a in self.items())
+        return f"Parts({shapes})"
+
+
+def _broadcast_add(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    # A shared table (S, K) plus one table per example (n, S, K) broadcasts to the latter.
+    return a + b
+
+
+class Decoded(NamedTuple):
+    """Outputs found by a decoder and their scores.
+
+    Attributes
+    ----------
+    codes : Ragged of int
+        One code sequence per output.
+    values : ndarray
+        Score of each output, costs included.
+    """
+
+    codes: Ragged
+    values: np.ndarray
+
+
+class Moments(NamedTuple):
+    """First two moments of the features over the outputs of a batch.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_samples, n_features)
+        Mean feature vector of each sample.
+    covariance : ndarray of shape (n_features, n_features)
+        Sum of the covariance matrices of all samples.
+    """
+
+    mean: np.ndarray
+    covariance: np.ndarray
+
+
+class Structure(BaseEstimator):
+    """What an output is: hyper-parameters only, never changed after construction.
+
+    Subclasses store their arguments under their own names, so that
+    ``sklearn.base.clone``, ``get_params`` and nested grids (``structure__order``) work.
+    """
+
+    def prepare(self, X: Any) -> Any:
+        """Read the inputs once into a form that :meth:`bind` and ``Space.pack`` share."""
+        return X
+
+    def bind(self, X: Any, y: Any) -> Space:
+        """Learn alphabets and sizes from data; the structure itself stays as it is."""
+        raise NotImplementedError
+
+    def bind_names(self, names: Sequence[Any]) -> Space:
+        """Build a space from feature names alone, for weights that come from elsewhere."""
+        raise Unsupported(f"{type(self).__name__} cannot be built from feature names; fit it on data")
+
+
+class Space(ABC):
+    """A structure after it has seen data: alphabets, sizes, feature names."""
+
+    structure: Structure
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Length of the weight vector."""
+
+    @property
+    @abstractmethod
+    def feature_names(self) -> list[Any]:
+        """Name of each weight, as a tuple whose first item is the kind of feature."""
+
+    @abstractmethod
+    def pack(self, X: Any, y: Any = None, *, n_jobs: int | None = None, **constraints: Any) -> Batch:
+        """Compile samples (and their outputs) into a batch."""
+
+    @abstractmethod
+    def enumerate(self, x: Any) -> Iterator[Any]:
+        """Every output of one tiny input; the oracle of the law tests."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Any]:
+        """JSON values and arrays from which :meth:`from_state` builds the space again."""
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, structure: Structure, state: Mapping[str, Any]) -> Space:
+        """Inverse of :meth:`state`."""
+
+    def tables(self, weights: np.ndarray, top: int = 10) -> dict[str, Any]:
+        """Weights for reading: for each kind of feature the rows with the largest weights."""
+        names = self.feature_names
+        order = np.argsort(-np.abs(weights), kind="stable")[:top]
+        return {"weights": [(names[i], float(weights[i])) for i in order]}
+
+
+class Batch(ABC):
+    """Samples compiled into contiguous arrays, and the verbs of the design.
+
+    Every verb takes *part scores* (``scores(w)``, or anything of that shape), so
+    weights may differ between samples or come from elsewhere. ``costs`` are added to
+    the scores. Results are sums over samples in a fixed order: the same bits whatever
+    ``n_jobs``.
+    """
+
+    space: Space
+    n_jobs: int | None
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def has_gold(self) -> bool:
+        """Whether the samples were packed with their outputs."""
+
+    @abstractmethod
+    def subset(self, index: np.ndarray) -> Batch:
+        """Batch of some of the samples."""
+
+    # -- linear maps between weights and parts ---------------------------------------
+
+    @abstractmethod
+    def scores(self, w: np.ndarray) -> Parts:
+        """Part scores of a weight vector (linear in ``w``; hard constraints are the verbs' business)."""
+
+    @abstractmethod
+    def pull(self, parts: Parts) -> np.ndarray:
+        """Adjoint of :meth:`scores`: part values, summed over samples, to features."""
+
+    @abstractmethod
+    def pull_each(self, parts: Parts) -> sp.csr_matrix:
+        """Like :meth:`pull` but one row per sample; needs parts made with ``each=True``."""
+
+    @abstractmethod
+    def indicators(self, codes: Ragged, weights: np.ndarray | None = None, *, each: bool = False) -> Parts:
+        """How often each part occurs in the given outputs, times a weight per sample."""
+
+    # -- verbs on part scores ---------------------------------------------------------
+
+    def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
+        """Best output of every sample."""
+        raise self._unsupported("argmax")
+
+    def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
+        """Up to ``k`` best outputs of every sample, best first, no output twice."""
+        raise self._unsupported("kbest")
+
+    def log_partition(self, scores: Parts, costs: Parts | None = None) -> np.ndarray:
+        """Log of the sum over outputs of exp(score), per sample."""
+        raise self._unsupported("log_partition")
+
+    def marginals(
+        self,
+        scores: Parts,
+        costs: Parts | None = None,
+        *,
+        weights: np.ndarray | None = None,
+        each: bool = False,
+    ) -> Parts:
+        """Expected number of times that each part is used.
+
+        Parts shared by all samples are summed over them unless ``each`` is true.
+        """
+        raise self._unsupported("marginals")
+
+    def tangent(
+        self,
+        scores: Parts,
+        direction: Parts,
+        costs: Parts | None = None,
+        *,
+        weights: np.ndarray | None = None,
+        each: bool = False,
+    ) -> Parts:
+        """Derivative of :meth:`marginals` when the scores move along ``direction``."""
+        raise self._unsupported("tangent")
+
+    def sample(self, scores: Parts, n: int, rng: np.random.Generator) -> list[Ragged]:
+        """``n`` independent outputs of every sample, one ``Ragged`` of codes per draw."""
+        raise self._unsupported("sample")
+
+    def loss_profile(self, scores: Parts, costs: Parts, max_loss: int) -> np.ndarray:
+        """Best score among the outputs with total integer cost L, for L = 0 .. ``max_loss``."""
+        raise self._unsupported("loss_profile")
+
+    # -- outputs -----------------------------------------------------------------------
+
+    @abstractmethod
+    def unpack(self, codes: Ragged) -> list[Any]:
+        """Codes to the user's objects."""
+
+    @property
+    @abstractmethod
+    def gold_codes(self) -> Ragged:
+        """Codes of the outputs that the samples were packed with."""
+
+    @abstractmethod
+    def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
+        """Costs that count what differs from the gold output, and a constant per sample."""
+
+    # -- conveniences over weights -------------------------------------------------------
+
+    def evaluate(self, codes: Ragged, scores: Parts) -> np.ndarray:
+        """Score of one given output per sample."""
+        raise self._unsupported("evaluate")
+
+    def features(self, codes: Ragged) -> sp.csr_matrix:
+        """Feature vectors of one given output per sample."""
+        return self.pull_each(self.indicators(codes, each=True))
+
+    def gold(self) -> sp.csr_matrix:
+        """Feature vectors of the gold outputs, shape (n_samples, n_features)."""
+        return self.features(self.gold_codes)
+
+    def gold_sum(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Sum of the gold feature vectors, times a weight per sample."""
+        return self.pull(self.indicators(self.gold_codes, weights))
+
+    def expect(
+        self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Log partition of every sample and the (weighted) sum of expected features."""
+        scores = self.scores(w)
+        log_z = self.log_partition(scores, costs)
+        return log_z, self.pull(self.marginals(scores, costs, weights=weights))
+
+    def log_count(self) -> np.ndarray:
+        """Log of the number of outputs of each sample."""
+        return self.log_partition(self.scores(np.zeros(self.space.n_features)))
+
+    def covariance_product(
+        self, w: np.ndarray | None, V: np.ndarray, weights: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Sum over samples of (covariance of the features) times ``V``; uniform law for ``w=None``."""
+        scores = self.scores(np.zeros(self.space.n_features) if w is None else w)
+        if V.ndim == 1:
+            return self.pull(self.tangent(scores, self.scores(V), weights=weights))
+        columns = [
+            self.pull(self.tangent(scores, self.scores(np.ascontiguousarray(v)), weights=weights))
+            for v in V.T
+        ]
+        return np.stack(columns, axis=1) if columns else np.zeros((self.space.n_features, 0))
+
+    def means(self, w: np.ndarray | None = None) -> sp.csr_matrix:
+        """Mean features of every sample; uniform law for ``w=None``."""
+        scores = self.scores(np.zeros(self.space.n_features) if w is None else w)
+        return self.pull_each(self.marginals(scores, each=True))
+
+    def moments(self, w: np.ndarray | None = None, weights: np.ndarray | None = None) -> Moments:
+        """Means per sample and the summed covariance; for small numbers of features."""
+        d = self.space.n_features
+        covariance = self.covariance_product(w, np.eye(d), weights)
+        return Moments(self.means(w).toarray(), (covariance + covariance.T) / 2)
+
+    def perceptron_pass(
+        self, w: np.ndarray, u: np.ndarray, order: np.ndarray, weights: np.ndarray, clock: float
+    ) -> int:
+        """One pass of the perceptron over ``order``, in place; returns the number of mistakes.
+
+        ``u`` collects ``clock * update`` for the average; ``clock`` grows by 1 a sample.
+        """
+        mistakes = 0
+        for i in order:
+            one = self.subset(np.array([i]))
+            found = one.argmax(one.scores(w)).codes
+            if not np.array_equal(found.values, one.gold_codes.values):
+                step = np.asarray((one.gold() - one.features(found)).todense()).ravel() * weights[i]
+                w += step
+                u += clock * step
+                mistakes += 1
+            clock += 1.0
+        return mistakes
+
+    def _unsupported(self, verb: str) -> Unsupported:
+        from trelliswork.structures import STRUCTURES
+
+        able = [name for name, cls in STRUCTURES.items() if cls.offers(verb)]
+        return Unsupported(
+            f"{type(self.space.structure).__name__} does not offer {verb!r}; these structures do: "
+            f"{', '.join(able) or 'none'}"
+        )

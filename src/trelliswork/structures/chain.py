@@ -1,0 +1,476 @@
+"""Label sequences: one label per token, scored by token features and label n-grams."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork._errors import InputError
+from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._tokens import TokenTable, compile_tokens
+from trelliswork.structures._chain_batch import ChainBatch
+from trelliswork.structures._contexts import (
+    level_starts,
+    ngram_map,
+    scheme_masks,
+    successors,
+    transition_mask,
+)
+from trelliswork.structures._tokenmap import Layout, TokenMap
+from trelliswork.structures.base import Space, Structure
+
+__all__ = ["Chain", "ChainSpace"]
+
+
+class Chain(Structure):
+    """Sequences of labels, one per token.
+
+    An output scores the sum of its parts: (attribute of a token, label) pairs,
+    label n-grams of up to ``order + 1`` labels, and optionally first and last labels
+    and (attribute, previous label, label) triples.
+
+    Parameters
+    ----------
+    order : int, default=1
+        Number of previous labels that a label depends on. 1 is the usual linear chain.
+    emissions : {"all", "observed"}, default="all"
+        Weights for every pair of attribute and label, or only for pairs that occur in
+        the training data (much smaller, as in CRFsuite). Unseen pairs then weigh 0; they
+        are not forbidden.
+    transitions : {"all", "observed"} or list of (from, to) pairs, default="all"
+        Which labels may follow which. Others are *forbidden* in every output.
+    scheme : {"BIO", "IOB2", "BIOES", "IOBES"} or None, default=None
+        Forbid what the tagging scheme forbids (``I-X`` after ``O``, ...).
+    start, end : bool, default=True
+        Weights for the first and for the last label.
+    edge_features : "all", list of str or None, default=None
+        Attributes that are also combined with the pair (previous label, label): all, or
+        those whose names start with one of the given prefixes.
+    min_count : int, default=1
+        Drop attributes that occur on fewer tokens of the training data.
+    labels : list or None, default=None
+        The labels, when some may be missing from the training data.
+
+    Notes
+    -----
+    A token is a string, a list of strings, a dict (strings, numbers, booleans, lists;
+    read as python-crfsuite reads them) or a row of a dense or sparse matrix; see
+    :class:`~trelliswork.Ragged` for stacked matrices. Attributes that were not seen in
+    training are ignored. Ties between outputs go to the lexicographically smallest
+    sequence in the order of ``labels_``.
+
+    Examples
+    --------
+    >>> from trelliswork import CRF, Chain
+    >>> X, y = [["the", "cat"], ["a", "dog", "barks"]], [["D", "N"], ["D", "N", "V"]]
+    >>> CRF(Chain()).fit(X, y).predict([["a", "cat", "barks"]])
+    [['D', 'N', 'V']]
+    """
+
+    def __init__(
+        self,
+        order: int = 1,
+        *,
+        emissions: str = "all",
+        transitions: str | Iterable[tuple[Hashable, Hashable]] = "all",
+        scheme: str | None = None,
+        start: bool = True,
+        end: bool = True,
+        edge_features: str | Sequence[str] | None = None,
+        min_count: int = 1,
+        labels: Sequence[Hashable] | None = None,
+    ):
+        self.order = order
+        self.emissions = emissions
+        self.transitions = transitions
+        self.scheme = scheme
+        self.start = start
+        self.end = end
+        self.edge_features = edge_features
+        self.min_count = min_count
+        self.labels = labels
+
+    def prepare(self, X: Any) -> Ragged:
+        """Compile token features once (idempotent)."""
+        if isinstance(X, Ragged) and isinstance(X.values, TokenTable):
+            return X
+        table, offsets = compile_tokens(X)
+        return Ragged(table, offsets)
+
+    def bind(self, X: Any, y: Any) -> ChainSpace:
+        """Collect labels, attributes and (where asked for) the pairs that occur."""
+        self._check()
+        X = self.prepare(X)
+        labels = _collect_labels(y, self.labels)
+        codes = encode_labels(y, X.offsets, labels)
+        table: TokenTable = X.values
+        counts: dict[str, int] = {}
+        for names, matrix, index in table.blocks:
+            used = np.bincount(index[index >= 0], minlength=matrix.shape[0])
+            present = matrix != 0
+            occurrences = np.asarray(present.T @ used).ravel()
+            for name, n in zip(names, occurrences.tolist(), strict=True):
+                counts[name] = counts.get(name, 0) + n
+        # Columns of arrays keep their place even when they are all zero in the training data.
+        keep_zero = not sp.issparse(table.blocks[0].matrix)
+        attributes = [a for a, n in counts.items() if n >= self.min_count or keep_zero]
+        seen = np.zeros((len(labels), len(labels)), dtype=bool)
+        inner = np.ones(codes.size, dtype=bool)
+        inner[X.offsets[:-1][np.diff(X.offsets) > 0]] = False
+        at = np.flatnonzero(inner)
+        seen[codes[at - 1], codes[at]] = True
+        space = ChainSpace(self, labels, attributes, transition_mask(self.transitions, labels, seen))
+        if self.emissions == "observed":
+            space.restrict_to_observed(table, codes, at)
+        return space
+
+    def bind_names(self, names: Sequence[Any]) -> ChainSpace:
+        """Labels and attributes from the feature names of given weights."""
+        self._check()
+        labels: dict[Any, None] = dict.fromkeys(self.labels or ())
+        attributes: dict[str, None] = {}
+        for name in names:
+            kind = name[0] if isinstance(name, tuple) and name else None
+            if kind in ("emission", "edge") and len(name) == (3 if kind == "emission" else 4):
+                attributes[name[1]] = None
+                labels.update(dict.fromkeys(name[2:]))
+            elif kind in ("start", "end", "transition"):
+                labels.update(dict.fromkeys(name[1:]))
+            else:
+                raise InputError(
+                    f"unknown feature {name!r}; a chain has ('emission', attribute, label), "
+                    "('transition', from, to), ('start', label), ('end', label), ('edge', attribute, a, b)"
+                )
+        ordered = _sorted_labels(labels)
+        seen = np.ones((len(ordered), len(ordered)), dtype=bool)
+        return ChainSpace(self, ordered, list(attributes), transition_mask(self.transitions, ordered, seen))
+
+    def _check(self) -> None:
+        if not isinstance(self.order, (int, np.integer)) or self.order < 1:
+            raise InputError(f"order must be a whole number of at least 1, got {self.order!r}")
+        if self.emissions not in ("all", "observed"):
+            raise InputError(f"emissions must be 'all' or 'observed', got {self.emissions!r}")
+
+
+class ChainSpace(Space):
+    """Alphabets and sizes of a :class:`Chain` after seeing data.
+
+    Parameters
+    ----------
+    structure : Chain
+        Hyper-parameters.
+    labels : list
+        Label alphabet, in the order of codes.
+    attributes : list of str
+        Attribute alphabet.
+    allowed : ndarray of bool, shape (n_labels, n_labels)
+        Allowed transitions ``[from, to]``, before the tagging scheme.
+    """
+
+    def __init__(self, structure: Chain, labels: list[Any], attributes: list[str], allowed: np.ndarray):
+        self.structure = structure
+        self.labels = list(labels)
+        self.attributes = list(attributes)
+        self.order = int(structure.order)
+        n = len(self.labels)
+        self.columns = {a: i for i, a in enumerate(self.attributes)}
+        self.n_markers = int(structure.start) + int(structure.end)
+        self.emission_layout = Layout(len(self.attributes) + self.n_markers, n)
+        chosen = self._edge_attributes()
+        self.edge_columns = {a: i for i, a in enumerate(chosen)}
+        self.edge_layout = Layout(len(chosen), n * n) if structure.edge_features is not None else None
+        self.allowed = allowed
+        self.start_mask: np.ndarray | None = None
+        self.end_mask: np.ndarray | None = None
+        mask = allowed
+        if structure.scheme is not None:
+            follows, self.start_mask, self.end_mask = scheme_masks(structure.scheme, self.labels)
+            mask = allowed & follows
+        n_contexts = sum(n**j for j in range(1, self.order + 1))
+        if n_contexts * n > 50_000_000:
+            raise InputError(
+                f"order {self.order} with {n} labels means {n_contexts * n:,} label n-grams; lower the order"
+            )
+        self.level_ptr = level_starts(n, self.order)
+        self.successor = successors(n, self.order)
+        self.ngram_matrix, self.context_mask, self.ngrams = ngram_map(n, self.order, mask)
+        self.everything_allowed = bool(self.context_mask.all())
+
+    def _edge_attributes(self) -> list[str]:
+        assert isinstance(self.structure, Chain)
+        chosen = self.structure.edge_features
+        if chosen is None:
+            return []
+        if isinstance(chosen, str):
+            if chosen != "all":
+                raise InputError(f"edge_features must be 'all', a list of prefixes or None, got {chosen!r}")
+            return list(self.attributes)
+        prefixes = tuple(chosen)
+        return [a for a in self.attributes if a.startswith(prefixes)]
+
+    def restrict_to_observed(self, table: TokenTable, codes: np.ndarray, inner: np.ndarray) -> None:
+        """Keep weights only for the (attribute, label) pairs and triples of the training data."""
+        n = len(self.labels)
+        pairs = _observed(table, self.columns, np.arange(codes.size), codes, n)
+        markers = np.arange(len(self.attributes) * n, (len(self.attributes) + self.n_markers) * n)
+        self.emission_layout = Layout(
+            self.emission_layout.n_attributes, n, np.concatenate([pairs, markers]).astype(np.int64)
+        )
+        if self.edge_layout is not None:
+            both = codes[inner - 1] * n + codes[inner]
+            triples = _observed(table, self.edge_columns, inner, both, n * n)
+            self.edge_layout = Layout(self.edge_layout.n_attributes, n * n, triples)
+
+    # -- sizes and names ------------------------------------------------------------------
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return len(self.labels)
+
+    @property
+    def n_emissions(self) -> int:
+        """Number of emission weights, first and last labels included."""
+        return self.emission_layout.n_weights
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edge-observation weights."""
+        return 0 if self.edge_layout is None else self.edge_layout.n_weights
+
+    @property
+    def n_features(self) -> int:
+        """Length of the weight vector: emissions, edge observations, label n-grams."""
+        return self.n_emissions + self.n_edges + len(self.ngrams)
+
+    def split(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Emission, edge-observation and n-gram weights (views)."""
+        a, b = self.n_emissions, self.n_emissions + self.n_edges
+        return w[:a], w[a:b], w[b:]
+
+    @property
+    def marker_names(self) -> list[str]:
+        """Kinds of the marker attributes that follow the real ones."""
+        assert isinstance(self.structure, Chain)
+        return [kind for kind in ("start", "end") if getattr(self.structure, kind)]
+
+    @property
+    def feature_names(self) -> list[tuple[Any, ...]]:
+        """``("emission", attribute, label)``, ``("start", label)``, ``("transition", from, to)``, ..."""
+        names: list[tuple[Any, ...]] = []
+        n_real = len(self.attributes)
+        for a, b in zip(*map(np.ndarray.tolist, self.emission_layout.positions()), strict=True):
+            label = self.labels[b]
+            kind = self.marker_names[a - n_real] if a >= n_real else None
+            names.append((kind, label) if kind else ("emission", self.attributes[a], label))
+        if self.edge_layout is not None:
+            edge_names = list(self.edge_columns)
+            for a, pair in zip(*map(np.ndarray.tolist, self.edge_layout.positions()), strict=True):
+                first, second = divmod(pair, self.n_labels)
+                names.append(("edge", edge_names[a], self.labels[first], self.labels[second]))
+        names.extend(("transition", *(self.labels[i] for i in gram)) for gram in self.ngrams)
+        return names
+
+    # -- data ------------------------------------------------------------------------------
+
+    def pack(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        n_jobs: int | None = None,
+        allowed: Any = None,
+        unknown: str = "error",
+    ) -> ChainBatch:
+        """Compile sequences; ``allowed`` limits the labels of single tokens.
+
+        Parameters
+        ----------
+        X : sequences of tokens
+            As in :class:`Chain`.
+        y : sequences of labels or None
+            Gold labels.
+        n_jobs : int or None
+            Threads of the batch's verbs.
+        allowed : list or None
+            Per sequence None or a list that has, per token, None (any label), a label, or
+            a collection of labels.
+        unknown : {"error", "mark"}
+            What to do with labels outside the alphabet: refuse, or code them -1.
+        """
+        assert isinstance(self.structure, Chain)
+        X = self.structure.prepare(X)
+        offsets = X.offsets
+        n_tokens = int(offsets[-1])
+        filled = np.flatnonzero(np.diff(offsets) > 0)
+        markers = []
+        for number, kind in enumerate(self.marker_names):
+            tokens = offsets[:-1][filled] if kind == "start" else offsets[1:][filled] - 1
+            attribute = len(self.attributes) + number
+            markers.append(TokenMap.marker(self.emission_layout, attribute, tokens, n_tokens))
+        emission = TokenMap.compile(self.emission_layout, X.values, self.columns, markers)
+        edge = None
+        if self.edge_layout is not None:
+            edge = TokenMap.compile(self.edge_layout, X.values, self.edge_columns, [])
+        gold = None
+        if y is not None:
+            gold = encode_labels(y, offsets, self.labels, unknown=unknown)
+        mask = None if allowed is None else self._allowed_mask(allowed, offsets)
+        return ChainBatch(self, offsets, emission, edge, gold, mask, n_jobs)
+
+    def _allowed_mask(self, allowed: Any, offsets: np.ndarray) -> np.ndarray:
+        if len(allowed) != offsets.size - 1:
+            raise InputError(f"allowed has {len(allowed)} entries for {offsets.size - 1} sequences")
+        place = {label: i for i, label in enumerate(self.labels)}
+        mask = np.ones((int(offsets[-1]), self.n_labels), dtype=bool)
+        for i, rows in enumerate(allowed):
+            if rows is None:
+                continue
+            if len(rows) != offsets[i + 1] - offsets[i]:
+                raise InputError(
+                    f"sample {i}: allowed has {len(rows)} entries for {offsets[i + 1] - offsets[i]} tokens"
+                )
+            for t, choice in enumerate(rows):
+                if choice is None:
+                    continue
+                several = isinstance(choice, (set, frozenset, list)) or (
+                    isinstance(choice, tuple) and choice not in place
+                )
+                wanted = [place[c] for c in (choice if several else [choice]) if c in place]
+                if not wanted:
+                    raise InputError(f"sample {i}: token {t} allows only unknown labels ({choice!r})")
+                mask[offsets[i] + t] = False
+                mask[offsets[i] + t, wanted] = True
+        return mask
+
+    def enumerate(self, x: Any) -> Iterator[list[Any]]:
+        """Every allowed label sequence of one input, in lexicographic order."""
+        n_steps = x.shape[0] if hasattr(x, "shape") else len(x)
+        for codes in itertools.product(range(self.n_labels), repeat=n_steps):
+            if n_steps and self.start_mask is not None and not self.start_mask[codes[0]]:
+                continue
+            if n_steps and self.end_mask is not None and not self.end_mask[codes[-1]]:
+                continue
+            if all(self.context_mask[a, b] for a, b in itertools.pairwise(codes)):
+                yield [self.labels[c] for c in codes]
+
+    def tables(self, weights: np.ndarray, top: int = 10) -> dict[str, Any]:
+        """Top attributes per label and the table of transitions, for reading."""
+        emission, _, grams = self.split(weights)
+        table = self.emission_layout.table(emission)
+        names = [*self.attributes, *(f"<{kind}>" for kind in self.marker_names)]
+        best = {}
+        for b, label in enumerate(self.labels):
+            order = np.argsort(-table[:, b], kind="stable")[:top]
+            best[label] = [(names[a], float(table[a, b])) for a in order if table[a, b] > 0]
+        bigrams = np.full((self.n_labels, self.n_labels), -np.inf)
+        for gram, value in zip(self.ngrams, grams, strict=True):
+            if len(gram) == 2:
+                bigrams[gram] = value
+        return {"labels": self.labels, "top": best, "transitions": bigrams}
+
+    # -- persistence -----------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Alphabets and masks."""
+        out: dict[str, Any] = {"labels": self.labels, "attributes": self.attributes, "allowed": self.allowed}
+        if self.emission_layout.flat is not None:
+            out["emission_flat"] = self.emission_layout.flat
+        if self.edge_layout is not None and self.edge_layout.flat is not None:
+            out["edge_flat"] = self.edge_layout.flat
+        return out
+
+    @classmethod
+    def from_state(cls, structure: Structure, state: Mapping[str, Any]) -> ChainSpace:
+        """Build the space again."""
+        assert isinstance(structure, Chain)
+        space = cls(structure, state["labels"], state["attributes"], np.asarray(state["allowed"], dtype=bool))
+        if "emission_flat" in state:
+            layout = space.emission_layout
+            space.emission_layout = Layout(layout.n_attributes, layout.n_columns, state["emission_flat"])
+        if "edge_flat" in state and space.edge_layout is not None:
+            edge = space.edge_layout
+            space.edge_layout = Layout(edge.n_attributes, edge.n_columns, state["edge_flat"])
+        return space
+
+
+def _observed(
+    table: TokenTable, columns: dict[str, int], tokens: np.ndarray, codes: np.ndarray, n_columns: int
+) -> np.ndarray:
+    """Sorted positions ``attribute * n_columns + code`` that occur at the given tokens."""
+    found = []
+    for names, matrix, index in table.blocks:
+        target = np.array([columns.get(name, -1) for name in names], dtype=np.int64)
+        rows = index[tokens]
+        used = rows >= 0
+        shape = (matrix.shape[0], n_columns)
+        pairs = sp.csr_matrix((np.ones(int(used.sum())), (rows[used], codes[used])), shape=shape)
+        together = (sp.csr_matrix(matrix != 0).T.astype(np.float64) @ pairs).tocoo()
+        known = target[together.row] >= 0
+        found.append(target[together.row[known]] * n_columns + together.col[known])
+    return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+
+
+def _sorted_labels(labels: Iterable[Any]) -> list[Any]:
+    # Sorted, so that the alphabet does not depend on the order of the samples.
+    found = list(labels)
+    try:
+        return sorted(found)
+    except TypeError:
+        return sorted(found, key=lambda v: (type(v).__name__, repr(v)))
+
+
+def _collect_labels(y: Any, given: Sequence[Hashable] | None) -> list[Any]:
+    if given is not None:
+        return list(dict.fromkeys(given))
+    found: set[Any] = set()
+    for i, labels in enumerate(y):
+        try:
+            found.update(labels.tolist() if isinstance(labels, np.ndarray) else labels)
+        except TypeError as error:
+            if not hasattr(labels, "__iter__"):
+                raise InputError(f"sample {i}: expected a list of labels, got {labels!r}") from None
+            raise InputError(f"sample {i}: labels must be hashable ({error})") from None
+    if not found:
+        raise InputError("y holds no label at all; at least one non-empty sequence is needed")
+    return _sorted_labels(found)
+
+
+def encode_labels(y: Any, offsets: np.ndarray, labels: list[Any], *, unknown: str = "error") -> np.ndarray:
+    """Codes of all labels, one after the other; lengths are checked against ``offsets``."""
+    n = offsets.size - 1
+    if not hasattr(y, "__len__") or len(y) != n:
+        got = len(y) if hasattr(y, "__len__") else type(y).__name__
+        raise InputError(f"X has {n} sequences but y has {got}")
+    place = {label: i for i, label in enumerate(labels)}
+    out = np.empty(int(offsets[-1]), dtype=np.int64)
+    for i, row in enumerate(y):
+        lo, hi = int(offsets[i]), int(offsets[i + 1])
+        if not hasattr(row, "__len__"):
+            raise InputError(f"sample {i}: expected a list of labels, got {row!r}")
+        if len(row) != hi - lo:
+            raise InputError(f"sample {i}: {hi - lo} tokens in X but {len(row)} labels in y")
+        items = row.tolist() if isinstance(row, np.ndarray) else row
+        try:
+            codes = [place.get(label, -1) for label in items]
+        except TypeError as error:
+            raise InputError(f"sample {i}: labels must be hashable ({error})") from None
+        if unknown == "error" and -1 in codes:
+            t = codes.index(-1)
+            raise InputError(f"sample {i}: label {items[t]!r} of token {t} is not one of {_listed(labels)}")
+        out[lo:hi] = codes
+    return out
+
+
+def _listed(labels: list[Any]) -> str:
+    shown = ", ".join(repr(label) for label in labels[:8])
+    return shown if len(labels) <= 8 else f"{shown}, ... ({len(labels)} labels)"
+
+
+def offsets_from_lists(y: Any) -> np.ndarray:
+    """Offsets of a list of label sequences."""
+    return offsets_of([len(row) for row in y])
