@@ -16,6 +16,15 @@ __version__ = "0.1.0"
 # Public name -> module that defines it. Names are looked up on first use, so that
 # `import trelliswork` loads neither Numba nor scikit-learn.
 _NAMES = {
+    "CRF": "trelliswork.learners",
+    "Candidate": "trelliswork.learners",
+    "Chain": "trelliswork.structures",
+    "FitInterrupted": "trelliswork.learners",
+    "Fixed": "trelliswork.learners",
+    "Generative": "trelliswork.learners",
+    "InputError": "trelliswork._errors",
+    "Parts": "trelliswork.structures",
+    "Perceptron": "trelliswork.learners",
     "Ragged": "trelliswork._ragged",
 }
 _MODULES = ("bounds", "features", "io", "kernels", "losses", "metrics", "plots", "testing")
@@ -38,4 +47,13 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from trelliswork._errors import InputError as InputError
     from trelliswork._ragged import Ragged as Ragged
+    from trelliswork.learners import CRF as CRF
+    from trelliswork.learners import Candidate as Candidate
+    from trelliswork.learners import FitInterrupted as FitInterrupted
+    from trelliswork.learners import Fixed as Fixed
+    from trelliswork.learners import Generative as Generative
+    from trelliswork.learners import Perceptron as Perceptron
+    from trelliswork.structures import Chain as Chain
+    from trelliswork.structures import Parts as Parts

@@ -121,7 +121,7 @@ def _stack_matrices(samples: list[Any], filled: list[int], offsets: np.ndarray) 
     width = samples[filled[0]].shape[1]
     sparse = sp.issparse(samples[filled[0]])
     for i in filled:
-        shape = getattr(samples[i], "shape", ())
+        shape: tuple[int, ...] = getattr(samples[i], "shape", ())
         if len(shape) != 2 or shape[1] != width:
             raise InputError(
                 f"sample {i}: expected {width} columns as in sample {filled[0]}, got shape {shape}"

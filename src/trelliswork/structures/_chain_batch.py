@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
+from trelliswork.structures._chain_counts import hmm_weights
 from trelliswork.structures._contexts import context_before
 from trelliswork.structures._tokenmap import TokenMap
 from trelliswork.structures.base import Batch, Decoded, Parts
@@ -72,6 +73,7 @@ class ChainBatch(Batch):
         self.n_jobs = n_jobs
         self._lane_cache: _Lanes | None = None
         self._scratch: tuple[np.ndarray, np.ndarray] | None = None
+        self._stacked: tuple[sp.csr_matrix, np.ndarray] | None = None
 
     def __len__(self) -> int:
         return self.offsets.size - 1
@@ -483,6 +485,79 @@ class ChainBatch(Batch):
         bounds = codes.offsets.tolist()
         return [flat[a:b] for a, b in itertools.pairwise(bounds)]
 
+    def unpack_sample(self, i: int, codes: Ragged) -> list[list[Any]]:
+        """Several label sequences of sample ``i``; labels do not depend on the sample."""
+        return self.unpack(codes)
+
+    def unpack_marginals(self, parts: Parts) -> list[np.ndarray]:
+        """Label probabilities, one array (n_tokens, n_labels) per sequence."""
+        return [parts.unary[a:b] for a, b in itertools.pairwise(self.offsets.tolist())]
+
+    def class_weights(self, class_weight: Any) -> np.ndarray:
+        """Mean weight of the labels of each sequence; "balanced" is inverse to frequency."""
+        k = self.space.n_labels
+        gold = self.gold_codes.values
+        if isinstance(class_weight, str):
+            if class_weight != "balanced":
+                raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
+            counts = np.bincount(gold, minlength=k)
+            by_label = gold.size / (k * np.maximum(counts, 1))
+        else:
+            by_label = np.array([float(class_weight.get(label, 1.0)) for label in self.space.labels])
+        owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        total = np.bincount(owner, weights=by_label[gold], minlength=len(self))
+        return total / np.maximum(np.diff(self.offsets), 1)
+
+    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+        """Weights of a hidden Markov model."""
+        return hmm_weights(self, smoothing, weights)
+
+    def perceptron_pass(
+        self, w: np.ndarray, u: np.ndarray, order: np.ndarray, weights: np.ndarray, clock: float
+    ) -> int:
+        """One pass of the perceptron, compiled for chains of order 1."""
+        from trelliswork.dp import _online
+
+        space = self.space
+        if space.order != 1 or self.edge is not None or self.allowed is not None:
+            return super().perceptron_pass(w, u, order, weights, clock)
+        if self._stacked is None:
+            self._stacked = self.emission.stacked()
+        matrix, rows = self._stacked
+        k, layout = space.n_labels, space.emission_layout
+        emission, _, grams = space.split(w)
+        emission_u, _, grams_u = space.split(u)
+        tables = [layout.table(v).copy() for v in (emission, emission_u)]
+        trans = [(space.ngram_matrix @ v).reshape(k, k) for v in (grams, grams_u)]
+        stored = np.zeros((0, 0), dtype=bool)
+        if layout.flat is not None:
+            stored = np.zeros((layout.n_attributes, k), dtype=bool)
+            stored.ravel()[layout.flat] = True
+        everything = np.ones(k, dtype=bool)
+        mistakes = _online.perceptron_pass(
+            matrix.indptr,
+            matrix.indices,
+            matrix.data,
+            rows,
+            self.offsets,
+            self.gold_codes.values,
+            order,
+            weights,
+            tables[0],
+            tables[1],
+            stored,
+            trans[0],
+            trans[1],
+            np.where(space.context_mask, 0.0, -np.inf),
+            everything if space.start_mask is None else space.start_mask,
+            everything if space.end_mask is None else space.end_mask,
+            clock,
+        )
+        for target, table, step in ((w, tables[0], trans[0]), (u, tables[1], trans[1])):
+            target[: space.n_emissions] = layout.gather(table)
+            target[space.n_emissions + space.n_edges :] = space.ngram_matrix.T @ step.ravel()
+        return mistakes
+
     def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
         """Cost 1 (or the weight of the gold label) for every token with another label."""
         gold = self.gold_codes.values
@@ -492,18 +567,6 @@ class ChainBatch(Batch):
         unary = np.repeat(cost[:, None], self.space.n_labels, axis=1)
         unary[np.arange(self.n_tokens), gold] = 0.0
         return Parts(unary=unary, trans=None, edge=None), np.zeros(len(self))
-
-    def check_gold(self) -> None:
-        """Refuse gold label sequences that the hard constraints forbid."""
-        zeros = self.scores(np.zeros(self.space.n_features))
-        bad = np.flatnonzero(self.evaluate(self.gold_codes, zeros) == -np.inf)
-        if bad.size:
-            i = int(bad[0])
-            labels = self.unpack(self.gold_codes)[i]
-            raise InputError(
-                f"sample {i}: the labels {labels[:12]} break the constraints of the chain (transitions or "
-                "scheme); repair the labels or drop the constraint"
-            )
 
     def _check_possible(self, value: np.ndarray) -> None:
         bad = np.flatnonzero(value == -np.inf)

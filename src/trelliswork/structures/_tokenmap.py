@@ -117,14 +117,6 @@ class _Block:
                 threads,
             )
 
-    def token_rows(self) -> sp.csr_matrix:
-        """Features of every token, shape (n_tokens, D or number of dense columns)."""
-        if self.identity:
-            return sp.csr_matrix(self.matrix)
-        matrix = sp.csr_matrix(self.matrix)
-        empty = sp.csr_matrix((1, matrix.shape[1]))
-        return sp.vstack([matrix, empty], format="csr")[np.where(self.index < 0, matrix.shape[0], self.index)]
-
 
 class TokenMap:
     """Token features of one batch in the columns of a space.
@@ -145,9 +137,7 @@ class TokenMap:
         self.n_tokens = n_tokens
 
     @classmethod
-    def compile(
-        cls, layout: Layout, table: TokenTable, columns: dict[str, int], extra: list[_Block]
-    ) -> TokenMap:
+    def compile(cls, layout: Layout, table: TokenTable, columns: dict[str, int]) -> TokenMap:
         """Map the names of a token table to the columns of a space; unknown names drop out."""
         blocks = []
         for names, matrix, index in table.blocks:
@@ -166,7 +156,7 @@ class TokenMap:
                 shape=(matrix.shape[0], layout.n_attributes),
             )
             blocks.append(_Block(mapped, index, None, identity))
-        return cls(layout, [*blocks, *extra], len(table))
+        return cls(layout, blocks, len(table))
 
     def subset(self, tokens: np.ndarray) -> TokenMap:
         """Map of some of the tokens."""
@@ -240,23 +230,38 @@ class TokenMap:
 
     def token_matrix(self) -> sp.csr_matrix:
         """Features of every token, shape (n_tokens, D)."""
-        total = sp.csr_matrix((self.n_tokens, self.layout.n_attributes))
-        for block in self.blocks:
-            rows = block.token_rows()
-            if block.dense:
-                assert block.columns is not None
-                rows = rows.tocoo()
-                rows = sp.csr_matrix((rows.data, (rows.row, block.columns[rows.col])), shape=total.shape)
-            total = total + rows
-        return total
+        matrix, rows = self.stacked()
+        token, block = np.nonzero(rows >= 0)
+        ones = np.ones(token.size)
+        select = sp.csr_matrix((ones, (token, rows[token, block])), shape=(self.n_tokens, matrix.shape[0]))
+        return select @ matrix
 
-    @staticmethod
-    def marker(layout: Layout, attribute: int, tokens: np.ndarray, n_tokens: int) -> _Block:
-        """Block that gives one attribute the value 1 at some tokens."""
-        index = np.full(n_tokens, -1, dtype=np.int32)
+    def empty_tokens(self) -> np.ndarray:
+        """Tokens without any known attribute."""
+        n = np.zeros(self.n_tokens, dtype=np.int64)
+        for block in self.blocks:
+            sizes = (block.matrix != 0).sum(axis=1) if block.dense else np.diff(block.matrix.indptr)
+            sizes = np.append(np.asarray(sizes).ravel(), 0)  # the last entry serves the index -1
+            n += sizes[block.index]
+        return np.flatnonzero(n == 0)
+
+    def mark(self, attribute: int, tokens: np.ndarray) -> None:
+        """Give one more attribute the value 1 at some tokens."""
+        index = np.full(self.n_tokens, -1, dtype=np.int32)
         index[tokens] = 0
-        matrix = sp.csr_matrix(
-            (np.ones(1), np.array([attribute], dtype=np.int32), np.array([0, 1])),
-            shape=(1, layout.n_attributes),
-        )
-        return _Block(matrix, index)
+        entry = (np.ones(1), np.array([attribute], dtype=np.int32), np.array([0, 1], dtype=np.int32))
+        self.blocks.append(_Block(sp.csr_matrix(entry, shape=(1, self.layout.n_attributes)), index))
+
+    def stacked(self) -> tuple[sp.csr_matrix, np.ndarray]:
+        """All distinct rows in one matrix, and the rows (n_tokens, n_blocks) of every token."""
+        matrices, rows, base = [], [], 0
+        for block in self.blocks:
+            matrix = sp.csr_matrix(block.matrix)
+            if block.columns is not None:
+                indices = block.columns[matrix.indices].astype(np.int32)
+                shape = (matrix.shape[0], self.layout.n_attributes)
+                matrix = sp.csr_matrix((matrix.data, indices, matrix.indptr), shape=shape)
+            matrices.append(matrix)
+            rows.append(np.where(block.index < 0, -1, block.index.astype(np.int64) + base))
+            base += matrix.shape[0]
+        return sp.vstack(matrices, format="csr"), np.stack(rows, axis=1)

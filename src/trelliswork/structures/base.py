@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 
 __all__ = ["Batch", "Decoded", "Moments", "Parts", "Space", "Structure", "Unsupported"]
@@ -59,7 +60,8 @@ class Parts:
         out: dict[str, np.ndarray | None] = {}
         for name, a in self.items():
             b = other.__dict__.get(name)
-            out[name] = b if a is None else a if b is None else _broadcast_add(a, b)
+            # A shared table (S, K) plus one table per sample (n, S, K) broadcasts to the latter.
+            out[name] = b if a is None else a if b is None else a + b
         return Parts(**out)
 
     def __mul__(self, factor: float) -> Parts:
@@ -82,11 +84,6 @@ class Parts:
     def __repr__(self) -> str:
         shapes = ", ".join(f"{name}={None if a is None else a.shape}" for name, a in self.items())
         return f"Parts({shapes})"
-
-
-def _broadcast_add(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    # A shared table (S, K) plus one table per example (n, S, K) broadcasts to the latter.
-    return a + b
 
 
 class Decoded(NamedTuple):
@@ -138,6 +135,15 @@ class Structure(BaseEstimator):
         """Build a space from feature names alone, for weights that come from elsewhere."""
         raise Unsupported(f"{type(self).__name__} cannot be built from feature names; fit it on data")
 
+    def complete(self) -> Structure:
+        """The same structure with a weight for every feature, for models made of counts."""
+        return self
+
+    def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+        """Share of outputs that are wholly right."""
+        right = np.array([bool(np.all(a == b)) for a, b in zip(y_true, y_pred, strict=True)], dtype=float)
+        return float(np.average(right, weights=sample_weight))
+
 
 class Space(ABC):
     """A structure after it has seen data: alphabets, sizes, feature names."""
@@ -170,6 +176,10 @@ class Space(ABC):
     @abstractmethod
     def from_state(cls, structure: Structure, state: Mapping[str, Any]) -> Space:
         """Inverse of :meth:`state`."""
+
+    def grown(self, X: Any, y: Any) -> Space:
+        """Space of the same structure that also has the labels and features of more data."""
+        raise Unsupported(f"{type(self.structure).__name__} cannot grow; use fit instead of partial_fit")
 
     def tables(self, weights: np.ndarray, top: int = 10) -> dict[str, Any]:
         """Weights for reading: for each kind of feature the rows with the largest weights."""
@@ -274,6 +284,30 @@ class Batch(ABC):
     def unpack(self, codes: Ragged) -> list[Any]:
         """Codes to the user's objects."""
 
+    def unpack_sample(self, i: int, codes: Ragged) -> list[Any]:
+        """Several outputs of sample ``i`` to the user's objects."""
+        return self.subset(np.full(len(codes), i)).unpack(codes)
+
+    def unpack_marginals(self, parts: Parts) -> list[Any]:
+        """Probabilities of parts in a form for users, per sample."""
+        raise self._unsupported("unpack_marginals")
+
+    def check_gold(self) -> None:
+        """Refuse gold outputs that hard constraints forbid."""
+        values = self.evaluate(self.gold_codes, self.scores(np.zeros(self.space.n_features)))
+        bad = np.flatnonzero(values == -np.inf)
+        if bad.size:
+            i = int(bad[0])
+            output = self.subset(np.array([i])).unpack(self.subset(np.array([i])).gold_codes)[0]
+            raise InputError(
+                f"sample {i}: the output {_shortened(output)} breaks the constraints of "
+                f"{self.space.structure!r}; repair it or drop the constraint"
+            )
+
+    def class_weights(self, class_weight: Any) -> np.ndarray:
+        """Weight of each sample from the weights of its classes."""
+        raise self._unsupported("class_weights")
+
     @property
     @abstractmethod
     def gold_codes(self) -> Ragged:
@@ -337,6 +371,15 @@ class Batch(ABC):
         covariance = self.covariance_product(w, np.eye(d), weights)
         return Moments(self.means(w).toarray(), (covariance + covariance.T) / 2)
 
+    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+        """Weights made of smoothed counts; here log-odds of gold against uniform outputs."""
+        gold = self.gold_sum(weights)
+        uniform = self.scores(np.zeros(self.space.n_features))
+        everywhere = self.pull(self.marginals(uniform, weights=weights))
+        if min(gold.min(initial=0.0), everywhere.min(initial=0.0)) < 0:
+            raise InputError("Generative needs counts: the features must not be negative")
+        return np.log((gold + smoothing) / (everywhere + smoothing))
+
     def perceptron_pass(
         self, w: np.ndarray, u: np.ndarray, order: np.ndarray, weights: np.ndarray, clock: float
     ) -> int:
@@ -364,3 +407,8 @@ class Batch(ABC):
             f"{type(self.space.structure).__name__} does not offer {verb!r}; these structures do: "
             f"{', '.join(able) or 'none'}"
         )
+
+
+def _shortened(output: Any, limit: int = 200) -> str:
+    text = repr(output)
+    return text if len(text) <= limit else f"{text[:limit]} ..."

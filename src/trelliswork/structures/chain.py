@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from trelliswork._errors import InputError
-from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._ragged import Ragged
 from trelliswork._tokens import TokenTable, compile_tokens
 from trelliswork.structures._chain_batch import ChainBatch
 from trelliswork.structures._contexts import (
@@ -52,6 +53,9 @@ class Chain(Structure):
         those whose names start with one of the given prefixes.
     min_count : int, default=1
         Drop attributes that occur on fewer tokens of the training data.
+    unknown : bool, default=True
+        Weights for tokens none of whose attributes is known (rare words dropped by
+        ``min_count``, new words at prediction).
     labels : list or None, default=None
         The labels, when some may be missing from the training data.
 
@@ -82,6 +86,7 @@ class Chain(Structure):
         end: bool = True,
         edge_features: str | Sequence[str] | None = None,
         min_count: int = 1,
+        unknown: bool = True,
         labels: Sequence[Hashable] | None = None,
     ):
         self.order = order
@@ -92,6 +97,7 @@ class Chain(Structure):
         self.end = end
         self.edge_features = edge_features
         self.min_count = min_count
+        self.unknown = unknown
         self.labels = labels
 
     def prepare(self, X: Any) -> Ragged:
@@ -138,7 +144,7 @@ class Chain(Structure):
             if kind in ("emission", "edge") and len(name) == (3 if kind == "emission" else 4):
                 attributes[name[1]] = None
                 labels.update(dict.fromkeys(name[2:]))
-            elif kind in ("start", "end", "transition"):
+            elif kind in ("start", "end", "unknown", "transition"):
                 labels.update(dict.fromkeys(name[1:]))
             else:
                 raise InputError(
@@ -148,6 +154,22 @@ class Chain(Structure):
         ordered = _sorted_labels(labels)
         seen = np.ones((len(ordered), len(ordered)), dtype=bool)
         return ChainSpace(self, ordered, list(attributes), transition_mask(self.transitions, ordered, seen))
+
+    def complete(self) -> Chain:
+        """The chain with a weight for every pair of attribute and label."""
+        return clone(self).set_params(emissions="all")
+
+    def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+        """Share of tokens with the right label."""
+        right, tokens = [], []
+        for i, (truth, guess) in enumerate(zip(y_true, y_pred, strict=True)):
+            if len(truth) != len(guess):
+                raise InputError(f"sample {i}: {len(truth)} labels against {len(guess)}")
+            right.append(sum(a == b for a, b in zip(truth, guess, strict=True)))
+            tokens.append(len(truth))
+        weights = np.ones(len(right)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        total = float(weights @ np.array(tokens, dtype=float)) if tokens else 0.0
+        return float(weights @ np.array(right, dtype=float)) / total if total else 1.0
 
     def _check(self) -> None:
         if not isinstance(self.order, (int, np.integer)) or self.order < 1:
@@ -178,7 +200,7 @@ class ChainSpace(Space):
         self.order = int(structure.order)
         n = len(self.labels)
         self.columns = {a: i for i, a in enumerate(self.attributes)}
-        self.n_markers = int(structure.start) + int(structure.end)
+        self.n_markers = len(self.marker_names)
         self.emission_layout = Layout(len(self.attributes) + self.n_markers, n)
         chosen = self._edge_attributes()
         self.edge_columns = {a: i for i, a in enumerate(chosen)}
@@ -256,7 +278,7 @@ class ChainSpace(Space):
     def marker_names(self) -> list[str]:
         """Kinds of the marker attributes that follow the real ones."""
         assert isinstance(self.structure, Chain)
-        return [kind for kind in ("start", "end") if getattr(self.structure, kind)]
+        return [kind for kind in ("start", "end", "unknown") if getattr(self.structure, kind)]
 
     @property
     def feature_names(self) -> list[tuple[Any, ...]]:
@@ -305,17 +327,16 @@ class ChainSpace(Space):
         assert isinstance(self.structure, Chain)
         X = self.structure.prepare(X)
         offsets = X.offsets
-        n_tokens = int(offsets[-1])
         filled = np.flatnonzero(np.diff(offsets) > 0)
-        markers = []
+        emission = TokenMap.compile(self.emission_layout, X.values, self.columns)
+        where = {"start": offsets[:-1][filled], "end": offsets[1:][filled] - 1}
+        if "unknown" in self.marker_names:
+            where["unknown"] = emission.empty_tokens()
         for number, kind in enumerate(self.marker_names):
-            tokens = offsets[:-1][filled] if kind == "start" else offsets[1:][filled] - 1
-            attribute = len(self.attributes) + number
-            markers.append(TokenMap.marker(self.emission_layout, attribute, tokens, n_tokens))
-        emission = TokenMap.compile(self.emission_layout, X.values, self.columns, markers)
+            emission.mark(len(self.attributes) + number, where[kind])
         edge = None
         if self.edge_layout is not None:
-            edge = TokenMap.compile(self.edge_layout, X.values, self.edge_columns, [])
+            edge = TokenMap.compile(self.edge_layout, X.values, self.edge_columns)
         gold = None
         if y is not None:
             gold = encode_labels(y, offsets, self.labels, unknown=unknown)
@@ -346,6 +367,28 @@ class ChainSpace(Space):
                 mask[offsets[i] + t] = False
                 mask[offsets[i] + t, wanted] = True
         return mask
+
+    def grown(self, X: Any, y: Any) -> ChainSpace:
+        """Space with the labels, attributes and observed pairs of more data as well."""
+        assert isinstance(self.structure, Chain)
+        more = self.structure.bind(X, y)
+        labels = (
+            self.labels if self.structure.labels is not None else _sorted_labels({*self.labels, *more.labels})
+        )
+        attributes = list(dict.fromkeys([*self.attributes, *more.attributes]))
+        place = {label: i for i, label in enumerate(labels)}
+        allowed = np.zeros((len(labels), len(labels)), dtype=bool)
+        for space in (self, more):
+            codes = [place[label] for label in space.labels]
+            allowed[np.ix_(codes, codes)] |= space.allowed
+        if isinstance(self.structure.transitions, str) and self.structure.transitions == "all":
+            allowed[:] = True
+        space = ChainSpace(self.structure, labels, attributes, allowed)
+        if self.structure.emissions == "observed":
+            space.emission_layout = _merged(space.emission_layout, self, more, space, "emission_layout")
+            if space.edge_layout is not None:
+                space.edge_layout = _merged(space.edge_layout, self, more, space, "edge_layout")
+        return space
 
     def enumerate(self, x: Any) -> Iterator[list[Any]]:
         """Every allowed label sequence of one input, in lexicographic order."""
@@ -396,6 +439,27 @@ class ChainSpace(Space):
             edge = space.edge_layout
             space.edge_layout = Layout(edge.n_attributes, edge.n_columns, state["edge_flat"])
         return space
+
+
+def _merged(layout: Layout, old: ChainSpace, more: ChainSpace, new: ChainSpace, kind: str) -> Layout:
+    """Pairs stored in either of two spaces, in the numbering of a third."""
+    names = "columns" if kind == "emission_layout" else "edge_columns"
+    n_markers = new.n_markers if kind == "emission_layout" else 0
+    power = 1 if kind == "emission_layout" else 2
+    found = []
+    for space in (old, more):
+        part: Layout = getattr(space, kind)
+        attribute, column = part.positions()
+        target = np.array(
+            [getattr(new, names)[a] for a in getattr(space, names)]
+            + list(range(layout.n_attributes - n_markers, layout.n_attributes)),
+            dtype=np.int64,
+        )
+        codes = np.array([new.labels.index(label) for label in space.labels], dtype=np.int64)
+        if power == 2:
+            codes = (codes[:, None] * len(new.labels) + codes).ravel()
+        found.append(target[attribute] * layout.n_columns + codes[column])
+    return Layout(layout.n_attributes, layout.n_columns, np.unique(np.concatenate(found)))
 
 
 def _observed(
@@ -469,8 +533,3 @@ def encode_labels(y: Any, offsets: np.ndarray, labels: list[Any], *, unknown: st
 def _listed(labels: list[Any]) -> str:
     shown = ", ".join(repr(label) for label in labels[:8])
     return shown if len(labels) <= 8 else f"{shown}, ... ({len(labels)} labels)"
-
-
-def offsets_from_lists(y: Any) -> np.ndarray:
-    """Offsets of a list of label sequences."""
-    return offsets_of([len(row) for row in y])

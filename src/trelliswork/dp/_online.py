@@ -1,0 +1,135 @@
+"""The structured perceptron on label chains of order 1: decode, compare, move."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trelliswork._jit import njit
+
+
+@njit(fastmath={"contract"})
+def perceptron_pass(
+    indptr,
+    indices,
+    data,
+    token_rows,
+    offsets,
+    gold,
+    order,
+    weights,
+    emission,
+    emission_sum,
+    stored,
+    trans,
+    trans_sum,
+    trans_mask,
+    start_ok,
+    end_ok,
+    clock,
+):
+    """Visit the sequences of ``order`` once, in place; returns the number of mistakes.
+
+    Parameters
+    ----------
+    indptr, indices, data : CSR arrays
+        Distinct feature rows of all blocks.
+    token_rows : (n_tokens, n_blocks)
+        Rows of each token, -1 for none.
+    emission, emission_sum : (n_attributes, n_labels)
+        Weights, and the sum of ``clock * update`` from which the average is made.
+    stored : (n_attributes, n_labels) of bool, or no rows
+        Which pairs have a weight.
+    trans, trans_sum : (n_labels, n_labels)
+        The same for transitions ``[from, to]``.
+    trans_mask : (n_labels, n_labels)
+        0 where allowed, -inf where forbidden.
+    start_ok, end_ok : (n_labels,) of bool
+        Allowed first and last labels.
+    """
+    n_labels = trans.shape[0]
+    longest = 0
+    for s in order:
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    best = np.empty((longest, n_labels))
+    found = np.empty(longest, dtype=np.int64)
+    masked = np.empty((n_labels, n_labels))
+    for a in range(n_labels):
+        for b in range(n_labels):
+            masked[a, b] = trans[a, b] + trans_mask[a, b]
+    mistakes = 0
+    for s in order:
+        start = offsets[s]
+        n_steps = offsets[s + 1] - start
+        clock += 1.0
+        if n_steps == 0:
+            continue
+        for t in range(n_steps):
+            row = best[t]
+            for k in range(n_labels):
+                row[k] = 0.0
+            for block in range(token_rows.shape[1]):
+                r = token_rows[start + t, block]
+                if r < 0:
+                    continue
+                for j in range(indptr[r], indptr[r + 1]):
+                    x = data[j]
+                    source = emission[indices[j]]
+                    for k in range(n_labels):
+                        row[k] += x * source[k]
+        for k in range(n_labels):
+            if not start_ok[k]:
+                best[0, k] = -np.inf
+            if not end_ok[k]:
+                best[n_steps - 1, k] = -np.inf
+        for t in range(n_steps - 2, -1, -1):
+            ahead = best[t + 1]
+            for a in range(n_labels):
+                row = masked[a]
+                top = row[0] + ahead[0]
+                for b in range(1, n_labels):
+                    top = max(top, row[b] + ahead[b])
+                best[t, a] += top
+        choice = 0
+        for b in range(1, n_labels):
+            if best[0, b] > best[0, choice]:
+                choice = b
+        found[0] = choice
+        wrong = choice != gold[start]
+        for t in range(1, n_steps):
+            row = masked[choice]
+            choice = 0
+            for b in range(1, n_labels):
+                if row[b] + best[t, b] > row[choice] + best[t, choice]:
+                    choice = b
+            found[t] = choice
+            wrong |= choice != gold[start + t]
+        if not wrong:
+            continue
+        mistakes += 1
+        step = weights[s]
+        for t in range(n_steps):
+            right, guess = gold[start + t], found[t]
+            if right != guess:
+                for block in range(token_rows.shape[1]):
+                    r = token_rows[start + t, block]
+                    if r < 0:
+                        continue
+                    for j in range(indptr[r], indptr[r + 1]):
+                        c = indices[j]
+                        x = data[j] * step
+                        if stored.shape[0] == 0 or stored[c, right]:
+                            emission[c, right] += x
+                            emission_sum[c, right] += clock * x
+                        if stored.shape[0] == 0 or stored[c, guess]:
+                            emission[c, guess] -= x
+                            emission_sum[c, guess] -= clock * x
+            if t > 0 and (right != guess or gold[start + t - 1] != found[t - 1]):
+                a, b = gold[start + t - 1], right
+                trans[a, b] += step
+                trans_sum[a, b] += clock * step
+                masked[a, b] = trans[a, b] + trans_mask[a, b]
+                a, b = found[t - 1], guess
+                trans[a, b] -= step
+                trans_sum[a, b] -= clock * step
+                masked[a, b] = trans[a, b] + trans_mask[a, b]
+    return mistakes

@@ -1,0 +1,295 @@
+"""Minimisers of smooth convex functions, with or without an L1 penalty.
+
+One limited-memory quasi-Newton method serves both cases: plain L-BFGS with a weak
+Wolfe line search, and OWL-QN, its orthant-wise variant, when there is an L1 term.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Minimum", "Stop", "lbfgs", "newton_cg"]
+
+Value = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+class Stop(Exception):
+    """Raised by a callback to end the minimisation with the current point."""
+
+
+@dataclass
+class Minimum:
+    """Result of a minimisation.
+
+    Attributes
+    ----------
+    w : ndarray
+        Best point found.
+    objective : float
+        Value there, penalty included.
+    n_iter, n_evaluations : int
+        Iterations and evaluations of the function.
+    converged : bool
+        Whether the tolerance was met.
+    message : str
+        Why it stopped.
+    """
+
+    w: np.ndarray
+    objective: float
+    n_iter: int
+    n_evaluations: int
+    converged: bool
+    message: str
+
+
+def _pseudo_gradient(w: np.ndarray, g: np.ndarray, l1: np.ndarray | float) -> np.ndarray:
+    """Steepest-descent subgradient of f + l1 |w|."""
+    lower, upper = g - l1, g + l1
+    at_zero = np.where(lower > 0, lower, np.where(upper < 0, upper, 0.0))
+    return np.where(w > 0, upper, np.where(w < 0, lower, at_zero))
+
+
+class _Memory:
+    """The last pairs of steps and gradient changes, in two ring buffers."""
+
+    def __init__(self, size: int, d: int):
+        self.s, self.y = np.empty((size, d)), np.empty((size, d))
+        self.rho = np.empty(size)
+        self.size, self.count = size, 0
+        self.scale = 1.0
+
+    def add(self, step: np.ndarray, change: np.ndarray) -> None:
+        curvature = float(step @ change)
+        norm = float(change @ change)
+        if curvature <= 1e-10 * norm:  # a pair without curvature would spoil the model
+            return
+        i = self.count % self.size
+        self.s[i], self.y[i], self.rho[i] = step, change, 1.0 / curvature
+        self.scale = curvature / norm
+        self.count += 1
+
+    def direction(self, gradient: np.ndarray) -> np.ndarray:
+        """Two-loop recursion: minus the approximate inverse Hessian times the gradient."""
+        d = -gradient
+        recent = range(max(0, self.count - self.size), self.count)
+        alpha = {}
+        for n in reversed(recent):
+            i = n % self.size
+            alpha[i] = self.rho[i] * float(self.s[i] @ d)
+            d -= alpha[i] * self.y[i]
+        d *= self.scale
+        for n in recent:
+            i = n % self.size
+            d += (alpha[i] - self.rho[i] * float(self.y[i] @ d)) * self.s[i]
+        return d
+
+
+def lbfgs(
+    value: Value,
+    w: np.ndarray,
+    *,
+    l1: np.ndarray | float = 0.0,
+    memory: int = 10,
+    max_iter: int = 100,
+    tol: float = 1e-4,
+    callback: Callable[[int, np.ndarray, float, float], Any] | None = None,
+) -> Minimum:
+    """Minimise ``f(w) + sum(l1 * |w|)``.
+
+    Parameters
+    ----------
+    value : callable
+        ``f`` and its gradient.
+    w : ndarray
+        Start; not changed.
+    l1 : float or ndarray
+        Weight of the absolute values (zero for plain L-BFGS).
+    memory, max_iter : int
+        Pairs kept; iterations at the most.
+    tol : float
+        Stop when the norm of the (pseudo-)gradient falls to ``tol`` times its first value.
+    callback : callable or None
+        Called as ``callback(iteration, w, objective, gradient_norm)``; may raise :class:`Stop`.
+    """
+    sparse = bool(np.any(np.asarray(l1) > 0))
+    w = w.copy()
+    pairs = _Memory(memory, w.size)
+    smooth, g = value(w)
+    n_evaluations = 1
+    objective = smooth + _penalty(w, l1, sparse)
+    pseudo = _pseudo_gradient(w, g, l1) if sparse else g
+    first = norm = float(np.linalg.norm(pseudo))
+    n_iter, converged, message = 0, norm == 0.0, "gradient is zero at the start"
+    while not converged:
+        if n_iter >= max_iter:
+            message = f"stopped after max_iter={max_iter} iterations"
+            break
+        d = pairs.direction(pseudo)
+        if sparse:
+            d[d * pseudo >= 0] = 0.0
+        if float(d @ pseudo) >= 0:  # a broken model: start again from steepest descent
+            pairs.count = 0
+            d = -pseudo
+        step = 1.0 if pairs.count else min(1.0, 1.0 / norm)
+        search = _orthant_search if sparse else _wolfe_search
+        found = search(value, w, objective, g, pseudo, d, step, l1)
+        n_evaluations += found.n_evaluations
+        if found.w is None:
+            if pairs.count:
+                pairs.count = 0
+                continue
+            message = "the line search found no lower point"
+            break
+        pairs.add(found.w - w, found.g - g)
+        w, objective, g = found.w, found.objective, found.g
+        pseudo = _pseudo_gradient(w, g, l1) if sparse else g
+        norm = float(np.linalg.norm(pseudo))
+        n_iter += 1
+        if callback is not None:
+            try:
+                callback(n_iter, w, objective, norm)
+            except Stop as stop:
+                message = str(stop)
+                break
+        if norm <= tol * first:
+            converged, message = True, f"gradient fell below {tol:g} of its first value"
+    return Minimum(w, objective, n_iter, n_evaluations, converged, message)
+
+
+def _penalty(w: np.ndarray, l1: np.ndarray | float, sparse: bool) -> float:
+    return float(np.sum(l1 * np.abs(w))) if sparse else 0.0
+
+
+@dataclass
+class _Found:
+    w: np.ndarray | None
+    objective: float
+    g: np.ndarray
+    n_evaluations: int
+
+
+def _orthant_search(
+    value: Value,
+    w: np.ndarray,
+    objective: float,
+    g: np.ndarray,
+    pseudo: np.ndarray,
+    d: np.ndarray,
+    step: float,
+    l1: np.ndarray | float,
+) -> _Found:
+    """Backtracking inside the orthant of ``w`` (or of minus the pseudo-gradient where w = 0)."""
+    orthant = np.where(w != 0, np.sign(w), -np.sign(pseudo))
+    for n in range(1, 31):
+        trial = w + step * d
+        trial[trial * orthant <= 0] = 0.0
+        smooth, g_new = value(trial)
+        new = smooth + _penalty(trial, l1, True)
+        if new <= objective + 1e-4 * float(pseudo @ (trial - w)):
+            return _Found(trial, new, g_new, n)
+        step *= 0.5
+    return _Found(None, objective, g, n)
+
+
+def _wolfe_search(
+    value: Value,
+    w: np.ndarray,
+    objective: float,
+    g: np.ndarray,
+    pseudo: np.ndarray,
+    d: np.ndarray,
+    step: float,
+    l1: np.ndarray | float,
+) -> _Found:
+    """Bisection and doubling until the weak Wolfe conditions hold."""
+    slope = float(d @ g)
+    low, high = 0.0, np.inf
+    best = _Found(None, objective, g, 0)
+    for n in range(1, 31):
+        trial = w + step * d
+        new, g_new = value(trial)
+        if not new <= objective + 1e-4 * step * slope:
+            high = step
+        else:
+            best = _Found(trial, new, g_new, n)
+            if float(d @ g_new) >= 0.9 * slope:
+                return best
+            low = step
+        step = 2 * low if high == np.inf else (low + high) / 2
+    best.n_evaluations = n
+    return best
+
+
+def newton_cg(
+    value: Value,
+    hessian_product: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    w: np.ndarray,
+    *,
+    max_iter: int = 100,
+    tol: float = 1e-6,
+    max_cg: int = 200,
+    callback: Callable[[int, np.ndarray, float, float], Any] | None = None,
+) -> Minimum:
+    """Truncated Newton: conjugate gradients on the Hessian, then a backtracking line search.
+
+    ``hessian_product(w, v)`` is the Hessian at ``w`` times ``v``; other arguments as in
+    :func:`lbfgs`.
+    """
+    w = w.copy()
+    objective, g = value(w)
+    n_evaluations = 1
+    first = norm = float(np.linalg.norm(g))
+    n_iter, converged, message = 0, norm == 0.0, "gradient is zero at the start"
+    while not converged:
+        if n_iter >= max_iter:
+            message = f"stopped after max_iter={max_iter} iterations"
+            break
+        forcing = min(0.5, np.sqrt(norm / first)) * norm
+        d = np.zeros_like(w)
+        r = -g
+        p = r.copy()
+        rr = float(r @ r)
+        for _ in range(max_cg):
+            hp = hessian_product(w, p)
+            curvature = float(p @ hp)
+            if curvature <= 0:
+                d = d if d.any() else -g
+                break
+            alpha = rr / curvature
+            d += alpha * p
+            r -= alpha * hp
+            rr_new = float(r @ r)
+            if np.sqrt(rr_new) <= forcing:
+                break
+            p = r + (rr_new / rr) * p
+            rr = rr_new
+        slope = float(g @ d)
+        step = 1.0
+        for _ in range(40):
+            trial = w + step * d
+            new, g_new = value(trial)
+            n_evaluations += 1
+            if new <= objective + 1e-4 * step * slope:
+                break
+            step *= 0.5
+        else:
+            # Rounding hides any further decrease: this is as far as the numbers go.
+            message = "the line search found no lower point"
+            break
+        w, objective, g = trial, new, g_new
+        norm = float(np.linalg.norm(g))
+        n_iter += 1
+        if callback is not None:
+            try:
+                callback(n_iter, w, objective, norm)
+            except Stop as stop:
+                message = str(stop)
+                break
+        if norm <= tol * first:
+            converged, message = True, f"gradient fell below {tol:g} of its first value"
+    return Minimum(w, objective, n_iter, n_evaluations, converged, message)

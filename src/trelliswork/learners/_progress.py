@@ -1,0 +1,76 @@
+"""What a fit says while it runs: ``history_``, a progress bar, or log lines."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from typing import Any
+
+__all__ = ["Progress"]
+
+logger = logging.getLogger("trelliswork")
+
+
+class Progress:
+    """Collects one record per step and shows it.
+
+    Parameters
+    ----------
+    title : str
+        Name of the learner.
+    total : int or None
+        Expected number of steps.
+    verbose : int
+        0 shows nothing; 1 shows a progress bar on a terminal and one log line per step
+        elsewhere.
+    """
+
+    def __init__(self, title: str, total: int | None, verbose: int):
+        self.history: list[dict[str, Any]] = []
+        self.title = title
+        self.total = total
+        self.verbose = verbose
+        self.started = time.perf_counter()
+        self._bar: Any = None
+        self._task: Any = None
+        if verbose and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[said]}"),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+
+    def __enter__(self) -> Progress:
+        if self._bar is not None:
+            self._bar.start()
+            self._task = self._bar.add_task(self.title, total=self.total, said="")
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def step(self, **values: Any) -> None:
+        """Record one step."""
+        record = {"iteration": len(self.history) + 1, **values, "seconds": time.perf_counter() - self.started}
+        self.history.append(record)
+        if not self.verbose:
+            return
+        said = "  ".join(f"{k} {_shown(v)}" for k, v in values.items())
+        if self._bar is not None:
+            self._bar.update(self._task, advance=1, said=said)
+        else:
+            logger.info("%s %d: %s  %.1f s", self.title, record["iteration"], said, record["seconds"])
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,318 @@
+"""The estimator that all learners share: data in, outputs out."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from trelliswork._errors import InputError
+from trelliswork.structures.base import Batch, Space, Structure
+
+__all__ = ["Candidate", "FitInterrupted", "StructuredEstimator"]
+
+
+class FitInterrupted(UserWarning):
+    """A fit was stopped from the keyboard; the best weights so far were kept."""
+
+
+class Candidate(NamedTuple):
+    """One entry of a k-best list.
+
+    Attributes
+    ----------
+    output : object
+        The output, as the user's own kind of object.
+    score : float
+        Its score.
+    probability : float
+        Its probability under the model exp(score) / Z.
+    """
+
+    output: Any
+    score: float
+    probability: float
+
+
+class StructuredEstimator(BaseEstimator):
+    """Base of all learners.
+
+    A subclass implements ``_fit(batch, weights, ...)`` and sets ``coef_``. Everything else
+    (checks, prediction, k-best lists, probabilities, scikit-learn's protocol) is here.
+
+    Attributes
+    ----------
+    space_ : Space
+        Alphabets and sizes.
+    coef_ : ndarray of shape (n_features,)
+        Weights; names in ``space_.feature_names``.
+    history_ : list of dict
+        One record per iteration.
+    n_iter_ : int
+        Number of iterations.
+    """
+
+    structure: Structure
+    n_jobs: int | None = None
+    space_: Space
+    coef_: np.ndarray
+    history_: list[dict[str, Any]]
+    n_iter_: int
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+    # -- fitting -------------------------------------------------------------------------
+
+    def _start(self, X: Any, y: Any, *, structure: Structure | None = None) -> tuple[Space, Batch]:
+        """Check and pack the training data."""
+        structure = self._checked_structure() if structure is None else structure
+        check_samples(X, y)
+        X = structure.prepare(X)
+        space = structure.bind(X, y)
+        batch = space.pack(X, y, n_jobs=self.n_jobs)
+        batch.check_gold()
+        return space, batch
+
+    def _checked_structure(self) -> Structure:
+        if not isinstance(self.structure, Structure):
+            raise InputError(
+                f"structure must be a Structure such as Chain(), got {type(self.structure).__name__}"
+            )
+        return self.structure
+
+    def _start_weights(self, space: Space, warm: bool) -> np.ndarray:
+        """Zeros, or the old weights under their names in the new space."""
+        if warm and hasattr(self, "coef_"):
+            return carry_over(self.space_, space, self.coef_)
+        return np.zeros(space.n_features)
+
+    # -- prediction -----------------------------------------------------------------------
+
+    def _packed(self, X: Any, y: Any = None, **constraints: Any) -> Batch:
+        if not hasattr(self, "coef_"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
+        check_samples(X, y, empty=True)
+        return self.space_.pack(X, y, n_jobs=self.n_jobs, **constraints)
+
+    def predict(self, X: Any, **constraints: Any) -> list[Any]:
+        """Best output of every sample.
+
+        Parameters
+        ----------
+        X : list of inputs
+            As in ``fit``.
+        **constraints
+            Passed to the structure, for instance ``allowed=`` of a chain.
+
+        Returns
+        -------
+        list
+            One output per sample, of the same kind as in ``fit``.
+        """
+        batch = self._packed(X, **constraints)
+        return batch.unpack(batch.argmax(self._scores(batch)).codes)
+
+    def predict_kbest(self, X: Any, k: int = 5, **constraints: Any) -> list[list[Candidate]]:
+        """Up to ``k`` best outputs of every sample with scores and probabilities.
+
+        Parameters
+        ----------
+        X : list of inputs
+            As in ``fit``.
+        k : int, default=5
+            Length of the lists; shorter where a sample has fewer outputs.
+        **constraints
+            Passed to the structure.
+
+        Returns
+        -------
+        list of list of Candidate
+            Best first.
+        """
+        if k < 1:
+            raise InputError(f"k must be at least 1, got {k}")
+        batch = self._packed(X, **constraints)
+        scores = self._scores(batch)
+        log_z = batch.log_partition(scores)
+        lists = []
+        for i, found in enumerate(batch.kbest(scores, k)):
+            outputs = batch.unpack_sample(i, found.codes)
+            probability = np.exp(np.minimum(found.values - log_z[i], 0.0))
+            lists.append(
+                [
+                    Candidate(o, float(v), float(p))
+                    for o, v, p in zip(outputs, found.values, probability, strict=True)
+                ]
+            )
+        return lists
+
+    def predict_marginals(self, X: Any, **constraints: Any) -> list[Any]:
+        """Probabilities of the parts of the outputs, in the structure's own form.
+
+        For a chain: per sample an array (n_tokens, n_labels), columns as in ``classes_``.
+
+        Parameters
+        ----------
+        X : list of inputs
+            As in ``fit``.
+        **constraints
+            Passed to the structure.
+        """
+        batch = self._packed(X, **constraints)
+        return batch.unpack_marginals(batch.marginals(self._scores(batch)))
+
+    def log_prob(self, X: Any, y: Any) -> np.ndarray:
+        """Log-probability of given outputs; -inf for outputs that are not possible.
+
+        Parameters
+        ----------
+        X : list of inputs
+            As in ``fit``.
+        y : list of outputs
+            One per sample.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        batch = self._packed(X, y, unknown="mark")
+        scores = self._scores(batch)
+        return batch.evaluate(batch.gold_codes, scores) - batch.log_partition(scores)
+
+    def sample(self, X: Any, n_samples: int = 1, *, random_state: Any = None) -> list[list[Any]]:
+        """Draw outputs from the model's distribution.
+
+        Parameters
+        ----------
+        X : list of inputs
+            As in ``fit``.
+        n_samples : int, default=1
+            Draws per input.
+        random_state : int, Generator or None
+            Seed.
+
+        Returns
+        -------
+        list of list
+            ``n_samples`` outputs per input.
+        """
+        batch = self._packed(X)
+        draws = batch.sample(self._scores(batch), n_samples, np.random.default_rng(random_state))
+        return [list(outputs) for outputs in zip(*map(batch.unpack, draws), strict=True)] or [[] for _ in X]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy in the structure's own terms (for a chain: share of right labels).
+
+        Parameters
+        ----------
+        X : list of inputs
+            As in ``fit``.
+        y : list of outputs
+            The truth; labels that were not seen in training count as errors.
+        sample_weight : array-like or None
+            Weight of each sample.
+        """
+        check_samples(X, y)
+        return float(self.space_.structure.accuracy(y, self.predict(X), sample_weight))
+
+    def _scores(self, batch: Batch) -> Any:
+        return batch.scores(self.coef_)
+
+    # -- reading the model ---------------------------------------------------------------------
+
+    @property
+    def classes_(self) -> list[Any]:
+        """Labels in the order of the columns of ``predict_marginals``, where the structure has labels."""
+        if not hasattr(self, "space_") or not hasattr(self.space_, "labels"):
+            raise AttributeError("classes_")
+        return self.space_.labels
+
+    def weights_by_name(self) -> dict[Any, float]:
+        """All non-zero weights under their feature names."""
+        names = self.space_.feature_names
+        return {names[i]: float(self.coef_[i]) for i in np.flatnonzero(self.coef_)}
+
+    def tables(self, top: int = 10) -> dict[str, Any]:
+        """Weights for reading: top features per label, table of transitions, and so on.
+
+        Parameters
+        ----------
+        top : int, default=10
+            Rows per label.
+        """
+        return self.space_.tables(self.coef_, top)
+
+
+def carry_over(old: Space, new: Space, w: np.ndarray) -> np.ndarray:
+    """Weights of one space under their names in another; zero for new names."""
+    if old is new:
+        return w.copy()
+    place = {name: i for i, name in enumerate(new.feature_names)}
+    out = np.zeros(new.n_features)
+    for name, value in zip(old.feature_names, w.tolist(), strict=True):
+        i = place.get(name)
+        if i is not None:
+            out[i] = value
+    return out
+
+
+def check_samples(X: Any, y: Any = None, *, empty: bool = False) -> None:
+    """Refuse inputs that are not lists of samples, and lists of different lengths."""
+    if isinstance(X, (str, bytes)) or not (hasattr(X, "__len__") or hasattr(X, "shape")):
+        raise InputError(f"X must be a list of samples, got {type(X).__name__}")
+    n = count_samples(X)
+    if n == 0 and not empty:
+        raise InputError("X is empty: at least one sample is needed")
+    if y is not None:
+        if isinstance(y, (str, bytes)) or not hasattr(y, "__len__"):
+            raise InputError(f"y must be a list of outputs, got {type(y).__name__}")
+        if len(y) != n:
+            raise InputError(f"X has {n} samples but y has {len(y)}")
+    elif not empty:
+        raise InputError("y is missing: fit needs one output per sample")
+
+
+def count_samples(X: Any) -> int:
+    """Number of samples of a list, array or sparse matrix."""
+    return int(X.shape[0]) if hasattr(X, "shape") and X.shape else len(X)
+
+
+def check_weights(sample_weight: Any, n: int) -> np.ndarray | None:
+    """Sample weights as an array: finite, not negative, not all zero."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n,):
+        raise InputError(f"sample_weight must have one entry per sample ({n}), got shape {weights.shape}")
+    bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
+    if bad.size:
+        raise InputError(
+            f"sample {int(bad[0])}: sample_weight is {weights[bad[0]]}; it must be finite and >= 0"
+        )
+    if not weights.any():
+        raise InputError("sample_weight is zero for every sample")
+    return weights
+
+
+def combined_weights(batch: Batch, sample_weight: Any, class_weight: Any) -> np.ndarray | None:
+    """Sample weights times class weights; None when there are neither."""
+    weights = check_weights(sample_weight, len(batch))
+    if class_weight is None:
+        return weights
+    by_class = batch.class_weights(class_weight)
+    return by_class if weights is None else weights * by_class
+
+
+def warn_interrupted(what: str) -> None:
+    """Tell that a fit was interrupted."""
+    warnings.warn(f"interrupted: {what}; the best weights so far were kept", FitInterrupted, stacklevel=3)

@@ -1,0 +1,274 @@
+"""Conditional random fields: penalised maximum likelihood for any structure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trelliswork._errors import InputError
+from trelliswork.learners._optimize import Minimum, Stop, lbfgs, newton_cg
+from trelliswork.learners._progress import Progress
+from trelliswork.learners.base import (
+    StructuredEstimator,
+    check_samples,
+    combined_weights,
+    warn_interrupted,
+)
+from trelliswork.structures.base import Batch, Space, Structure
+
+__all__ = ["CRF"]
+
+
+class CRF(StructuredEstimator):
+    """Conditional random field.
+
+    Minimises the negative log-likelihood, summed over samples, plus
+    ``l1 * |w|_1 + l2 * |w|_2^2`` (the scale of CRFsuite's ``c1`` and ``c2``).
+
+    Parameters
+    ----------
+    structure : Structure
+        Output space, for instance ``Chain()``.
+    l1, l2 : float, default=0.0 and 1.0
+        Strength of the two penalties. With ``l1 > 0`` most weights become exactly zero.
+    solver : {"auto", "lbfgs", "newton-cg"}, default="auto"
+        ``"auto"`` is ``"lbfgs"`` (OWL-QN when ``l1 > 0``). ``"newton-cg"`` needs ``l1 = 0``; it
+        takes few, costly steps and reaches high precision.
+    max_iter : int, default=200
+        Iterations at the most.
+    tol : float, default=1e-4
+        Stop when the norm of the gradient falls to this part of its first value.
+    memory : int, default=10
+        Pairs that L-BFGS keeps.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each label; a sample weighs the mean over its labels.
+    patience : int, default=10
+        With a development set: stop after this many iterations without a better score.
+    scoring : callable or None, default=None
+        ``scoring(y_true, y_pred)`` for the development set (higher is better); None is the
+        structure's accuracy.
+    warm_start : bool, default=False
+        Start from the weights of the previous fit.
+    n_jobs : int or None, default=None
+        Threads (-1: all cores). Results do not depend on it.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights.
+    objective_ : float
+        Value of the objective at ``coef_``.
+    converged_ : bool
+        Whether the tolerance was met.
+    history_ : list of dict
+        Objective, gradient norm, number of non-zero weights and seconds per iteration.
+
+    References
+    ----------
+    .. [1] Lafferty, McCallum, Pereira (2001), ICML.
+    .. [2] Andrew, Gao (2007), ICML (OWL-QN).
+
+    Examples
+    --------
+    >>> from trelliswork import CRF, Chain
+    >>> X, y = [["the", "cat"], ["a", "dog"]], [["D", "N"], ["D", "N"]]
+    >>> crf = CRF(Chain(), l2=0.1).fit(X, y)
+    >>> crf.predict([["the", "dog"]])
+    [['D', 'N']]
+    >>> best = crf.predict_kbest([["the", "dog"]], k=2)[0][0]
+    >>> best.output, best.probability > 0.5
+    (['D', 'N'], True)
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        l1: float = 0.0,
+        l2: float = 1.0,
+        *,
+        solver: str = "auto",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        memory: int = 10,
+        class_weight: Any = None,
+        patience: int = 10,
+        scoring: Any = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.structure = structure
+        self.l1 = l1
+        self.l2 = l2
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.memory = memory
+        self.class_weight = class_weight
+        self.patience = patience
+        self.scoring = scoring
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None) -> CRF:
+        """Find the weights.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            Training data.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weight of each sample; 2 is the same as having the sample twice.
+        X_dev, y_dev : lists or None
+            Development set for early stopping: the weights that score best on it are kept.
+        """
+        self._check_parameters()
+        space, batch = self._start(X, y)
+        weights = combined_weights(batch, sample_weight, self.class_weight)
+        start = self._start_weights(space, self.warm_start)
+        watcher = self._watcher(space, X_dev, y_dev)
+        found, history = fit_crf(
+            batch,
+            start,
+            l1=self.l1,
+            l2=self.l2,
+            weights=weights,
+            solver=self.solver,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            memory=self.memory,
+            watcher=watcher,
+            verbose=self.verbose,
+        )
+        self.space_ = space
+        self.coef_ = found.w
+        self.objective_ = found.objective
+        self.converged_ = found.converged
+        self.n_iter_ = found.n_iter
+        self.history_ = history
+        return self
+
+    def _check_parameters(self) -> None:
+        for name in ("l1", "l2"):
+            value = getattr(self, name)
+            if not np.isfinite(value) or value < 0:
+                raise InputError(f"{name} must be a finite number >= 0, got {value!r}")
+        if self.solver not in ("auto", "lbfgs", "newton-cg"):
+            raise InputError(f"solver must be 'auto', 'lbfgs' or 'newton-cg', got {self.solver!r}")
+        if self.solver == "newton-cg" and self.l1 > 0:
+            raise InputError("solver='newton-cg' needs l1=0; use solver='lbfgs' for an L1 penalty")
+
+    def _watcher(self, space: Space, X_dev: Any, y_dev: Any) -> Watcher | None:
+        if X_dev is None and y_dev is None:
+            return None
+        if X_dev is None or y_dev is None:
+            raise InputError("early stopping needs both X_dev and y_dev")
+        check_samples(X_dev, y_dev)
+        batch = space.pack(X_dev, n_jobs=self.n_jobs)
+        metric = self.scoring or space.structure.accuracy
+        return Watcher(batch, y_dev, metric, self.patience)
+
+
+class Watcher:
+    """Scores a development set and remembers the best weights.
+
+    Parameters
+    ----------
+    batch : Batch
+        Development inputs.
+    y : list
+        Their outputs.
+    metric : callable
+        ``metric(y_true, y_pred)``, higher is better.
+    patience : int
+        Stop after this many steps without improvement.
+    """
+
+    def __init__(self, batch: Batch, y: Any, metric: Any, patience: int):
+        self.batch, self.y, self.metric, self.patience = batch, y, metric, patience
+        self.best = -np.inf
+        self.weights: np.ndarray | None = None
+        self.waited = 0
+
+    def see(self, w: np.ndarray) -> float:
+        """Score ``w``; raise :class:`Stop` when patience is at its end."""
+        score = float(self.metric(self.y, self.batch.unpack(self.batch.argmax(self.batch.scores(w)).codes)))
+        if score > self.best:
+            self.best, self.weights, self.waited = score, w.copy(), 0
+        else:
+            self.waited += 1
+        return score
+
+    @property
+    def impatient(self) -> bool:
+        """Whether there was no improvement for too long."""
+        return self.waited >= self.patience
+
+
+def fit_crf(
+    batch: Batch,
+    start: np.ndarray,
+    *,
+    l1: float,
+    l2: float,
+    weights: np.ndarray | None = None,
+    solver: str = "auto",
+    max_iter: int = 200,
+    tol: float = 1e-4,
+    memory: int = 10,
+    watcher: Watcher | None = None,
+    verbose: int = 0,
+) -> tuple[Minimum, list[dict[str, Any]]]:
+    """Minimise the penalised negative log-likelihood of a batch.
+
+    Returns the minimum and the history; arguments as in :class:`CRF`.
+    """
+    gold = batch.gold_sum(weights)
+
+    def value(w: np.ndarray) -> tuple[float, np.ndarray]:
+        log_z, expected = batch.expect(w, weights=weights)
+        total = float(log_z.sum() if weights is None else log_z @ weights)
+        g = expected - gold
+        g += (2.0 * l2) * w
+        return total - float(gold @ w) + l2 * float(w @ w), g
+
+    best: dict[str, Any] = {"w": start, "objective": np.inf, "n": 0}
+    with Progress("CRF", max_iter, verbose) as progress:
+
+        def callback(n: int, w: np.ndarray, objective: float, norm: float) -> None:
+            best.update(w=w, objective=objective, n=n)
+            said: dict[str, Any] = {"objective": objective, "gradient": norm}
+            if l1 > 0:
+                said["nonzero"] = int(np.count_nonzero(w))
+            if watcher is not None:
+                said["dev"] = watcher.see(w)
+            progress.step(**said)
+            if watcher is not None and watcher.impatient:
+                raise Stop(f"no better development score for {watcher.patience} iterations")
+
+        try:
+            if solver == "newton-cg":
+                found = newton_cg(
+                    value,
+                    lambda w, v: batch.covariance_product(w, v, weights) + (2.0 * l2) * v,
+                    start,
+                    max_iter=max_iter,
+                    tol=tol,
+                    callback=callback,
+                )
+            else:
+                found = lbfgs(
+                    value, start, l1=l1, memory=memory, max_iter=max_iter, tol=tol, callback=callback
+                )
+        except KeyboardInterrupt:
+            warn_interrupted(f"CRF after {best['n']} iterations")
+            found = Minimum(best["w"], best["objective"], best["n"], 0, False, "interrupted")
+        if watcher is not None and watcher.weights is not None:
+            found.w = watcher.weights
+    if not np.isfinite(found.w).all():
+        raise FloatingPointError("the weights are not finite; raise l2 or scale the features")
+    return found, progress.history

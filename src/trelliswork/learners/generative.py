@@ -1,0 +1,139 @@
+"""Weights without a search: smoothed counts, or weights that come from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from trelliswork._errors import InputError
+from trelliswork.learners.base import StructuredEstimator, check_weights
+from trelliswork.structures.base import Batch, Structure
+
+__all__ = ["Fixed", "Generative"]
+
+
+class Generative(StructuredEstimator):
+    """Generative model with Laplace smoothing: a hidden Markov model on chains.
+
+    Weights are logarithms of smoothed relative frequencies; one pass over the data, no
+    search. On a chain: first labels, transitions and emissions (with several attributes
+    per token these count as independent, as in naive Bayes, and an unknown symbol has its
+    own share). On structures without multinomials: log-odds of how often a feature
+    occurs in the given outputs against how often it occurs in all outputs.
+
+    Parameters
+    ----------
+    structure : Structure
+        Output space, for instance ``Chain()``.
+    smoothing : float, default=1.0
+        Count added to every event.
+    n_jobs : int or None, default=None
+        Threads (-1: all cores).
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Log-probabilities.
+
+    Examples
+    --------
+    >>> from trelliswork import Chain, Generative
+    >>> X, y = [["the", "cat"], ["a", "dog"]], [["D", "N"], ["D", "N"]]
+    >>> Generative(Chain()).fit(X, y).predict([["the", "bird"]])
+    [['D', 'N']]
+    """
+
+    def __init__(self, structure: Structure, smoothing: float = 1.0, *, n_jobs: int | None = None):
+        self.structure = structure
+        self.smoothing = smoothing
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Generative:
+        """Count and take logarithms.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            Training data.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weight of each sample.
+        """
+        if not np.isfinite(self.smoothing) or self.smoothing <= 0:
+            raise InputError(f"smoothing must be a finite number > 0, got {self.smoothing!r}")
+        space, batch = self._start(X, y, structure=self._checked_structure().complete())
+        weights = check_weights(sample_weight, len(batch))
+        self.coef_ = batch.generative_weights(self.smoothing, weights)
+        self.space_ = space
+        self.history_ = []
+        self.n_iter_ = 1
+        return self
+
+
+class Fixed(StructuredEstimator):
+    """No learning: weights that are given, with every verb of a fitted model.
+
+    For published scores, hand-made grammars and the models of other tools.
+
+    Parameters
+    ----------
+    structure : Structure
+        Output space, for instance ``Chain()``.
+    weights : dict or ndarray
+        Weights by feature name, or, with ``fit(X, y)``, an array in the order of
+        ``space_.feature_names``. On a chain names are ``("emission", attribute, label)``,
+        ``("transition", from, to)``, ``("start", label)``, ``("end", label)``.
+    n_jobs : int or None, default=None
+        Threads (-1: all cores).
+
+    Examples
+    --------
+    >>> from trelliswork import Chain, Fixed
+    >>> model = Fixed(Chain(), {("emission", "cat", "N"): 1.0, ("transition", "D", "N"): 0.5})
+    >>> model.predict([["the", "cat"]])
+    [['D', 'N']]
+    """
+
+    def __init__(self, structure: Structure, weights: Any, *, n_jobs: int | None = None):
+        self.structure = structure
+        self.weights = weights
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any = None, y: Any = None) -> Fixed:
+        """Bind the weights, to the alphabets of ``X, y`` if given, else to their own names.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs, or None
+            Data that define the alphabets.
+        """
+        structure = self._checked_structure()
+        by_name = isinstance(self.weights, Mapping)
+        if X is None and not by_name:
+            raise InputError("weights given as an array need fit(X, y) to know what they belong to")
+        space = structure.bind_names(list(self.weights)) if X is None else self._start(X, y)[0]
+        if by_name:
+            place = {name: i for i, name in enumerate(space.feature_names)}
+            missing = [name for name in self.weights if name not in place]
+            if missing:
+                raise InputError(
+                    f"weights: {len(missing)} names are not features of this structure, first {missing[0]!r}"
+                )
+            coef = np.zeros(space.n_features)
+            for name, value in self.weights.items():
+                coef[place[name]] = value
+        else:
+            coef = np.array(self.weights, dtype=np.float64)
+            if coef.shape != (space.n_features,):
+                raise InputError(f"weights must have {space.n_features} entries, got shape {coef.shape}")
+        if not np.isfinite(coef).all():
+            raise InputError("weights must be finite; forbid outputs through the structure instead")
+        self.space_, self.coef_ = space, coef
+        self.history_, self.n_iter_ = [], 0
+        return self
+
+    def _packed(self, X: Any, y: Any = None, **constraints: Any) -> Batch:
+        if not hasattr(self, "coef_"):
+            self.fit()
+        return super()._packed(X, y, **constraints)

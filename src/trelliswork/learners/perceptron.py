@@ -1,0 +1,169 @@
+"""The averaged structured perceptron."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from trelliswork._errors import InputError
+from trelliswork.learners._progress import Progress
+from trelliswork.learners.base import (
+    StructuredEstimator,
+    carry_over,
+    check_samples,
+    combined_weights,
+    warn_interrupted,
+)
+from trelliswork.structures.base import Batch, Structure
+
+__all__ = ["Perceptron"]
+
+
+class Perceptron(StructuredEstimator):
+    """Averaged structured perceptron.
+
+    Visits the samples in random order, decodes each with the current weights and, where
+    the output is wrong, moves towards the features of the right one. The result is the
+    average of the weights over all visits.
+
+    Parameters
+    ----------
+    structure : Structure
+        Output space, for instance ``Chain()``.
+    max_iter : int, default=20
+        Passes over the data; ends earlier after a pass without a mistake.
+    average : bool, default=True
+        Return the average instead of the last weights.
+    shuffle : bool, default=True
+        Visit the samples in a new random order in each pass.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each label; a sample weighs the mean over its labels.
+    random_state : int, RandomState or None, default=0
+        Seed of the shuffling.
+    warm_start : bool, default=False
+        Start from the weights of the previous fit.
+    n_jobs : int or None, default=None
+        Threads for prediction; the passes themselves are sequential.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Averaged weights.
+    history_ : list of dict
+        Mistakes (wrong samples) and seconds per pass.
+
+    References
+    ----------
+    .. [1] Collins (2002), EMNLP.
+
+    Examples
+    --------
+    >>> from trelliswork import Chain, Perceptron
+    >>> X, y = [["the", "cat"], ["a", "dog"]], [["D", "N"], ["D", "N"]]
+    >>> Perceptron(Chain()).fit(X, y).predict([["the", "dog"]])
+    [['D', 'N']]
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        max_iter: int = 20,
+        *,
+        average: bool = True,
+        shuffle: bool = True,
+        class_weight: Any = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.structure = structure
+        self.max_iter = max_iter
+        self.average = average
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Perceptron:
+        """Make up to ``max_iter`` passes over the data.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            Training data.
+        sample_weight : array-like of shape (n_samples,) or None
+            Size of the step of each sample.
+        """
+        if self.max_iter < 1:
+            raise InputError(f"max_iter must be at least 1, got {self.max_iter}")
+        space, batch = self._start(X, y)
+        start = self._start_weights(space, self.warm_start)
+        self._run(batch, start, np.zeros_like(start), 0.0, self.max_iter, sample_weight, [])
+        self.space_ = space
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Perceptron:
+        """Make one pass over more data; new labels and attributes join the model.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            The next part of a stream.
+        sample_weight : array-like of shape (n_samples,) or None
+            Size of the step of each sample.
+        """
+        if not hasattr(self, "coef_"):
+            space, batch = self._start(X, y)
+            w, u, clock, history = np.zeros(space.n_features), np.zeros(space.n_features), 0.0, []
+        else:
+            check_samples(X, y)
+            X = self._checked_structure().prepare(X)
+            space = self.space_.grown(X, y)
+            batch = space.pack(X, y, n_jobs=self.n_jobs)
+            batch.check_gold()
+            w = carry_over(self.space_, space, self.last_)
+            u = carry_over(self.space_, space, self.sum_)
+            clock, history = self.clock_, self.history_
+        self._run(batch, w, u, clock, 1, sample_weight, history)
+        self.space_ = space
+        return self
+
+    def _run(
+        self,
+        batch: Batch,
+        w: np.ndarray,
+        u: np.ndarray,
+        clock: float,
+        n_passes: int,
+        sample_weight: Any,
+        history: list[dict[str, Any]],
+    ) -> None:
+        weights = combined_weights(batch, sample_weight, self.class_weight)
+        weights = np.ones(len(batch)) if weights is None else weights
+        rng = check_random_state(self.random_state)
+        kept = w.copy(), u.copy(), clock
+        with Progress("Perceptron", n_passes, self.verbose) as progress:
+            progress.history = list(history)
+            try:
+                for _ in range(n_passes):
+                    order = rng.permutation(len(batch)) if self.shuffle else np.arange(len(batch))
+                    mistakes = batch.perceptron_pass(w, u, order, weights, clock)
+                    clock += len(batch)
+                    kept = w.copy(), u.copy(), clock
+                    progress.step(mistakes=mistakes)
+                    if mistakes == 0:
+                        break
+            except KeyboardInterrupt:
+                w, u, clock = kept
+                warn_interrupted(f"Perceptron after {len(progress.history) - len(history)} passes")
+        self.last_, self.sum_, self.clock_ = w, u, clock
+        self.coef_ = w - u / (clock + 1.0) if self.average else w.copy()
+        self.history_ = progress.history
+        self.n_iter_ = len(self.history_)

@@ -1,0 +1,95 @@
+"""Smoothed relative frequencies of a label chain: the hidden Markov model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trelliswork._errors import InputError
+from trelliswork.structures._contexts import context_before
+
+if TYPE_CHECKING:
+    from trelliswork.structures._chain_batch import ChainBatch
+
+__all__ = ["hmm_weights"]
+
+
+def hmm_weights(batch: ChainBatch, smoothing: float, weights: np.ndarray | None) -> np.ndarray:
+    """Log-probabilities of a hidden Markov model of the chain's order.
+
+    Emissions of a label are one multinomial over all attributes and the unknown symbol.
+    With end weights, "stop" is one more outcome of each transition, so that the model is a
+    distribution over sequences of every length. Orders above 1 telescope: the weight of an
+    n-gram is the log-ratio of its conditional probability to that of the shorter one, so
+    that a context scores exactly log p(label given context).
+    """
+    space = batch.space
+    a = smoothing
+    k = space.n_labels
+    parts = batch.indicators(batch.gold_codes, weights)
+    gold = space.emission_layout.table(batch.pull(parts)[: space.n_emissions])
+    n_real = len(space.attributes)
+    markers = dict(zip(space.marker_names, range(n_real, n_real + space.n_markers), strict=True))
+    counts = gold[:n_real]
+    if counts.size and counts.min() < 0:
+        raise InputError("Generative needs counts: the features must not be negative; use CRF or Perceptron")
+    table = np.zeros_like(gold)
+    unknown_counts = gold[markers["unknown"]] if "unknown" in markers else np.zeros(k)
+    total = counts.sum(axis=0) + unknown_counts + a * (n_real + 1)
+    table[:n_real] = np.log((counts + a) / total)
+    if "unknown" in markers:
+        table[markers["unknown"]] = np.log((unknown_counts + a) / total)
+    codes = batch.gold_codes.values
+    tokens = np.ones(codes.size) if weights is None else np.repeat(weights, np.diff(batch.offsets))
+    filled = np.diff(batch.offsets) > 0
+    first, last = batch.offsets[:-1][filled], batch.offsets[1:][filled] - 1
+    if "start" in markers:
+        starts = np.bincount(codes[first], weights=tokens[first], minlength=k)
+        allowed = np.ones(k, bool) if space.start_mask is None else space.start_mask
+        table[markers["start"]] = np.log((starts + a) / (starts.sum() + a * allowed.sum()))
+
+    grams = _ngram_weights(batch, codes, tokens, last if "end" in markers else None, a, table, markers)
+    edges = np.zeros(space.n_edges)
+    return np.concatenate([space.emission_layout.gather(table), edges, grams])
+
+
+def _ngram_weights(
+    batch: ChainBatch,
+    codes: np.ndarray,
+    tokens: np.ndarray,
+    last: np.ndarray | None,
+    a: float,
+    table: np.ndarray,
+    markers: dict[str, int],
+) -> np.ndarray:
+    space = batch.space
+    k = space.n_labels
+    conditional: dict[tuple[int, ...], float] = {}
+    grams = np.zeros(len(space.ngrams))
+    for j in range(1, space.order + 1):
+        before = context_before(codes, batch.offsets, k, j)
+        base = int(space.level_ptr[j - 1])
+        full = before >= base  # contexts of length j exactly
+        context = before[full] - base
+        n_contexts = k**j
+        pair = np.bincount(context * k + codes[full], weights=tokens[full], minlength=n_contexts * k)
+        pair = pair.reshape(n_contexts, k)
+        allowed = space.context_mask[base : base + n_contexts]
+        outcomes = allowed.sum(axis=1).astype(np.float64)
+        seen = pair.sum(axis=1)
+        if last is not None and j == 1:
+            stops = np.bincount(codes[last], weights=tokens[last], minlength=k)
+            seen = seen + stops
+            outcomes = outcomes + 1
+            table[markers["end"]] = np.log((stops + a) / (seen + a * outcomes))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_p = np.log((pair + a) / (seen + a * outcomes)[:, None])
+        for number, gram in enumerate(space.ngrams):
+            if len(gram) == j + 1:
+                context_code = 0
+                for label in gram[:-1]:
+                    context_code = context_code * k + label
+                conditional[gram] = float(log_p[context_code, gram[-1]])
+                grams[number] = conditional[gram] - (conditional[gram[1:]] if j > 1 else 0.0)
+    return grams
