@@ -25,6 +25,7 @@ _LOG2E = 1.4426950408889634
 _LN2_HI = 6.93147180369123816490e-01
 _LN2_LO = 1.90821492927058770002e-10
 _SHIFTER = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to an integer in the low bits
+_TILE = 8  # steps that are transposed together, so that reads and writes stay in the caches
 _SMALLEST = -708.0  # below this exp() is a denormal; it counts as zero
 
 
@@ -124,8 +125,7 @@ def forward_backward(
         widest = max(widest, n_lanes)
     e_buffer = np.empty(size * n_labels)
     a_buffer = np.empty(size * n_labels)
-    rows = np.empty((size, n_labels))
-    row_start = np.empty(widest, dtype=np.int64)
+    peak = np.empty(widest)
     beta = np.empty((n_labels, widest))
     below = np.empty((n_labels, widest))
     total = np.empty(widest)
@@ -143,40 +143,39 @@ def forward_backward(
             continue
         local = e_buffer[: n_steps * n_labels * n_lanes].reshape((n_steps, n_labels, n_lanes))
         alpha = a_buffer[: n_steps * n_labels * n_lanes].reshape((n_steps, n_labels, n_lanes))
-        n_rows = 0
         for lane in range(n_lanes):
             s = lanes[lane]
-            row_start[lane] = n_rows
-            shift = 0.0
-            for position in range(offsets[s], offsets[s + 1]):
-                u = unary[position]
-                row = rows[n_rows]
-                m = u[0]
-                for a in range(1, n_labels):
-                    m = max(m, u[a])
-                shift += m
-                if m == -np.inf:
-                    m = 0.0
-                for a in range(n_labels):
-                    row[a] = u[a] - m
-                n_rows += 1
-            log_z[s] = shift + (offsets[s + 1] - offsets[s] - 1) * top
+            log_z[s] = (offsets[s + 1] - offsets[s] - 1) * top
             failed[s] = False
             product[lane] = 1.0
-        flat = rows[:n_rows].reshape(n_rows * n_labels)
-        for i in range(flat.size):
-            flat[i] = _exp(flat[i])
 
         n_active = n_lanes
         for t in range(n_steps):
             while n_active and offsets[lanes[n_active - 1] + 1] - offsets[lanes[n_active - 1]] <= t:
                 n_active -= 1
+            if t % _TILE == 0:
+                for lane in range(n_active):
+                    s = lanes[lane]
+                    for i in range(t, min(t + _TILE, offsets[s + 1] - offsets[s])):
+                        row = unary[offsets[s] + i]
+                        for b in range(n_labels):
+                            local[i, b, lane] = row[b]
             step = local[t]
+            highest = peak[:n_active]
+            highest[:] = step[0, :n_active]
+            for b in range(1, n_labels):
+                row = step[b]
+                for lane in range(n_active):
+                    highest[lane] = row[lane] if row[lane] > highest[lane] else highest[lane]
             for lane in range(n_active):
+                log_z[lanes[lane]] += highest[lane]
                 total[lane] = 0.0
-                row = rows[row_start[lane] + t]
-                for b in range(n_labels):
-                    step[b, lane] = row[b]
+                if highest[lane] == -np.inf:
+                    highest[lane] = 0.0
+            for b in range(n_labels):
+                row = step[b]
+                for lane in range(n_active):
+                    row[lane] = _exp(row[lane] - highest[lane])
             for b in range(n_labels):
                 row = alpha[t, b]
                 e = step[b]
@@ -216,19 +215,25 @@ def forward_backward(
                 for a in range(n_labels):
                     beta[a, n_active] = 1.0  # this lane ends here
                 n_active += 1
-            for lane in range(n_active):
-                s = lanes[lane]
-                out = marginals[offsets[s] + t]
-                w = weights[s]
-                for a in range(n_labels):
-                    out[a] = w * alpha[t, a, lane] * beta[a, lane]
-            if t == 0:
-                break
             for b in range(n_labels):
+                # The local factor is used for the last time; its place takes the marginal.
                 row = beta[b]
+                here = alpha[t, b]
                 e = local[t, b]
                 for lane in range(n_active):
+                    p = here[lane] * row[lane]
                     row[lane] *= e[lane]
+                    e[lane] = p
+            if t % _TILE == 0:
+                for lane in range(n_active):
+                    s = lanes[lane]
+                    w = weights[s]
+                    for i in range(t, min(t + _TILE, offsets[s + 1] - offsets[s])):
+                        row = marginals[offsets[s] + i]
+                        for a in range(n_labels):
+                            row[a] = w * local[i, a, lane]
+            if t == 0:
+                break
             for lane in range(n_active):
                 total[lane] = 0.0
             for a in range(n_labels):

@@ -148,21 +148,22 @@ class Perceptron(StructuredEstimator):
         weights = combined_weights(batch, sample_weight, self.class_weight)
         weights = np.ones(len(batch)) if weights is None else weights
         rng = check_random_state(self.random_state)
-        kept = w.copy(), u.copy(), clock
+        n = len(batch)
+        orders = (rng.permutation(n) if self.shuffle else np.arange(n) for _ in range(n_passes))
+        done = 0
+        passes = batch.perceptron_passes(w, u, orders, weights, clock)
         with Progress("Perceptron", n_passes, self.verbose) as progress:
             progress.history = list(history)
             try:
-                for _ in range(n_passes):
-                    order = rng.permutation(len(batch)) if self.shuffle else np.arange(len(batch))
-                    mistakes = batch.perceptron_pass(w, u, order, weights, clock)
-                    clock += len(batch)
-                    kept = w.copy(), u.copy(), clock
+                for mistakes in passes:
+                    done += 1
                     progress.step(mistakes=mistakes)
                     if mistakes == 0:
                         break
             except KeyboardInterrupt:
-                w, u, clock = kept
-                warn_interrupted(f"Perceptron after {len(progress.history) - len(history)} passes")
+                warn_interrupted(f"Perceptron after {done} passes")
+            passes.close()
+        clock += done * n
         self.last_, self.sum_, self.clock_ = w, u, clock
         self.coef_ = w - u / (clock + 1.0) if self.average else w.copy()
         self.history_ = progress.history

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -73,7 +73,6 @@ class ChainBatch(Batch):
         self.n_jobs = n_jobs
         self._lane_cache: _Lanes | None = None
         self._scratch: tuple[np.ndarray, np.ndarray] | None = None
-        self._stacked: tuple[sp.csr_matrix, np.ndarray] | None = None
 
     def __len__(self) -> int:
         return self.offsets.size - 1
@@ -512,51 +511,50 @@ class ChainBatch(Batch):
         """Weights of a hidden Markov model."""
         return hmm_weights(self, smoothing, weights)
 
-    def perceptron_pass(
-        self, w: np.ndarray, u: np.ndarray, order: np.ndarray, weights: np.ndarray, clock: float
-    ) -> int:
-        """One pass of the perceptron, compiled for chains of order 1."""
+    def perceptron_passes(
+        self, w: np.ndarray, u: np.ndarray, orders: Iterable[np.ndarray], weights: np.ndarray, clock: float
+    ) -> Generator[int, None, None]:
+        """Passes of the perceptron, compiled for chains of order 1."""
         from trelliswork.dp import _online
 
         space = self.space
         if space.order != 1 or self.edge is not None or self.allowed is not None:
-            return super().perceptron_pass(w, u, order, weights, clock)
-        if self._stacked is None:
-            self._stacked = self.emission.stacked()
-        matrix, rows = self._stacked
+            yield from super().perceptron_passes(w, u, orders, weights, clock)
+            return
+        matrix, rows = self.emission.stacked()
         k, layout = space.n_labels, space.emission_layout
-        emission, _, grams = space.split(w)
-        emission_u, _, grams_u = space.split(u)
-        tables = [layout.table(v).copy() for v in (emission, emission_u)]
-        trans = [(space.ngram_matrix @ v).reshape(k, k) for v in (grams, grams_u)]
+        tables = [layout.table(space.split(v)[0]).copy() for v in (w, u)]
+        trans = [(space.ngram_matrix @ space.split(v)[2]).reshape(k, k) for v in (w, u)]
         stored = np.zeros((0, 0), dtype=bool)
         if layout.flat is not None:
             stored = np.zeros((layout.n_attributes, k), dtype=bool)
             stored.ravel()[layout.flat] = True
         everything = np.ones(k, dtype=bool)
-        mistakes = _online.perceptron_pass(
-            matrix.indptr,
-            matrix.indices,
-            matrix.data,
-            rows,
-            self.offsets,
-            self.gold_codes.values,
-            order,
-            weights,
-            tables[0],
-            tables[1],
-            stored,
-            trans[0],
-            trans[1],
-            np.where(space.context_mask, 0.0, -np.inf),
-            everything if space.start_mask is None else space.start_mask,
-            everything if space.end_mask is None else space.end_mask,
-            clock,
-        )
-        for target, table, step in ((w, tables[0], trans[0]), (u, tables[1], trans[1])):
-            target[: space.n_emissions] = layout.gather(table)
-            target[space.n_emissions + space.n_edges :] = space.ngram_matrix.T @ step.ravel()
-        return mistakes
+        mask = np.where(space.context_mask, 0.0, -np.inf)
+        start_ok = everything if space.start_mask is None else space.start_mask
+        end_ok = everything if space.end_mask is None else space.end_mask
+        arrays = (matrix.indptr, matrix.indices, matrix.data, rows, self.offsets, self.gold_codes.values)
+        try:
+            for order in orders:
+                yield _online.perceptron_pass(
+                    *arrays,
+                    order,
+                    weights,
+                    tables[0],
+                    tables[1],
+                    stored,
+                    trans[0],
+                    trans[1],
+                    mask,
+                    start_ok,
+                    end_ok,
+                    clock,
+                )
+                clock += len(order)
+        finally:
+            for target, table, step in ((w, tables[0], trans[0]), (u, tables[1], trans[1])):
+                target[: space.n_emissions] = layout.gather(table)
+                target[space.n_emissions + space.n_edges :] = space.ngram_matrix.T @ step.ravel()
 
     def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
         """Cost 1 (or the weight of the gold label) for every token with another label."""

@@ -9,7 +9,7 @@ the outputs of its samples. Learners see nothing else.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -380,24 +380,27 @@ class Batch(ABC):
             raise InputError("Generative needs counts: the features must not be negative")
         return np.log((gold + smoothing) / (everywhere + smoothing))
 
-    def perceptron_pass(
-        self, w: np.ndarray, u: np.ndarray, order: np.ndarray, weights: np.ndarray, clock: float
-    ) -> int:
-        """One pass of the perceptron over ``order``, in place; returns the number of mistakes.
+    def perceptron_passes(
+        self, w: np.ndarray, u: np.ndarray, orders: Iterable[np.ndarray], weights: np.ndarray, clock: float
+    ) -> Generator[int, None, None]:
+        """Passes of the perceptron, one per order of samples; yields the number of mistakes.
 
-        ``u`` collects ``clock * update`` for the average; ``clock`` grows by 1 a sample.
+        ``w`` moves by ``weight * (gold features - features of the guess)`` at each mistake, and
+        ``u`` by ``clock`` times that, where ``clock`` is the number of samples seen, this one
+        included. Both are up to date only after the iterator was closed or exhausted.
         """
-        mistakes = 0
-        for i in order:
-            one = self.subset(np.array([i]))
-            found = one.argmax(one.scores(w)).codes
-            if not np.array_equal(found.values, one.gold_codes.values):
-                step = np.asarray((one.gold() - one.features(found)).todense()).ravel() * weights[i]
-                w += step
-                u += clock * step
-                mistakes += 1
-            clock += 1.0
-        return mistakes
+        for order in orders:
+            mistakes = 0
+            for i in order:
+                clock += 1.0
+                one = self.subset(np.array([i]))
+                found = one.argmax(one.scores(w)).codes
+                if not np.array_equal(found.values, one.gold_codes.values):
+                    step = (one.gold() - one.features(found)).toarray().ravel() * weights[i]
+                    w += step
+                    u += clock * step
+                    mistakes += 1
+            yield mistakes
 
     def _unsupported(self, verb: str) -> Unsupported:
         from trelliswork.structures import STRUCTURES
