@@ -23,9 +23,12 @@ _NAMES = {
     "Fixed": "trelliswork.learners",
     "Generative": "trelliswork.learners",
     "InputError": "trelliswork._errors",
+    "ModelFileError": "trelliswork._errors",
     "Parts": "trelliswork.structures",
     "Perceptron": "trelliswork.learners",
     "Ragged": "trelliswork._ragged",
+    "load": "trelliswork.persist",
+    "save": "trelliswork.persist",
 }
 _MODULES = ("bounds", "features", "io", "kernels", "losses", "metrics", "plots", "testing")
 
@@ -48,6 +51,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from trelliswork._errors import InputError as InputError
+    from trelliswork._errors import ModelFileError as ModelFileError
     from trelliswork._ragged import Ragged as Ragged
     from trelliswork.learners import CRF as CRF
     from trelliswork.learners import Candidate as Candidate
@@ -55,5 +59,7 @@ if TYPE_CHECKING:
     from trelliswork.learners import Fixed as Fixed
     from trelliswork.learners import Generative as Generative
     from trelliswork.learners import Perceptron as Perceptron
+    from trelliswork.persist import load as load
+    from trelliswork.persist import save as save
     from trelliswork.structures import Chain as Chain
     from trelliswork.structures import Parts as Parts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["InputError"]
+__all__ = ["InputError", "ModelFileError"]
 
 
 class InputError(ValueError):
@@ -25,3 +25,10 @@ class InputError(ValueError):
         """Error about one line of ``source``, or about all of it when ``line`` is None."""
         place = f"{source}" if line is None else f"{source}:{line}"
         return cls(f"{place}: {message}")
+
+
+class ModelFileError(ValueError):
+    """A file that is not a model, is damaged, or comes from a newer release.
+
+    The message is one line that starts with the path.
+    """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -277,17 +277,20 @@ class ChainBatch(Batch):
 
     def log_partition(self, scores: Parts, costs: Parts | None = None) -> np.ndarray:
         """Log of the sum over all allowed label sequences."""
-        from trelliswork.dp import _context
+        from trelliswork.dp import _context, _scaled
 
         trellis = self._trellis(scores, costs)
         if self._is_simple(trellis):
             return self._forward_backward(trellis, None, np.zeros((0, self.space.n_labels)))[0]
         log_z = np.empty(len(self))
-        run(
-            lambda part: _context.inside(*trellis, *self._graph(), part, log_z),
-            self._sequence_chunks(),
-            self._threads,
-        )
+        chunks = self._sequence_chunks()
+        if not trellis.edge.size:
+            factors, top = _factors(trellis.trans)
+            failed = np.zeros(len(self), dtype=bool)
+            args = (trellis.unary, factors, top, trellis.which, *self._graph())
+            run(lambda part: _scaled.inside(*args, part, log_z, failed), chunks, self._threads)
+            chunks = [(np.flatnonzero(failed),)]
+        run(lambda part: _context.inside(*trellis, *self._graph(), part, log_z), chunks, self._threads)
         return log_z
 
     def marginals(
@@ -320,7 +323,7 @@ class ChainBatch(Batch):
             out = np.empty_like(trellis.unary) if out is None else out
             log_z, trans = self._forward_backward(trellis, weights, out)
             return log_z, Parts(unary=out, trans=trans, edge=None)
-        return self._log_space_expected(trellis, weights, each)
+        return self._any_order_expected(trellis, weights, each)
 
     def _forward_backward(
         self, trellis: _Trellis, weights: np.ndarray | None, out: np.ndarray
@@ -363,33 +366,35 @@ class ChainBatch(Batch):
                 )
         return log_z, trans.sum(axis=0)
 
-    def _log_space_expected(
+    def _any_order_expected(
         self, trellis: _Trellis, weights: np.ndarray | None, each: bool
     ) -> tuple[np.ndarray, Parts]:
-        from trelliswork.dp import _context
+        from trelliswork.dp import _context, _scaled
 
-        n, k = len(self), self.space.n_labels
-        n_contexts = self.space.successor.shape[0]
+        n = len(self)
         w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
         log_z = np.empty(n)
         unary = np.empty_like(trellis.unary)
         edge = np.empty_like(trellis.edge)
-        chunks = self._sequence_chunks()
-        # One table per sequence, or one per chunk, summed in the order of the chunks.
-        trans = np.zeros((n if each else len(chunks), n_contexts, k))
-        into = np.arange(n)
-
-        def task(number: int, part: np.ndarray) -> None:
-            target = into if each else np.full(n, number)
-            _context.marginals(*trellis, *self._graph(), part, w, log_z, unary, trans, target, edge)
-
-        run(task, [(i, part) for i, (part,) in enumerate(chunks)], self._threads)
-        parts = Parts(
+        tables = _Tables(self, each)
+        failed = np.ones(n, dtype=bool)
+        if not trellis.edge.size:
+            factors, top = _factors(trellis.trans)
+            args = (trellis.unary, factors, top, trellis.which, *self._graph())
+            tables.run(
+                lambda part, out, into: _scaled.marginals(*args, part, w, log_z, unary, out, into, failed)
+            )
+        if failed.any():
+            tables.run(
+                lambda part, out, into: _context.marginals(
+                    *trellis, *self._graph(), part[failed[part]], w, log_z, unary, out, into, edge
+                )
+            )
+        return log_z, Parts(
             unary=unary,
-            trans=trans if each else trans.sum(axis=0),
+            trans=tables.result(),
             edge=edge if self.edge is not None and trellis.edge.size else None,
         )
-        return log_z, parts
 
     def tangent(
         self,
@@ -401,7 +406,7 @@ class ChainBatch(Batch):
         each: bool = False,
     ) -> Parts:
         """Derivative of the marginals along a direction in part scores."""
-        from trelliswork.dp import _context
+        from trelliswork.dp import _context, _scaled
 
         trellis = self._trellis(scores, costs)
         n, k = len(self), self.space.n_labels
@@ -413,36 +418,36 @@ class ChainBatch(Batch):
         d_which = np.zeros(n, dtype=np.int64) if shared else np.arange(n)
         d_trans = np.ascontiguousarray(d_trans[None] if shared else d_trans)
         d_edge = _NO_EDGES if direction.edge is None else np.ascontiguousarray(direction.edge)
+        d_unary = np.ascontiguousarray(d_unary)
         slope = np.empty(n)
         unary = np.empty_like(trellis.unary)
         edge = np.empty((self.n_tokens, k, k)) if self.edge is not None else _NO_EDGES
-        chunks = self._sequence_chunks()
-        trans = np.zeros((n if each else len(chunks), n_contexts, k))
-
-        def task(number: int, part: np.ndarray) -> None:
-            target = np.arange(n) if each else np.full(n, number)
-            _context.tangent(
-                *trellis,
-                np.ascontiguousarray(d_unary),
-                d_trans,
-                d_which,
-                d_edge,
-                *self._graph(),
-                part,
-                w,
-                slope,
-                unary,
-                trans,
-                target,
-                edge,
+        tables = _Tables(self, each)
+        failed = np.ones(n, dtype=bool)
+        moved = (d_unary, d_trans, d_which)
+        if self.edge is None:
+            factors, _ = _factors(trellis.trans)
+            args = (trellis.unary, factors, trellis.which, *moved, *self._graph())
+            tables.run(
+                lambda part, out, into: _scaled.tangent(*args, part, w, slope, unary, out, into, failed)
             )
-
-        run(task, [(i, part) for i, (part,) in enumerate(chunks)], self._threads)
-        return Parts(
-            unary=unary,
-            trans=trans if each else trans.sum(axis=0),
-            edge=edge if self.edge is not None else None,
-        )
+        if failed.any():
+            tables.run(
+                lambda part, out, into: _context.tangent(
+                    *trellis,
+                    *moved,
+                    d_edge,
+                    *self._graph(),
+                    part[failed[part]],
+                    w,
+                    slope,
+                    unary,
+                    out,
+                    into,
+                    edge,
+                )
+            )
+        return Parts(unary=unary, trans=tables.result(), edge=edge if self.edge is not None else None)
 
     def sample(self, scores: Parts, n: int, rng: np.random.Generator) -> list[Ragged]:
         """Independent label sequences from the Gibbs law of the scores."""
@@ -573,6 +578,38 @@ class ChainBatch(Batch):
                 f"sample {int(bad[0])}: no label sequence is allowed under the constraints "
                 "(transitions, scheme, allowed labels)"
             )
+
+
+def _factors(trans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``exp(trans - top)`` with the largest entry ``top`` of each table."""
+    top = trans.reshape(trans.shape[0], -1).max(axis=1)
+    top = np.where(np.isfinite(top), top, 0.0)
+    return np.exp(trans - top[:, None, None]), top
+
+
+class _Tables:
+    """Expected transitions: one table per sequence, or one per chunk, summed in a fixed order."""
+
+    def __init__(self, batch: ChainBatch, each: bool):
+        self.batch = batch
+        self.each = each
+        self.chunks = [part for (part,) in batch._sequence_chunks()]
+        shape = batch.space.successor.shape
+        self.values = np.zeros((len(batch) if each else max(len(self.chunks), 1), *shape))
+
+    def run(self, task: Callable[[np.ndarray, np.ndarray, np.ndarray], None]) -> None:
+        """Call ``task(sequences, tables, table of each sequence)`` for every chunk."""
+        n = len(self.batch)
+        into = np.arange(n)
+
+        def one(number: int, part: np.ndarray) -> None:
+            task(part, self.values, into if self.each else np.full(n, number))
+
+        run(one, list(enumerate(self.chunks)), self.batch._threads)
+
+    def result(self) -> np.ndarray:
+        """The tables, or their sum."""
+        return self.values if self.each else self.values.sum(axis=0)
 
 
 def _arrange(offsets: np.ndarray, n_labels: int) -> _Lanes:

@@ -26,6 +26,8 @@ from trelliswork.structures.base import Space, Structure
 
 __all__ = ["Chain", "ChainSpace"]
 
+_MAX_NGRAMS = 50_000_000
+
 
 class Chain(Structure):
     """Sequences of labels, one per token.
@@ -212,10 +214,9 @@ class ChainSpace(Space):
         if structure.scheme is not None:
             follows, self.start_mask, self.end_mask = scheme_masks(structure.scheme, self.labels)
             mask = allowed & follows
-        n_contexts = sum(n**j for j in range(1, self.order + 1))
-        if n_contexts * n > 50_000_000:
+        if self.order * np.log(max(n, 1)) + np.log(max(n, 1)) > np.log(_MAX_NGRAMS) or self.order > 64:
             raise InputError(
-                f"order {self.order} with {n} labels means {n_contexts * n:,} label n-grams; lower the order"
+                f"order {self.order} with {n} labels means over {_MAX_NGRAMS:,} n-grams; lower the order"
             )
         self.level_ptr = level_starts(n, self.order)
         self.successor = successors(n, self.order)
@@ -431,14 +432,29 @@ class ChainSpace(Space):
     def from_state(cls, structure: Structure, state: Mapping[str, Any]) -> ChainSpace:
         """Build the space again."""
         assert isinstance(structure, Chain)
-        space = cls(structure, state["labels"], state["attributes"], np.asarray(state["allowed"], dtype=bool))
+        labels, attributes = list(state["labels"]), list(state["attributes"])
+        allowed = np.asarray(state["allowed"], dtype=bool)
+        # A model file is not trusted: whatever the recursions index with is checked here.
+        if allowed.shape != (len(labels), len(labels)) or not labels:
+            raise InputError("the table of allowed transitions does not fit the labels")
+        if len(set(labels)) != len(labels) or len(set(attributes)) != len(attributes):
+            raise InputError("labels or attributes occur twice")
+        space = cls(structure, labels, attributes, allowed)
         if "emission_flat" in state:
-            layout = space.emission_layout
-            space.emission_layout = Layout(layout.n_attributes, layout.n_columns, state["emission_flat"])
+            space.emission_layout = _limited(space.emission_layout, state["emission_flat"])
         if "edge_flat" in state and space.edge_layout is not None:
-            edge = space.edge_layout
-            space.edge_layout = Layout(edge.n_attributes, edge.n_columns, state["edge_flat"])
+            space.edge_layout = _limited(space.edge_layout, state["edge_flat"])
         return space
+
+
+def _limited(layout: Layout, flat: Any) -> Layout:
+    flat = np.asarray(flat)
+    size = layout.n_attributes * layout.n_columns
+    if flat.ndim != 1 or flat.dtype.kind not in "iu" or np.any(np.diff(flat) <= 0):
+        raise InputError("positions of weights must be increasing whole numbers")
+    if flat.size and (flat[0] < 0 or flat[-1] >= size):
+        raise InputError("positions of weights lie outside the table")
+    return Layout(layout.n_attributes, layout.n_columns, flat.astype(np.int64))
 
 
 def _merged(layout: Layout, old: ChainSpace, more: ChainSpace, new: ChainSpace, kind: str) -> Layout:
