@@ -228,7 +228,7 @@ def test_sparse_rows():
     "value",
     [Decimal(1), object(), 1j, np.array([1j]), np.array(["2020-01-01"], dtype="M8[D]"), 10**4000, slice(1)]
     + [np.ma.masked_array([1]), np.random.RandomState(0), [[Decimal(2)]], {Decimal(1): 2}, Path("a"), len],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_cannot_be_saved_is_named(value, path):
     model = Toy()

@@ -19,6 +19,8 @@ _NAMES = {
     "CRF": "trelliswork.learners",
     "Candidate": "trelliswork.learners",
     "Chain": "trelliswork.structures",
+    "Derivations": "trelliswork.structures",
+    "Edge": "trelliswork.structures",
     "FitInterrupted": "trelliswork.learners",
     "Fixed": "trelliswork.learners",
     "Generative": "trelliswork.learners",
@@ -29,8 +31,9 @@ _NAMES = {
     "Ragged": "trelliswork._ragged",
     "load": "trelliswork.persist",
     "save": "trelliswork.persist",
+    "Unsupported": "trelliswork.structures",
 }
-_MODULES = ("bounds", "features", "io", "kernels", "losses", "metrics", "plots", "testing")
+_MODULES = ("features", "io", "metrics", "testing")
 
 __all__ = sorted([*_NAMES, "__version__"])
 
@@ -62,4 +65,7 @@ if TYPE_CHECKING:
     from trelliswork.persist import load as load
     from trelliswork.persist import save as save
     from trelliswork.structures import Chain as Chain
+    from trelliswork.structures import Derivations as Derivations
+    from trelliswork.structures import Edge as Edge
     from trelliswork.structures import Parts as Parts
+    from trelliswork.structures import Unsupported as Unsupported

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trelliswork.structures.base import Batch, Decoded, Moments, Parts, Space, Structure, Unsupported
 from trelliswork.structures.chain import Chain, ChainSpace
+from trelliswork.structures.derivations import Derivations, DerivationSpace, Edge
 
 __all__ = [
     "STRUCTURES",
@@ -11,6 +12,9 @@ __all__ = [
     "Chain",
     "ChainSpace",
     "Decoded",
+    "DerivationSpace",
+    "Derivations",
+    "Edge",
     "Moments",
     "Parts",
     "Space",
@@ -19,4 +23,4 @@ __all__ = [
 ]
 
 # Every structure is listed here once; law tests, persistence and messages read the table.
-STRUCTURES: dict[str, type[Structure]] = {"Chain": Chain}
+STRUCTURES: dict[str, type[Structure]] = {"Chain": Chain, "Derivations": Derivations}

@@ -15,7 +15,7 @@ from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork.structures._chain_counts import hmm_weights
 from trelliswork.structures._contexts import context_before
 from trelliswork.structures._tokenmap import TokenMap
-from trelliswork.structures.base import Batch, Decoded, Parts
+from trelliswork.structures.base import Batch, Decoded, Moments, Parts
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain import ChainSpace
@@ -76,6 +76,9 @@ class ChainBatch(Batch):
 
     def __len__(self) -> int:
         return self.offsets.size - 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_scratch": None, "_lane_cache": None}  # cheap to build again
 
     @property
     def has_gold(self) -> bool:
@@ -192,6 +195,8 @@ class ChainBatch(Batch):
             scores = scores + costs
             own = own or costs.unary is not None
         unary, trans, edge = scores.unary, scores.trans, scores.edge
+        if self.edge is not None and edge is None:  # None stands for zeros; the parts are there
+            edge = np.zeros((self.n_tokens, space.n_labels, space.n_labels))
         limited = self.allowed is not None or space.start_mask is not None or space.end_mask is not None
         if limited:
             unary = unary if own else unary.copy()
@@ -465,6 +470,26 @@ class ChainBatch(Batch):
             self._check_possible(self.log_partition(scores))
         return [Ragged(row, self.offsets) for row in labels]
 
+    def loss_profile(self, scores: Parts, costs: Parts, max_loss: int) -> np.ndarray:
+        """Best score for every total of integer costs, shape (n_sequences, max_loss + 1)."""
+        from trelliswork.structures import _chain_graph
+
+        return _chain_graph.loss_profile(self, scores, costs, max_loss)
+
+    def argmax_at_loss(self, scores: Parts, costs: Parts, losses: np.ndarray) -> Decoded:
+        """Best label sequences among those with the given total cost."""
+        from trelliswork.structures import _chain_graph
+
+        return _chain_graph.argmax_at_loss(self, scores, costs, losses)
+
+    def moments(self, w: np.ndarray | None = None, weights: np.ndarray | None = None) -> Moments:
+        """Means per sequence and the summed covariance."""
+        from trelliswork.structures import _chain_graph
+
+        if self.space.n_features > _chain_graph.MAX_DENSE:
+            return super().moments(w, weights)
+        return _chain_graph.moments(self, w, weights)
+
     # -- outputs ---------------------------------------------------------------------------------
 
     def evaluate(self, codes: Ragged, scores: Parts) -> np.ndarray:
@@ -480,7 +505,9 @@ class ChainBatch(Batch):
         total[at] += trellis.trans[trellis.which[owner[at]], before[at], labels[at]]
         if trellis.edge.size:
             total[at] += trellis.edge[at, labels[at - 1], labels[at]]
-        return np.add.reduceat(np.append(total, 0.0), self.offsets[:-1]) * (np.diff(self.offsets) > 0)
+        # reduceat gives an empty sequence the first term of the next one, possibly -inf.
+        sums = np.add.reduceat(np.append(total, 0.0), self.offsets[:-1])
+        return np.where(np.diff(self.offsets) > 0, sums, 0.0)
 
     def unpack(self, codes: Ragged) -> list[list[Any]]:
         """Codes to lists of labels."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -116,12 +116,50 @@ class Moments(NamedTuple):
     covariance: np.ndarray
 
 
+# Verbs that the base class answers with the help of others.
+_BUILT_ON = {
+    "expect": ("log_partition", "marginals"),
+    "log_count": ("log_partition",),
+    "means": ("marginals",),
+    "covariance_product": ("tangent",),
+    "moments": ("marginals", "tangent"),
+    "generative_weights": ("marginals",),
+    "perceptron_passes": ("argmax",),
+    "check_gold": ("evaluate",),
+    "unpack_sample": (),
+}
+
+
 class Structure(BaseEstimator):
     """What an output is: hyper-parameters only, never changed after construction.
 
     Subclasses store their arguments under their own names, so that
     ``sklearn.base.clone``, ``get_params`` and nested grids (``structure__order``) work.
     """
+
+    batch_class: ClassVar[type[Batch] | None] = None  # what ``Space.pack`` returns
+
+    @classmethod
+    def offers(cls, verb: str) -> bool:
+        """Whether batches of this structure answer a verb.
+
+        Parameters
+        ----------
+        verb : str
+            Name of a method of :class:`Batch`.
+
+        Examples
+        --------
+        >>> from trelliswork.structures import Chain
+        >>> Chain.offers("kbest"), Chain.offers("moments"), Chain.offers("tea")
+        (True, True, False)
+        """
+        batch = cls.batch_class
+        if batch is None or not hasattr(batch, verb):
+            return False
+        if verb in _BUILT_ON and getattr(batch, verb) is getattr(Batch, verb):
+            return all(cls.offers(other) for other in _BUILT_ON[verb])
+        return getattr(batch, verb) is not getattr(Batch, verb, None)
 
     def prepare(self, X: Any) -> Any:
         """Read the inputs once into a form that :meth:`bind` and ``Space.pack`` share."""
@@ -278,11 +316,15 @@ class Batch(ABC):
         """Best score among the outputs with total integer cost L, for L = 0 .. ``max_loss``."""
         raise self._unsupported("loss_profile")
 
+    def argmax_at_loss(self, scores: Parts, costs: Parts, losses: np.ndarray) -> Decoded:
+        """Best output of every sample among those with the total integer cost ``losses[i]``."""
+        raise self._unsupported("argmax_at_loss")
+
     # -- outputs -----------------------------------------------------------------------
 
     @abstractmethod
     def unpack(self, codes: Ragged) -> list[Any]:
-        """Codes to the user's objects."""
+        """Codes to the user's objects; row ``i`` belongs to sample ``i``."""
 
     def unpack_sample(self, i: int, codes: Ragged) -> list[Any]:
         """Several outputs of sample ``i`` to the user's objects."""

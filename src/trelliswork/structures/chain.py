@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,7 +22,7 @@ from trelliswork.structures._contexts import (
     transition_mask,
 )
 from trelliswork.structures._tokenmap import Layout, TokenMap
-from trelliswork.structures.base import Space, Structure
+from trelliswork.structures.base import Batch, Space, Structure
 
 __all__ = ["Chain", "ChainSpace"]
 
@@ -76,6 +76,8 @@ class Chain(Structure):
     >>> CRF(Chain()).fit(X, y).predict([["a", "cat", "barks"]])
     [['D', 'N', 'V']]
     """
+
+    batch_class: ClassVar[type[Batch]] = ChainBatch
 
     def __init__(
         self,

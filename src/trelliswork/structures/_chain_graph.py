@@ -1,0 +1,231 @@
+"""Label chains as derivation graphs: the verbs that only the general engine has.
+
+Node (t, c) stands for the labels after token ``t`` when the last labels are the context
+``c``; nodes run from the end of a sequence to its start, the root comes last. An edge
+chooses one label. A node of the last token has one edge without tails, label or features.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._threads import balanced_chunks, run
+from trelliswork.structures import _graph
+from trelliswork.structures._graph import MAX_DENSE, Graph
+from trelliswork.structures.base import Decoded, Moments, Parts
+
+if TYPE_CHECKING:
+    from trelliswork.structures._chain_batch import ChainBatch, _Trellis
+    from trelliswork.structures._tokenmap import Layout
+    from trelliswork.structures.chain import ChainSpace
+
+__all__ = ["MAX_DENSE", "ChainGraph", "argmax_at_loss", "chain_graph", "loss_profile", "moments"]
+
+_EDGES_PER_CHUNK = 200_000
+
+
+class ChainGraph(NamedTuple):
+    """Graph of some label sequences, and what each edge stands for.
+
+    Attributes
+    ----------
+    graph : Graph
+        Arrays of the derivation engine.
+    sequence : ndarray of int64, shape (n_edges,)
+        Sequence of the batch that the edge belongs to.
+    token, context, label : ndarray of int64, shape (n_edges,)
+        Token of the batch that gets the label; the context before it, -1 at a first token;
+        the label. All -1 at the edges that end a sequence.
+    """
+
+    graph: Graph
+    sequence: np.ndarray
+    token: np.ndarray
+    context: np.ndarray
+    label: np.ndarray
+
+
+def chain_graph(batch: ChainBatch, first: int = 0, last: int | None = None) -> ChainGraph:
+    """Graph of the sequences ``first .. last - 1`` of a batch.
+
+    Parameters
+    ----------
+    batch : ChainBatch
+        Packed sequences.
+    first, last : int
+        Range of sequences; all by default.
+    """
+    last = len(batch) if last is None else last
+    lengths = np.diff(batch.offsets)[first:last].tolist()
+    shapes = {n: _template(batch.space, n) for n in set(lengths)}
+    pieces = [shapes[n] for n in lengths]
+    degrees, arity, tails, token, context, label = (
+        np.concatenate([piece[j] for piece in pieces]) if pieces else np.zeros(0, dtype=np.int64)
+        for j in range(6)
+    )
+    graph_ptr = offsets_of([piece[0].size for piece in pieces])
+    n_edges = [piece[3].size for piece in pieces]
+    tails += np.repeat(graph_ptr[:-1], [piece[2].size for piece in pieces])
+    token[token >= 0] += np.repeat(batch.offsets[first:last], n_edges)[token >= 0]
+    graph = Graph(graph_ptr, offsets_of(degrees), offsets_of(arity), tails)
+    return ChainGraph(graph, np.repeat(np.arange(first, last), n_edges), token, context, label)
+
+
+def _template(space: ChainSpace, n_steps: int) -> tuple[np.ndarray, ...]:
+    """Degrees of nodes, arities, tails, tokens, contexts and labels of one sequence."""
+    k, levels = space.n_labels, space.level_ptr
+    if n_steps == 0:  # one output, the empty one
+        none = np.array([-1])
+        return np.array([1]), np.array([0]), np.zeros(0, dtype=np.int64), none, none, none
+    level = np.minimum(np.arange(n_steps), space.order - 1)
+    low, high = levels[level], levels[level + 1]
+    n_last = int(high[-1] - low[-1])
+    starts = offsets_of((high - low)[::-1])[:-1][::-1]  # first node of each token
+    none = np.full(n_last, -1)
+    degrees, tails, token, context = [np.ones(n_last, dtype=np.int64)], [], [none], [none]
+    for t in range(n_steps - 2, -1, -1):
+        contexts = np.arange(low[t], high[t])
+        degrees.append(np.full(contexts.size, k))
+        tails.append((space.successor[contexts] - low[t + 1] + starts[t + 1]).ravel())
+        token.append(np.full(contexts.size * k, t + 1))
+        context.append(np.repeat(contexts, k))
+    degrees.append(np.array([k]))
+    tails.append(starts[0] + np.arange(k))
+    token.append(np.zeros(k, dtype=np.int64))
+    context.append(np.full(k, -1))
+    below = np.concatenate(tails)
+    arity = np.concatenate([np.zeros(n_last, dtype=np.int64), np.ones(below.size, dtype=np.int64)])
+    label = np.concatenate([none, np.tile(np.arange(k), below.size // k)])
+    return np.concatenate(degrees), arity, below, np.concatenate(token), np.concatenate(context), label
+
+
+def _last_label(space: ChainSpace, context: np.ndarray) -> np.ndarray:
+    level = np.searchsorted(space.level_ptr, context, side="right") - 1
+    return (context - space.level_ptr[level]) % space.n_labels
+
+
+def edge_values(
+    chain: ChainGraph,
+    space: ChainSpace,
+    unary: np.ndarray | None,
+    trans: np.ndarray | None,
+    which: np.ndarray | None,
+    edge: np.ndarray | None,
+) -> np.ndarray:
+    """Sum of the part values of every edge; None and empty arrays stand for zeros."""
+    out = np.zeros(chain.token.size)
+    at = np.flatnonzero(chain.token >= 0)
+    if unary is not None:
+        out[at] = unary[chain.token[at], chain.label[at]]
+    at = np.flatnonzero(chain.context >= 0)
+    context, label = chain.context[at], chain.label[at]
+    if trans is not None:
+        trans = trans[None] if trans.ndim == 2 else trans
+        sequence = chain.sequence[at]
+        table = sequence * (trans.shape[0] > 1) if which is None else which[sequence]
+        out[at] += trans[table, context, label]
+    if edge is not None and edge.size:
+        out[at] += edge[chain.token[at], _last_label(space, context), label]
+    return out
+
+
+def token_features(batch: ChainBatch) -> tuple[sp.csr_matrix, sp.csr_matrix | None]:
+    """Attributes of every token, for the labels and for the pairs of labels."""
+    return batch.emission.token_matrix(), None if batch.edge is None else batch.edge.token_matrix()
+
+
+def edge_features(
+    chain: ChainGraph, space: ChainSpace, emission: sp.csr_matrix, edge: sp.csr_matrix | None
+) -> sp.csr_matrix:
+    """Features of every edge, shape (n_edges, n_features); matrices from ``token_features``."""
+    k = space.n_labels
+    used, inner = chain.token >= 0, chain.context >= 0
+    pieces = [_placed(emission, chain.token, used, chain.label, space.emission_layout)]
+    if edge is not None and space.edge_layout is not None:
+        pair = _last_label(space, np.maximum(chain.context, 0)) * k + chain.label
+        pieces.append(_placed(edge, chain.token, inner, pair, space.edge_layout))
+    step = np.where(inner, chain.context * k + chain.label, 0)
+    pieces.append(sp.diags_array(inner.astype(np.float64)).tocsr() @ space.ngram_matrix[step])
+    return sp.csr_matrix(sp.hstack(pieces, format="csr"))
+
+
+def _placed(
+    tokens: sp.csr_matrix, token: np.ndarray, used: np.ndarray, column: np.ndarray, layout: Layout
+) -> sp.csr_matrix:
+    """Attributes of the token of each used edge, each combined with one column."""
+    at = np.flatnonzero(used)
+    rows = tokens[token[at]].tocoo()
+    edge = at[rows.row]
+    flat = rows.col.astype(np.int64) * layout.n_columns + column[edge]
+    value = rows.data
+    if layout.flat is not None:
+        place = np.minimum(np.searchsorted(layout.flat, flat), max(layout.flat.size - 1, 0))
+        known = layout.flat[place] == flat if layout.flat.size else np.zeros(flat.size, dtype=bool)
+        edge, flat, value = edge[known], place[known], value[known]
+    return sp.csr_matrix((value, (edge, flat)), shape=(token.size, layout.n_weights))
+
+
+# -- verbs ------------------------------------------------------------------------------------
+
+
+def _chunks(batch: ChainBatch) -> list[tuple[int, int]]:
+    return balanced_chunks(batch.offsets, max(1, _EDGES_PER_CHUNK // batch.space.successor.size))
+
+
+def _scored(
+    batch: ChainBatch, trellis: _Trellis, costs: Parts, first: int, last: int
+) -> tuple[ChainGraph, np.ndarray, np.ndarray]:
+    """Graph, edge scores and integer edge costs of a range of sequences."""
+    chain = chain_graph(batch, first, last)
+    cost = edge_values(chain, batch.space, costs.unary, costs.trans, None, costs.edge)
+    return chain, edge_values(chain, batch.space, *trellis), _graph.integer_costs(cost)
+
+
+def loss_profile(batch: ChainBatch, scores: Parts, costs: Parts, max_loss: int) -> np.ndarray:
+    """Best score for every total of integer costs, shape (n_sequences, max_loss + 1)."""
+    trellis = batch._trellis(scores, None)
+
+    def task(first: int, last: int) -> np.ndarray:
+        chain, score, cost = _scored(batch, trellis, costs, first, last)
+        return _graph.loss_profile(chain.graph, score, cost, max_loss)
+
+    return np.concatenate([np.zeros((0, max_loss + 1)), *run(task, _chunks(batch), batch._threads)])
+
+
+def argmax_at_loss(batch: ChainBatch, scores: Parts, costs: Parts, losses: np.ndarray) -> Decoded:
+    """Best label sequence of every sample among those with the given total cost."""
+    trellis, losses = batch._trellis(scores, None), np.asarray(losses, dtype=np.int64)
+
+    def task(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        chain, score, cost = _scored(batch, trellis, costs, first, last)
+        edges, values = _graph.argmax_at_loss(chain.graph, score, cost, losses[first:last], first)
+        labels = chain.label[np.concatenate(edges)]
+        return labels[labels >= 0], values
+
+    found = run(task, _chunks(batch), batch._threads)
+    labels = np.concatenate([np.zeros(0, dtype=np.int64), *(labels for labels, _ in found)])
+    return Decoded(Ragged(labels, batch.offsets), np.concatenate([np.zeros(0), *(v for _, v in found)]))
+
+
+def moments(batch: ChainBatch, w: np.ndarray | None, weights: np.ndarray | None) -> Moments:
+    """Exact means and covariance by dense increments; for at most ``MAX_DENSE`` features."""
+    d, n = batch.space.n_features, len(batch)
+    trellis = batch._trellis(batch.scores(np.zeros(d) if w is None else w), None)
+    weight = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    tokens = token_features(batch)
+
+    def task(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        chain = chain_graph(batch, first, last)
+        score = edge_values(chain, batch.space, *trellis)
+        phi = edge_features(chain, batch.space, *tokens)
+        return _graph.moments(chain.graph, score, phi, weight[first:last], [(0, last - first)], 1)
+
+    found = run(task, _chunks(batch), batch._threads)
+    total = np.zeros((d, d))
+    for _, covariance in found:
+        total += covariance
+    return Moments(np.concatenate([np.zeros((0, d)), *(means for means, _ in found)]), total)

@@ -1,0 +1,7 @@
+"""Law checks for authors of structures and learners."""
+
+from __future__ import annotations
+
+from trelliswork.testing._structure_laws import Checked, check_structure
+
+__all__ = ["Checked", "check_structure"]

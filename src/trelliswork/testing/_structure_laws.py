@@ -1,0 +1,443 @@
+"""Laws that every structure obeys, for authors of structures.
+
+Each verb of a batch is compared with what enumeration of all outputs gives, so inputs
+must be tiny. See :func:`check_structure`.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.base import clone
+
+from trelliswork._ragged import Ragged
+from trelliswork.structures.base import Batch, Decoded, Parts, Structure, Unsupported
+
+__all__ = ["Checked", "check_structure"]
+
+_MAX_OUTPUTS = 2000
+_STEP = 1e-5  # of finite differences
+_DRAWS = 300
+
+
+class Checked(NamedTuple):
+    """What :func:`check_structure` did.
+
+    Attributes
+    ----------
+    laws : list of str
+        Laws that were checked and hold.
+    skipped : list of str
+        Laws that need a verb that the structure does not offer, with the reason.
+    """
+
+    laws: list[str]
+    skipped: list[str]
+
+
+def check_structure(
+    structure: Structure, X: Any, y: Any, *, rng: int = 0, n_jobs: Sequence[int | None] = (1, 2)
+) -> Checked:
+    """Check that a structure answers every question as enumeration does.
+
+    Parameters
+    ----------
+    structure : Structure
+        The structure, not bound to data.
+    X, y : lists
+        Tiny inputs and their outputs: every input may have at most 2,000 outputs.
+    rng : int, default=0
+        Seed of the random weights.
+    n_jobs : sequence of int or None, default=(1, 2)
+        Numbers of threads that must all give the same bits.
+
+    Returns
+    -------
+    Checked
+        Names of the laws that hold and of those that were skipped because the structure
+        does not offer a verb.
+
+    Raises
+    ------
+    AssertionError
+        If a law does not hold; the message names the law and the sample.
+
+    Examples
+    --------
+    >>> from trelliswork.structures import Chain
+    >>> from trelliswork.testing import check_structure
+    >>> done = check_structure(Chain(), [["a", "b"], ["b"]], [["X", "Y"], ["X"]])
+    >>> done.laws[:3], done.skipped
+    (['clone', 'round trip', 'features'], [])
+    """
+    case = _Case(structure, X, y, np.random.default_rng(rng), tuple(n_jobs))
+    laws, skipped = [], []
+    for name, law in _LAWS.items():
+        case.law = name
+        try:
+            law(case)
+        except Unsupported as reason:
+            skipped.append(f"{name}: {reason}")
+        else:
+            laws.append(name)
+    return Checked(laws, skipped)
+
+
+class _Case:
+    """A bound structure, random weights and everything that enumeration tells."""
+
+    law = "enumerate"
+
+    def __init__(
+        self, structure: Structure, X: Any, y: Any, rng: np.random.Generator, n_jobs: tuple[Any, ...]
+    ):
+        self.structure, self.X, self.y, self.rng, self.n_jobs = structure, X, list(y), rng, n_jobs
+        self.space = structure.bind(X, y)
+        d = self.space.n_features
+        self.batch = self.space.pack(X, y, n_jobs=n_jobs[0])
+        self.n = len(self.batch)
+        self.outputs = [self._enumerate(i) for i in range(self.n)]
+        self.packed = [self.space.pack([X[i]] * len(o), o) for i, o in enumerate(self.outputs)]
+        self.phi = [np.asarray(packed.gold().toarray()) for packed in self.packed]
+        self.w, self.h = rng.normal(size=d), rng.normal(size=d)
+        self.weights = rng.random(self.n) + 0.5
+        self.scores = self.batch.scores(self.w)
+        self.values = [phi @ self.w for phi in self.phi]
+        self.p = [np.exp(v - logsumexp(v)) for v in self.values]
+        self.mean = np.array([p @ phi for p, phi in zip(self.p, self.phi)]).reshape(self.n, d)
+
+    def _enumerate(self, i: int) -> list[Any]:
+        outputs: list[Any] = []
+        for output in self.space.enumerate(self.X[i]):
+            outputs.append(output)
+            if len(outputs) > _MAX_OUTPUTS:
+                raise ValueError(f"sample {i} has more than {_MAX_OUTPUTS} outputs; laws need tiny inputs")
+        self.check(bool(outputs), i, "there is no output")
+        for j, output in enumerate(outputs):
+            self.check(output not in outputs[:j], i, f"{output!r} is listed twice")
+        return outputs
+
+    def covariance(
+        self, weights: np.ndarray | None = None, p: Sequence[np.ndarray] | None = None
+    ) -> np.ndarray:
+        """Enumerated covariance, summed over samples."""
+        total = np.zeros((self.space.n_features,) * 2)
+        for i, (q, phi) in enumerate(zip(self.p if p is None else p, self.phi)):
+            centred = phi - q @ phi
+            total += (1.0 if weights is None else weights[i]) * (centred.T * q) @ centred
+        return total
+
+    def losses(self) -> list[np.ndarray]:
+        """Cost of every enumerated output against the gold output, constants left out."""
+        out = []
+        for i, packed in enumerate(self.packed):
+            zeros = packed.scores(np.zeros(self.space.n_features))
+            costs = self.batch.subset(np.full(len(packed), i)).mismatch()[0]
+            codes = packed.gold_codes
+            out.append(packed.evaluate(codes, zeros + costs) - packed.evaluate(codes, zeros))
+        return out
+
+    def score_of(self, i: int, output: Any) -> float:
+        """Enumerated score of an output; fails if it is not one."""
+        self.check(output in self.outputs[i], i, f"{output!r} is not an output")
+        return float(self.values[i][self.outputs[i].index(output)])
+
+    def check(self, holds: bool, i: int | None, message: str) -> None:
+        """Raise unless ``holds``."""
+        if not holds:
+            where = "" if i is None else f"sample {i}: "
+            raise AssertionError(f"{type(self.structure).__name__}: law {self.law!r}: {where}{message}")
+
+    def close(self, got: Any, wanted: Any, i: int | None, what: str, tolerance: float = 1e-8) -> None:
+        """Raise unless two arrays agree."""
+        got, wanted = np.asarray(got, dtype=float), np.asarray(wanted, dtype=float)
+        same = got.shape == wanted.shape and np.allclose(got, wanted, rtol=tolerance, atol=tolerance)
+        self.check(same, i, f"{what} is {_short(got)}, enumeration gives {_short(wanted)}")
+
+
+def _clone(case: _Case) -> None:
+    copy = clone(case.structure)
+    same = repr(copy.get_params()) == repr(case.structure.get_params())
+    case.check(same, None, "parameters change when the structure is cloned")
+
+
+def _round_trip(case: _Case) -> None:
+    for i, packed in enumerate(case.packed):
+        for got, wanted in zip(packed.unpack(packed.gold_codes), case.outputs[i], strict=True):
+            case.check(got == wanted, i, f"{wanted!r} comes back as {got!r}")
+    for i, (got, wanted) in enumerate(zip(case.batch.unpack(case.batch.gold_codes), case.y, strict=True)):
+        case.check(_equal(got, wanted), i, f"the true output {wanted!r} comes back as {got!r}")
+        case.check(got in case.outputs[i], i, f"the true output {wanted!r} is not enumerated")
+
+
+def _features(case: _Case) -> None:
+    names = case.space.feature_names
+    d = case.space.n_features
+    case.check(len(names) == d == len(set(names)), None, f"{len(set(names))} distinct names, {d} features")
+    gold = case.batch.gold().toarray()
+    for i, packed in enumerate(case.packed):
+        case.close(packed.evaluate(packed.gold_codes, packed.scores(case.w)), case.values[i], i, "evaluate")
+        place = case.outputs[i].index(case.batch.unpack(case.batch.gold_codes)[i])
+        case.close(gold[i], case.phi[i][place], i, "gold()")
+    case.close(case.batch.gold_sum(case.weights), case.weights @ gold, None, "gold_sum")
+
+
+def _argmax(case: _Case) -> None:
+    found = case.batch.argmax(case.scores)
+    for i, output in enumerate(case.batch.unpack(found.codes)):
+        case.close(found.values[i], case.values[i].max(), i, "value")
+        case.close(case.score_of(i, output), found.values[i], i, f"score of {output!r}")
+
+
+def _kbest(case: _Case) -> None:
+    for k in (1, 2, 5, max(map(len, case.outputs)) + 2):
+        for i, found in enumerate(case.batch.kbest(case.scores, k)):
+            wanted = np.sort(case.values[i])[::-1][:k]
+            case.close(found.values, wanted, i, f"scores for k={k}")
+            outputs = case.batch.unpack_sample(i, found.codes)
+            for j, output in enumerate(outputs):
+                case.check(output not in outputs[:j], i, f"{output!r} is listed twice for k={k}")
+                case.close(case.score_of(i, output), wanted[j], i, f"score of {output!r}")
+
+
+def _log_partition(case: _Case) -> None:
+    case.close(case.batch.log_partition(case.scores), [logsumexp(v) for v in case.values], None, "log Z")
+
+
+def _log_count(case: _Case) -> None:
+    case.close(case.batch.log_count(), [np.log(len(o)) for o in case.outputs], None, "log_count")
+
+
+def _marginals(case: _Case) -> None:
+    batch = case.batch
+    each = batch.pull_each(batch.marginals(case.scores, each=True)).toarray()
+    for i in range(case.n):
+        case.close(each[i], case.mean[i], i, "mean features")
+    case.close(batch.means(case.w).toarray(), case.mean, None, "means()")
+    uniform = [phi.mean(axis=0) for phi in case.phi]
+    case.close(batch.means().toarray(), uniform, None, "means() of the uniform law")
+    summed = batch.pull(batch.marginals(case.scores, weights=case.weights))
+    case.close(summed, case.weights @ case.mean, None, "weighted sum of mean features")
+    up, down = (batch.log_partition(batch.scores(case.w + s * case.h)) for s in (_STEP, -_STEP))
+    case.close((up - down) / (2 * _STEP), case.mean @ case.h, None, "slope of log Z", 1e-5)
+
+
+def _expect(case: _Case) -> None:
+    for weights in (None, case.weights):
+        log_z, mean = case.batch.expect(case.w, weights=weights)
+        case.close(log_z, [logsumexp(v) for v in case.values], None, "log Z")
+        total = (np.ones(case.n) if weights is None else weights) @ case.mean
+        case.close(mean, total, None, "expected features")
+
+
+def _tangent(case: _Case) -> None:
+    batch, along = case.batch, case.batch.scores(case.h)
+    got = batch.pull(batch.tangent(case.scores, along, weights=case.weights))
+    case.close(got, case.covariance(case.weights) @ case.h, None, "C h")
+    each = batch.pull_each(batch.tangent(case.scores, along, each=True)).toarray()
+    case.close(each.sum(axis=0), case.covariance() @ case.h, None, "sum over samples of C h")
+    up, down = (
+        batch.pull(batch.marginals(batch.scores(case.w + s * case.h), weights=case.weights))
+        for s in (_STEP, -_STEP)
+    )
+    case.close((up - down) / (2 * _STEP), got, None, "slope of the marginals", 1e-5)
+
+
+def _moments(case: _Case) -> None:
+    batch = case.batch
+    for w, weights in ((case.w, None), (case.w, case.weights), (None, None)):
+        p = case.p if w is not None else [np.full(len(o), 1 / len(o)) for o in case.outputs]
+        wanted = case.covariance(weights, p)
+        mean, covariance = batch.moments(w, weights)
+        case.close(mean, [q @ phi for q, phi in zip(p, case.phi)], None, "mean")
+        case.close(covariance, wanted, None, "covariance")
+        V = np.stack([case.h, case.w], axis=1)
+        case.close(batch.covariance_product(w, V, weights), wanted @ V, None, "covariance_product")
+
+
+def _adjoint(case: _Case) -> None:
+    batch = case.batch
+    for parts_of in (
+        lambda each: batch.indicators(batch.gold_codes, case.weights, each=each),
+        lambda each: batch.marginals(case.scores, weights=case.weights, each=each),
+    ):
+        pulled = batch.pull(parts_of(False))
+        case.close(case.scores.dot(parts_of(False)), case.w @ pulled, None, "<scores(w), parts>")
+        rows = batch.pull_each(parts_of(True)).toarray()
+        case.close(rows.sum(axis=0), pulled, None, "sum of pull_each")
+        case.close(batch.pull(parts_of(True)), pulled, None, "pull of parts with each=True")
+
+
+def _sample(case: _Case) -> None:
+    draws = case.batch.sample(case.scores, _DRAWS, np.random.default_rng(1))
+    case.check(len(draws) == _DRAWS, None, f"{len(draws)} draws instead of {_DRAWS}")
+    counts = [np.zeros(len(o)) for o in case.outputs]
+    for codes in draws:
+        for i, output in enumerate(case.batch.unpack(codes)):
+            case.score_of(i, output)
+            counts[i][case.outputs[i].index(output)] += 1
+    for i, (count, p) in enumerate(zip(counts, case.p)):
+        limit = 5 * np.sqrt(p * (1 - p) / _DRAWS) + 3 / _DRAWS
+        case.check(
+            bool(np.all(np.abs(count / _DRAWS - p) <= limit)), i, f"{count} draws of outputs with p={p}"
+        )
+
+
+def _costs(case: _Case) -> None:
+    batch, losses = case.batch, case.losses()
+    costs, constant = batch.mismatch()
+    gold = batch.unpack(batch.gold_codes)
+    for i, loss in enumerate(losses):
+        case.close(loss[case.outputs[i].index(gold[i])] + constant[i], 0.0, i, "loss of the true output")
+        case.check(bool(np.all(loss + constant[i] > -1e-9)), i, "a loss is negative")
+    totals = [v + loss for v, loss in zip(case.values, losses)]
+    found = batch.argmax(case.scores, costs)
+    case.close(found.values, [t.max() for t in totals], None, "loss-augmented maximum")
+    for i, output in enumerate(batch.unpack(found.codes)):
+        case.close(totals[i][case.outputs[i].index(output)], totals[i].max(), i, f"value of {output!r}")
+    if type(case.structure).offers("log_partition"):
+        case.close(batch.log_partition(case.scores, costs), [logsumexp(t) for t in totals], None, "log Z")
+    if type(case.structure).offers("marginals"):
+        wanted = sum(np.exp(t - logsumexp(t)) @ phi for t, phi in zip(totals, case.phi))
+        case.close(batch.pull(batch.marginals(case.scores, costs)), wanted, None, "mean features")
+    if type(case.structure).offers("kbest"):
+        second = [np.sort(t)[::-1][:2] for t in totals]
+        for i, best in enumerate(batch.kbest(case.scores, 2, costs)):
+            case.close(best.values, second[i], i, "two best values")
+
+
+def _loss_profile(case: _Case) -> None:
+    batch, exact = case.batch, case.losses()
+    losses = [np.rint(loss).astype(int) for loss in exact]
+    if any(np.abs(loss - whole).max() > 1e-6 for loss, whole in zip(exact, losses)):
+        raise Unsupported("mismatch() has costs that are not whole numbers")
+    top = max(int(loss.max()) for loss in losses)
+    costs = batch.mismatch()[0]
+    for width in (top + 1, top // 2):
+        wanted = np.full((case.n, width + 1), -np.inf)
+        for i, loss in enumerate(losses):
+            for value, total in zip(case.values[i], loss.tolist()):
+                if total <= width:
+                    wanted[i, total] = max(wanted[i, total], value)
+        case.close(batch.loss_profile(case.scores, costs, width), wanted, None, "profile")
+    chosen = np.array([loss.max() for loss in losses])
+    found = batch.argmax_at_loss(case.scores, costs, chosen)
+    for i, output in enumerate(batch.unpack(found.codes)):
+        best = case.values[i][losses[i] == chosen[i]].max()
+        case.close(found.values[i], best, i, f"best score at loss {chosen[i]}")
+        case.close(case.score_of(i, output), best, i, f"score of {output!r}")
+        case.check(losses[i][case.outputs[i].index(output)] == chosen[i], i, f"{output!r} has another loss")
+
+
+def _subset(case: _Case) -> None:
+    index = np.array([*range(case.n - 1, -1, -1), 0])
+    part = case.batch.subset(index)
+    case.check(len(part) == index.size and part.has_gold, None, "wrong length, or the outputs are lost")
+    gold = case.batch.unpack(case.batch.gold_codes)
+    for j, (got, i) in enumerate(zip(part.unpack(part.gold_codes), index)):
+        case.check(got == gold[i], j, f"true output {got!r} instead of {gold[i]!r}")
+    case.close(part.gold().toarray(), case.batch.gold().toarray()[index], None, "gold()")
+    scores = part.scores(case.w)
+    if type(case.structure).offers("argmax"):
+        case.close(part.argmax(scores).values, [case.values[i].max() for i in index], None, "maximum")
+    if type(case.structure).offers("marginals"):
+        case.close(part.pull(part.marginals(scores)), case.mean[index].sum(axis=0), None, "mean features")
+
+
+def _threads(case: _Case) -> None:
+    reference = _answers(case, case.batch)
+    for jobs in case.n_jobs[1:]:
+        for name, got in _answers(case, case.space.pack(case.X, case.y, n_jobs=jobs)).items():
+            same = _bits(got) == _bits(reference[name])
+            case.check(same, None, f"{name} differs between n_jobs={case.n_jobs[0]} and {jobs}")
+
+
+def _answers(case: _Case, batch: Batch) -> dict[str, Any]:
+    """Results of all verbs that are offered."""
+    scores, along, costs = batch.scores(case.w), batch.scores(case.h), batch.mismatch()[0]
+    calls: dict[str, Callable[[], Any]] = {
+        "scores": lambda: scores,
+        "argmax": lambda: batch.argmax(scores),
+        "kbest": lambda: batch.kbest(scores, 3),
+        "log_partition": lambda: batch.log_partition(scores),
+        "marginals": lambda: batch.marginals(scores),
+        "pull": lambda: batch.pull(batch.indicators(batch.gold_codes)),
+        "expect": lambda: batch.expect(case.w),
+        "tangent": lambda: batch.tangent(scores, along),
+        "moments": lambda: batch.moments(case.w),
+        "sample": lambda: batch.sample(scores, 5, np.random.default_rng(2)),
+        "loss_profile": lambda: batch.loss_profile(scores, costs, 2),
+    }
+    always = ("scores", "pull")
+    return {
+        name: call() for name, call in calls.items() if name in always or type(case.structure).offers(name)
+    }
+
+
+def _bits(result: Any) -> Any:
+    """Nested tuples of bytes, equal only if two results are."""
+    if isinstance(result, Parts):
+        return tuple((name, _bits(values)) for name, values in result.items())
+    if isinstance(result, Ragged):
+        return _bits(result.values), _bits(result.offsets)
+    if isinstance(result, (list, tuple, Decoded)):
+        return tuple(_bits(item) for item in result)
+    return None if result is None else (result.shape, np.ascontiguousarray(result).tobytes())
+
+
+def _state(case: _Case) -> None:
+    again = type(case.space).from_state(clone(case.structure), case.space.state())
+    case.check(again.feature_names == case.space.feature_names, None, "feature names change")
+    scores = again.pack(case.X, case.y).scores(case.w)
+    case.check(_bits(scores) == _bits(case.scores), None, "scores change")
+
+
+def _pickle(case: _Case) -> None:
+    try:
+        pickle.dumps(case.structure)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise Unsupported(f"the structure cannot be pickled ({error})") from None
+    space, batch = pickle.loads(pickle.dumps((case.space, case.batch)))
+    case.check(_bits(batch.scores(case.w)) == _bits(case.scores), None, "scores of the batch change")
+    scores = space.pack(case.X, case.y).scores(case.w)
+    case.check(_bits(scores) == _bits(case.scores), None, "scores of the space change")
+
+
+_LAWS: dict[str, Callable[[_Case], None]] = {
+    "clone": _clone,
+    "round trip": _round_trip,
+    "features": _features,
+    "argmax": _argmax,
+    "kbest": _kbest,
+    "log_partition": _log_partition,
+    "log_count": _log_count,
+    "marginals": _marginals,
+    "expect": _expect,
+    "tangent": _tangent,
+    "moments": _moments,
+    "adjoint": _adjoint,
+    "sample": _sample,
+    "costs": _costs,
+    "loss_profile": _loss_profile,
+    "subset": _subset,
+    "same bits": _threads,
+    "state": _state,
+    "pickle": _pickle,
+}
+
+
+def _equal(a: Any, b: Any) -> bool:
+    try:
+        return bool(a == b) or list(a) == list(b)  # y may hold tuples or arrays
+    except (TypeError, ValueError):
+        return hasattr(a, "__iter__") and hasattr(b, "__iter__") and list(a) == list(b)
+
+
+def _short(values: np.ndarray) -> str:
+    return np.array2string(values, threshold=12, edgeitems=3, precision=6, max_line_width=1000).replace(
+        "\n", ""
+    )

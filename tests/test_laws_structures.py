@@ -1,0 +1,136 @@
+"""Every law of ``trelliswork.testing`` over configurations of every structure."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from trelliswork import Chain, Derivations, Edge, Ragged
+from trelliswork.structures import STRUCTURES, _chain_batch, _chain_graph, _derivations_batch, _graph
+from trelliswork.testing import check_structure
+
+WORDS = [["a", "b", "a"], ["b"], ["c", "a"], ["a", "a", "c", "b"]]
+TAGS = [["X", "Y", "X"], ["Y"], ["X", "X"], ["Y", "X", "X", "Y"]]
+LISTS = [[["w=a", "cap"], ["w=b"]], [["w=b", "w=b"]], [["cap"], [], ["w=a"]]]
+DICTS = [[{"w": "a", "n": 0.5}, {"w": "b", "cap": True}], [{"w": "b", "n": -2.0}], [{}, {"n": 1}, {"w": "a"}]]
+TAGS_3 = [["X", "Y"], ["Y"], ["Y", "X", "Y"]]
+BIO = [["B-P", "I-P", "O"], ["O"], ["B-P", "B-P"], ["O", "B-P", "I-P", "O"]]
+DENSE = [np.array([[1.0, 0.5], [0.0, -1.0]]), np.array([[2.0, 0.0]]), np.array([[1.0, 1.0], [0, 1], [3, 0]])]
+
+
+def segmentation(tokens):
+    """Segments of at most three tokens, labelled N or O."""
+    n = len(tokens)
+    yield Edge(n)
+    for i in reversed(range(n)):
+        for j in range(i + 1, min(i + 3, n) + 1):
+            for label in "NO":
+                features = {("words", "".join(tokens[i:j]), label): 1.0, ("length", label): float(j - i)}
+                yield Edge(i, (j,), features, (i, j, label))
+
+
+def bracketing(tokens):
+    """Binary trees over the tokens, inner nodes labelled A or B; spans as parts."""
+    n = len(tokens)
+    for i in range(n):
+        for a in "AB":
+            yield Edge((i, i + 1, a), (), [("leaf", tokens[i], a)])
+    for width in range(2, n + 1):
+        for i in range(n - width + 1):
+            j = i + width
+            for a in "AB":
+                for k in range(i + 1, j):
+                    yield (
+                        (i, j, a),
+                        [(i, k, "A"), (k, j, "B")],
+                        [("rule", a), ("width", width)],
+                        (i, k, j, a),
+                    )
+    yield Edge("root", [(0, n, "A")], [], ("root", "A"))
+    yield Edge("root", [(0, n, "B")], ["root B"], ("root", "B"))
+
+
+def repeated_labels(tokens):
+    """Label chains whose parts carry no position: outputs are found by exact matching."""
+    n = len(tokens)
+    for a in "XY":
+        yield Edge((n, a))
+    for t in reversed(range(n)):
+        for a in ["X", "Y"] if t else ["^"]:
+            for b in "XY":
+                yield Edge((t, a), [(t + 1, b)], [("word", tokens[t], b), ("pair", a, b)], b)
+
+
+def join(x, parts):
+    return "".join(parts)
+
+
+def split(x, y):
+    return list(y)
+
+
+SEGMENTS = [[(0, 2, "N"), (2, 3, "O")], [(0, 1, "O")], [(0, 1, "N"), (1, 2, "N")], [(0, 1, "O"), (1, 4, "N")]]
+TREES = [
+    [("root", "A"), (0, 1, 3, "A"), (1, 2, 3, "B")],
+    [("root", "B")],
+    [("root", "A"), (0, 1, 2, "A")],
+    [("root", "B"), (0, 2, 4, "B"), (0, 1, 2, "A"), (2, 3, 4, "B")],
+]
+STRINGS = ["".join(tags) for tags in TAGS]
+
+CASES = {
+    "chain": (Chain(), WORDS, TAGS),
+    "chain-empty": (Chain(), [["a"], [], ["b", "a"], []], [["X"], [], ["Y", "X"], []]),
+    "chain-order-2": (Chain(2), WORDS, TAGS),
+    "chain-order-3": (Chain(3, end=False), WORDS, TAGS),
+    "chain-observed": (Chain(emissions="observed"), WORDS, TAGS),
+    "chain-transitions-observed": (Chain(transitions="observed", emissions="observed"), WORDS[:3], TAGS[:3]),
+    "chain-transitions": (
+        Chain(transitions=[("X", "Y"), ("Y", "X"), ("X", "X")]),
+        WORDS[:3],
+        TAGS[:3],
+    ),
+    "chain-bio": (Chain(scheme="BIO"), WORDS, BIO),
+    "chain-bio-order-2": (Chain(2, scheme="BIO"), WORDS, BIO),
+    "chain-edges": (Chain(edge_features="all"), LISTS, TAGS_3),
+    "chain-edges-observed": (Chain(2, edge_features=["w="], emissions="observed"), LISTS, TAGS_3),
+    "chain-bare": (Chain(start=False, end=False, min_count=2), LISTS, TAGS_3),
+    "chain-labels": (Chain(labels=["Y", "Z", "X"]), WORDS[:3], TAGS[:3]),
+    "chain-dense": (Chain(), DENSE, TAGS_3),
+    "chain-dense-edges": (Chain(edge_features=["1"]), Ragged.from_list(DENSE), TAGS_3),
+    "chain-dicts": (Chain(), DICTS, TAGS_3),
+    "segments": (Derivations(segmentation), WORDS, SEGMENTS),
+    "segments-min-count": (Derivations(segmentation, min_count=3), WORDS, SEGMENTS),
+    "trees": (Derivations(bracketing), WORDS, TREES),
+    "strings": (Derivations(repeated_labels, encode=split, decode=join), WORDS, STRINGS),
+}
+
+
+@pytest.mark.parametrize("mode", ["whole", "chunks", "chunks-tangents"])
+@pytest.mark.parametrize("name", CASES)
+def test_laws(name, mode, monkeypatch):
+    if mode != "whole":  # chunks of one or two samples, so that several threads have something to do
+        monkeypatch.setattr(_chain_batch, "_TOKENS_PER_CHUNK", 3)
+        monkeypatch.setattr(_chain_graph, "_EDGES_PER_CHUNK", 8)
+        monkeypatch.setattr(_derivations_batch, "_EDGES_PER_CHUNK", 8)
+    if mode == "chunks-tangents":  # moments from tangents, as with many features
+        monkeypatch.setattr(_graph, "MAX_DENSE", 0)
+        monkeypatch.setattr(_chain_graph, "MAX_DENSE", 0)
+    structure, X, y = CASES[name]
+    done = check_structure(structure, X, y, rng=len(name))
+    assert not done.skipped
+    assert len(done.laws) == 19
+
+
+def test_every_structure_is_covered():
+    assert {type(structure).__name__ for structure, _, _ in CASES.values()} >= set(STRUCTURES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_state_is_plain(name):
+    structure, X, y = CASES[name]
+    for value in structure.bind(X, y).state().values():
+        if not isinstance(value, np.ndarray):
+            json.dumps(value)
