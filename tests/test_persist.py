@@ -199,9 +199,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize(
-    "value", VALUES, ids=lambda v: f"{type(v).__name__}-{v!r:.20}".encode("ascii", "replace")
-)
+@pytest.mark.parametrize("value", VALUES, ids=lambda v: type(v).__name__)
 def test_values_come_back_exactly(value):
     back = roundtrip(value)
     assert same(value, back), back
@@ -319,7 +317,7 @@ def test_pipeline_with_a_foreign_step(path):
         save(make_pipeline(StandardScaler(), Toy(Chain())), path)
 
 
-@pytest.mark.parametrize("value", [3, None, StandardScaler(), Toy, [Toy()]], ids=repr)
+@pytest.mark.parametrize("value", [3, None, StandardScaler(), Toy, [Toy()]], ids=lambda v: type(v).__name__)
 def test_not_a_model(value, path):
     with pytest.raises(InputError, match="cannot be saved"):
         save(value, path)
