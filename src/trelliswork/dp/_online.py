@@ -32,11 +32,11 @@ def perceptron_pass(
     Parameters
     ----------
     indptr, indices, data : CSR arrays
-        Distinct feature rows of all blocks.
+        Distinct feature rows of all blocks; an empty ``data`` stands for ones.
     token_rows : (n_tokens, n_blocks)
         Rows of each token, -1 for none.
     emission, emission_sum : (n_attributes, n_labels)
-        Weights, and the sum of ``clock * update`` from which the average is made.
+        Weights (of either precision), and the sum of ``clock * update`` from which the average is made.
     stored : (n_attributes, n_labels) of bool, or no rows
         Which pairs have a weight.
     trans, trans_sum : (n_labels, n_labels)
@@ -71,11 +71,17 @@ def perceptron_pass(
                 r = token_rows[start + t, block]
                 if r < 0:
                     continue
-                for j in range(indptr[r], indptr[r + 1]):
-                    x = data[j]
-                    source = emission[indices[j]]
-                    for k in range(n_labels):
-                        row[k] += x * source[k]
+                if data.size == 0:
+                    for j in range(indptr[r], indptr[r + 1]):
+                        source = emission[indices[j]]
+                        for k in range(n_labels):
+                            row[k] += source[k]
+                else:
+                    for j in range(indptr[r], indptr[r + 1]):
+                        x = data[j]
+                        source = emission[indices[j]]
+                        for k in range(n_labels):
+                            row[k] += x * source[k]
         for k in range(n_labels):
             if not start_ok[k]:
                 best[0, k] = -np.inf
@@ -116,7 +122,7 @@ def perceptron_pass(
                         continue
                     for j in range(indptr[r], indptr[r + 1]):
                         c = indices[j]
-                        x = data[j] * step
+                        x = step if data.size == 0 else data[j] * step
                         if stored.shape[0] == 0 or stored[c, right]:
                             emission[c, right] += x
                             emission_sum[c, right] += clock * x
