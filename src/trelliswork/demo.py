@@ -33,7 +33,7 @@ class Dates(NamedTuple):
 
 
 def handwritten_dates(
-    n_train: int = 400, n_test: int = 400, noise: float = 0.35, seed: int = 0
+    n_train: int = 400, n_test: int = 400, noise: float = 0.25, seed: int = 0
 ) -> tuple[Dates, Dates]:
     """Draw training and test dates.
 

@@ -1,0 +1,51 @@
+"""What holds for the package as a whole."""
+
+import subprocess
+import sys
+
+import pytest
+
+import trelliswork
+
+
+def python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_import_is_light():
+    out = python(
+        "import sys, trelliswork\nprint([m for m in ('numba', 'sklearn', 'scipy') if m in sys.modules])"
+    )
+    assert out.strip() == "[]"
+
+
+def test_every_public_name_exists_and_is_documented():
+    for name in trelliswork.__all__:
+        value = getattr(trelliswork, name)
+        assert name == "__version__" or value.__doc__, name
+
+
+def test_unknown_name():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        trelliswork.nothing  # noqa: B018
+
+
+def test_read_only_installation_compiles_without_a_cache(monkeypatch):
+    import numba
+
+    from trelliswork._jit import njit
+
+    original = numba.njit
+
+    def refuse(*args, **kwargs):
+        if kwargs.get("cache"):
+            raise RuntimeError("cannot cache function: no locator available")
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(numba, "njit", refuse)
+
+    @njit
+    def double(x):
+        return 2 * x
+
+    assert double(21) == 42
