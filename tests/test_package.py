@@ -1,5 +1,7 @@
 """What holds for the package as a whole."""
 
+import importlib
+import inspect
 import subprocess
 import sys
 
@@ -19,10 +21,13 @@ def test_import_is_light():
     assert out.strip() == "[]"
 
 
-def test_every_public_name_exists_and_is_documented():
-    for name in trelliswork.__all__:
-        value = getattr(trelliswork, name)
-        assert name == "__version__" or value.__doc__, name
+@pytest.mark.parametrize("module", ["", ".features", ".io", ".metrics", ".testing"])
+def test_every_public_name_has_an_example(module):
+    module = importlib.import_module(f"trelliswork{module}")
+    for name in module.__all__:
+        value = getattr(module, name)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert ">>>" in (value.__doc__ or ""), name
 
 
 def test_unknown_name():

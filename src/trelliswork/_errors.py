@@ -31,4 +31,16 @@ class ModelFileError(ValueError):
     """A file that is not a model, is damaged, or comes from a newer release.
 
     The message is one line that starts with the path.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import trelliswork as tw
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.tw"
+    >>> _ = path.write_text("not a model")
+    >>> try:
+    ...     tw.load(path)
+    ... except tw.ModelFileError as error:
+    ...     print(type(error).__name__)
+    ModelFileError
     """

@@ -16,7 +16,15 @@ __all__ = ["Candidate", "FitInterrupted", "StructuredEstimator"]
 
 
 class FitInterrupted(UserWarning):
-    """A fit was stopped from the keyboard; the best weights so far were kept."""
+    """A fit was stopped from the keyboard; the best weights so far were kept.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from trelliswork import FitInterrupted
+    >>> warnings.simplefilter("error", FitInterrupted)  # makes Ctrl-C end the program after all
+    >>> warnings.resetwarnings()
+    """
 
 
 class Candidate(NamedTuple):
@@ -30,6 +38,14 @@ class Candidate(NamedTuple):
         Its score.
     probability : float
         Its probability under the model exp(score) / Z.
+
+    Examples
+    --------
+    >>> from trelliswork import Chain, Fixed
+    >>> model = Fixed(Chain(), {("emission", "cat", "N"): 1.0, ("emission", "cat", "V"): 0.0})
+    >>> best, second = model.predict_kbest([["cat"]], k=2)[0]
+    >>> best.output, round(best.probability, 2), second.output
+    (['N'], 0.73, ['V'])
     """
 
     output: Any

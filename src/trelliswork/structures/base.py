@@ -23,7 +23,18 @@ __all__ = ["Batch", "Decoded", "Moments", "Parts", "Space", "Structure", "Unsupp
 
 
 class Unsupported(TypeError):
-    """A learner asked a structure for something that it does not offer."""
+    """A learner asked a structure for something that it does not offer.
+
+    Examples
+    --------
+    >>> from trelliswork import Derivations, Edge, Perceptron, Unsupported
+    >>> build = lambda x: [Edge("root", part=label, features=[(x, label)]) for label in "ab"]
+    >>> try:
+    ...     Perceptron(Derivations(build), class_weight="balanced").fit(["x"], [["a"]])
+    ... except Unsupported as error:
+    ...     print(error)
+    Derivations does not offer 'class_weights'; these structures do: Chain...
+    """
 
 
 class Parts:

@@ -33,6 +33,14 @@ class Checked(NamedTuple):
         Laws that were checked and hold.
     skipped : list of str
         Laws that need a verb that the structure does not offer, with the reason.
+
+    Examples
+    --------
+    >>> from trelliswork import Chain
+    >>> from trelliswork.testing import check_structure
+    >>> checked = check_structure(Chain(), [["a", "b"]], [["x", "y"]])
+    >>> checked.skipped
+    []
     """
 
     laws: list[str]
