@@ -53,6 +53,21 @@ class TokenTable:
 
     def __init__(self, blocks: Sequence[TokenBlock]):
         self.blocks = list(blocks)
+        self._known: tuple[dict[str, int], list[np.ndarray]] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"blocks": self.blocks, "_known": None}
+
+    def columns_in(self, columns: dict[str, int]) -> list[np.ndarray]:
+        """Where the names of each block stand in an alphabet, -1 for unknown names.
+
+        The last answer is kept: looking up names is most of the work of a prediction.
+        """
+        if self._known is None or self._known[0] is not columns:
+            get = columns.get
+            targets = [np.array([get(name, -1) for name in b.names], dtype=np.int64) for b in self.blocks]
+            self._known = columns, targets
+        return self._known[1]
 
     @property
     def shape(self) -> tuple[int]:
@@ -63,7 +78,9 @@ class TokenTable:
         return self.shape[0]
 
     def __getitem__(self, rows: Any) -> TokenTable:
-        return TokenTable([TokenBlock(b.names, b.matrix, b.rows[rows]) for b in self.blocks])
+        part = TokenTable([TokenBlock(b.names, b.matrix, b.rows[rows]) for b in self.blocks])
+        part._known = self._known
+        return part
 
 
 def _is_dense(x: Any) -> bool:

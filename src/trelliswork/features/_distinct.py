@@ -111,7 +111,9 @@ class DistinctTokens:
         if not self.rows:
             return
         width = len(self.rows[0]) if isinstance(self.rows[0], tuple) else 0
-        for number, row in enumerate(self.rows):
+        usual = set(map(type, self.rows)) == {tuple} and set(map(len, self.rows)) == {width} != {0}
+        usual = usual and set(map(type, chain.from_iterable(self.rows))) == {str}
+        for number, row in enumerate(() if usual else self.rows):
             if not (isinstance(row, tuple) and row and all(isinstance(c, str) for c in row)):
                 i, j = self._place(number)
                 raise InputError(f"sample {i}: token {j} must be a string or a tuple of strings, got {row!r}")
@@ -197,7 +199,7 @@ class DistinctTokens:
                 texts = [row[feature.column] for row in self.rows]
                 self._columns[feature.column] = distinct(texts, len(texts))
             texts, where = self._columns[feature.column]
-            values, codes = distinct(map(feature.of, texts), len(texts))
+            values, codes = distinct(feature.of(texts), len(texts))
             if None in values:
                 absent = values.index(None)
                 values.remove(None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -29,8 +30,8 @@ class Feature(NamedTuple):
 
     Examples
     --------
-    >>> Feature("word[-3:]=", "cut", (-3, None)).of("casa")
-    'asa'
+    >>> Feature("word[-3:]=", "cut", (-3, None)).of(["casa", "la"])
+    ['asa', 'la']
     """
 
     stem: str
@@ -38,18 +39,20 @@ class Feature(NamedTuple):
     arg: Any = None
     column: int = 0
 
-    def of(self, text: str) -> str | None:
-        """What follows the stem, or None where the feature is absent."""
+    def of(self, texts: Sequence[str]) -> list[str | None]:
+        """What follows the stem for each text, or None where the feature is absent."""
         if self.kind == "cut":
-            return text[self.arg[0] : self.arg[1]]
+            cut = slice(*self.arg)
+            return [text[cut] for text in texts]
         if self.kind == "lower":
-            return text.lower()
+            return [text.lower() for text in texts]
         if self.kind == "shape":
-            return _shape(text)
+            return [_shape(text) for text in texts]
         if self.kind == "bias":
-            return ""
-        value = getattr(text, "is" + self.arg)()
-        return str(value) if value or self.kind == "bool" else None
+            return [""] * len(texts)
+        test = getattr(str, "is" + self.arg)
+        absent = "False" if self.kind == "bool" else None
+        return ["True" if test(text) else absent for text in texts]
 
 
 _WHOLE = (None, None)

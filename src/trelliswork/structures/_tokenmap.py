@@ -140,8 +140,7 @@ class TokenMap:
     def compile(cls, layout: Layout, table: TokenTable, columns: dict[str, int]) -> TokenMap:
         """Map the names of a token table to the columns of a space; unknown names drop out."""
         blocks = []
-        for names, matrix, index in table.blocks:
-            target = np.fromiter((columns.get(name, -1) for name in names), dtype=np.int64, count=len(names))
+        for (names, matrix, index), target in zip(table.blocks, table.columns_in(columns), strict=True):
             known = np.flatnonzero(target >= 0)
             identity = index.size == matrix.shape[0] and bool(np.all(index == np.arange(index.size)))
             if not sp.issparse(matrix):

@@ -485,8 +485,7 @@ def _observed(
 ) -> np.ndarray:
     """Sorted positions ``attribute * n_columns + code`` that occur at the given tokens."""
     found = []
-    for names, matrix, index in table.blocks:
-        target = np.array([columns.get(name, -1) for name in names], dtype=np.int64)
+    for (_, matrix, index), target in zip(table.blocks, table.columns_in(columns), strict=True):
         rows = index[tokens]
         used = rows >= 0
         shape = (matrix.shape[0], n_columns)
