@@ -15,7 +15,7 @@ import trelliswork as tw
 def test_any_hashable_label_comes_back(labels):
     X = [["u", "v"], ["v"], ["u"]]
     y = [[labels[0], labels[1]], [labels[1]], [labels[0]]]
-    model = tw.Perceptron(tw.Chain()).fit(X, y)
+    model = tw.CRF(tw.Chain(), l2=0.01).fit(X, y)
     found = model.predict(X)
     assert found == y
     assert all(type(a) is type(b) for row, truth in zip(found, y) for a, b in zip(row, truth))
@@ -24,8 +24,8 @@ def test_any_hashable_label_comes_back(labels):
 def test_prepared_features_serve_several_models_and_pickles():
     X = tw.Chain().prepare([["u", "v"], ["v", "w"]])
     y = [["a", "b"], ["b", "b"]]
-    first = tw.Perceptron(tw.Chain()).fit(X, y)
-    second = tw.Perceptron(tw.Chain()).fit(X[[1]], y[1:])
+    first = tw.CRF(tw.Chain(), l2=0.01).fit(X, y)
+    second = tw.CRF(tw.Chain(), l2=0.01).fit(X[[1]], y[1:])
     assert first.predict(X) == y
     assert second.predict(X[[1]]) == y[1:]
     assert first.predict(X) == first.predict(pickle.loads(pickle.dumps(X)))
