@@ -1,0 +1,1 @@
+"""The papers' experiments, ours beside theirs. ``python -m experiments PAPER TABLE --data DIR``."""

@@ -1,0 +1,40 @@
+"""Shared by the experiments: options, tables in Markdown, results with command and date."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def options(arguments: Sequence[str], **defaults: tuple[Any, str]) -> argparse.Namespace:
+    """``--data`` and the options of one experiment, given as name=(default, help)."""
+    parser = argparse.ArgumentParser(prog="python -m experiments")
+    parser.add_argument("--data", default=os.environ.get("TRELLISWORK_DATA", "../shared/data"))
+    for name, (value, text) in defaults.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value, help=text)
+    return parser.parse_args(list(arguments))
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A table; numbers are shown with two decimals."""
+    shown = [[f"{v:.2f}" if isinstance(v, float) else str(v) for v in row] for row in rows]
+    lines = [header, ["---"] * len(header), *shown]
+    return "\n".join("| " + " | ".join(row) + " |" for row in lines)
+
+
+def write(name: str, title: str, body: str) -> Path:
+    """Print a result and keep it in ``results/`` with the command that made it."""
+    RESULTS.mkdir(exist_ok=True)
+    arguments = " ".join(a for a in sys.argv[1:] if "/" not in a and a != "--data")
+    text = f"# {title}\n\n`python -m experiments {arguments} --data DIR`, {datetime.date.today()}\n\n{body}\n"
+    path = RESULTS / f"{name}.md"
+    path.write_text(text, encoding="utf-8")
+    print(text)
+    return path
