@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from trelliswork._errors import InputError
+
 __all__ = ["balanced_chunks", "even_chunks", "n_threads", "run"]
 
 _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
@@ -20,8 +22,8 @@ def n_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
     cores = os.cpu_count() or 1
-    if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0; use 1 for one thread or -1 for all cores")
+    if not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
+        raise InputError(f"n_jobs must be None, a number of threads, or -1 for all cores; got {n_jobs!r}")
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 

@@ -49,14 +49,17 @@ class TokenTable:
     ----------
     blocks : list of TokenBlock
         At least one.
+    width : int or None
+        Number of columns, when the tokens are the rows of an array.
     """
 
-    def __init__(self, blocks: Sequence[TokenBlock]):
+    def __init__(self, blocks: Sequence[TokenBlock], width: int | None = None):
         self.blocks = list(blocks)
+        self.width = width
         self._known: tuple[dict[str, int], list[np.ndarray]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"blocks": self.blocks, "_known": None}
+        return {"blocks": self.blocks, "width": self.width, "_known": None}
 
     def columns_in(self, columns: dict[str, int]) -> list[np.ndarray]:
         """Where the names of each block stand in an alphabet, -1 for unknown names.
@@ -78,13 +81,13 @@ class TokenTable:
         return self.shape[0]
 
     def __getitem__(self, rows: Any) -> TokenTable:
-        part = TokenTable([TokenBlock(b.names, b.matrix, b.rows[rows]) for b in self.blocks])
+        part = TokenTable([TokenBlock(b.names, b.matrix, b.rows[rows]) for b in self.blocks], self.width)
         part._known = self._known
         return part
 
 
 def _is_dense(x: Any) -> bool:
-    return isinstance(x, np.ndarray) and x.ndim == 2 and x.dtype != object
+    return isinstance(x, np.ndarray) and x.ndim == 2 and x.dtype.kind in "biuf"
 
 
 def compile_tokens(X: Any) -> tuple[TokenTable, np.ndarray]:
@@ -115,7 +118,8 @@ def compile_tokens(X: Any) -> tuple[TokenTable, np.ndarray]:
     for i, x in enumerate(samples):
         if isinstance(x, (str, bytes)):
             raise InputError(f"sample {i}: expected a list of tokens, got the string {x!r}; split it first")
-        if not hasattr(x, "__len__") and not sp.issparse(x):
+        unordered = isinstance(x, (Mapping, set, frozenset))
+        if unordered or (not hasattr(x, "__len__") and not sp.issparse(x)):
             raise InputError(f"sample {i}: expected a list of tokens, got {type(x).__name__}")
     lengths = [x.shape[0] if hasattr(x, "shape") and x.shape else len(x) for x in samples]
     offsets = offsets_of(lengths)
@@ -163,7 +167,8 @@ def _matrix_table(matrix: Any, offsets: np.ndarray) -> TokenTable:
         )
     n_rows, width = matrix.shape
     # Array columns get the names "0", "1", ...; the index is the identity.
-    return TokenTable([TokenBlock([str(j) for j in range(width)], matrix, np.arange(n_rows, dtype=np.int32))])
+    names = [str(j) for j in range(width)]
+    return TokenTable([TokenBlock(names, matrix, np.arange(n_rows, dtype=np.int32))], width)
 
 
 def attributes_of(token: Any, sample: int) -> list[tuple[str, float]]:

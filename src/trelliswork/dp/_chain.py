@@ -6,9 +6,12 @@ sequences are sorted by length into groups of *lanes*, arrays are laid out
 vectorise whatever the number of labels. Lanes are sorted by falling length, so
 those still running at step ``t`` are always a prefix.
 
-A sequence whose scaled recursion meets an empty step (every continuation
-forbidden or below the range of a double) is flagged in ``failed``; the caller
-repeats it with :mod:`trelliswork.dp._context`, which works in log space.
+A sequence whose scaled recursion meets an empty step, or might lose a label to
+underflow that matters later, is flagged in ``failed``; the caller repeats it with
+:mod:`trelliswork.dp._context`, which works in log space. Nothing is lost while the
+scores of each step span less than ``_WIDEST``: every label then keeps at least
+exp(-_WIDEST) of the total. Forbidden transitions break that argument (a label may hang
+on one that is already small), so with them small forward values are looked for as well.
 
 Transition arrays are ``[from, to]``.
 """
@@ -27,6 +30,9 @@ _LN2_LO = 1.90821492927058770002e-10
 _SHIFTER = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to an integer in the low bits
 _TILE = 8  # steps that are transposed together, so that reads and writes stay in the caches
 _SMALLEST = -708.0  # below this exp() is a denormal; it counts as zero
+_WIDEST = 500.0
+_WIDEST_FORBIDDEN = 300.0  # the same when transitions are forbidden
+_SMALL = 1e-150  # times exp(-_WIDEST_FORBIDDEN) this is still a normal number
 
 
 @njit(inline="always", fastmath={"contract"})
@@ -101,15 +107,22 @@ def forward_backward(
     trans_sum : (n_labels, n_labels), out
         Weighted expected transition counts are added to it.
     failed : (n_sequences,) of bool, out
-        True where the scaled recursion met an empty step.
+        True where the scaled recursion met an empty step or might have lost a label.
     """
     n_labels = unary.shape[1]
     top = -np.inf
+    bottom = np.inf
+    forbidden = False
     for a in range(n_labels):
         for b in range(n_labels):
             top = max(top, trans[a, b])
+            if trans[a, b] == -np.inf:
+                forbidden = True
+            else:
+                bottom = min(bottom, trans[a, b])
     if top == -np.inf:
-        top = 0.0
+        top = bottom = 0.0
+    room = (_WIDEST_FORBIDDEN if forbidden else _WIDEST) - (top - bottom)
     forward = np.empty((n_labels, n_labels))  # [from, to]
     backward = np.empty((n_labels, n_labels))  # [to, from]
     for a in range(n_labels):
@@ -126,6 +139,7 @@ def forward_backward(
     e_buffer = np.empty(size * n_labels)
     a_buffer = np.empty(size * n_labels)
     peak = np.empty(widest)
+    trough = np.empty(widest)
     beta = np.empty((n_labels, widest))
     below = np.empty((n_labels, widest))
     total = np.empty(widest)
@@ -162,12 +176,19 @@ def forward_backward(
                             local[i, b, lane] = row[b]
             step = local[t]
             highest = peak[:n_active]
-            highest[:] = step[0, :n_active]
-            for b in range(1, n_labels):
+            lowest = trough[:n_active]
+            highest[:] = -np.inf
+            lowest[:] = np.inf
+            for b in range(n_labels):
                 row = step[b]
                 for lane in range(n_active):
-                    highest[lane] = row[lane] if row[lane] > highest[lane] else highest[lane]
+                    x = row[lane]
+                    highest[lane] = x if x > highest[lane] else highest[lane]
+                    x = x if x > -np.inf else np.inf
+                    lowest[lane] = x if x < lowest[lane] else lowest[lane]
             for lane in range(n_active):
+                if highest[lane] - lowest[lane] > room:
+                    failed[lanes[lane]] = True
                 log_z[lanes[lane]] += highest[lane]
                 total[lane] = 0.0
                 if highest[lane] == -np.inf:
@@ -204,6 +225,10 @@ def forward_backward(
                 row = alpha[t, b]
                 for lane in range(n_active):
                     row[lane] *= total[lane]
+                if forbidden:
+                    for lane in range(n_active):
+                        if 0.0 < row[lane] < _SMALL:
+                            failed[lanes[lane]] = True
         for lane in range(n_lanes):
             log_z[lanes[lane]] += math.log(product[lane])
         if marginals.shape[0] == 0:
@@ -212,8 +237,8 @@ def forward_backward(
         n_active = 0
         for t in range(n_steps - 1, -1, -1):
             while n_active < n_lanes and offsets[lanes[n_active] + 1] - offsets[lanes[n_active]] > t:
-                for a in range(n_labels):
-                    beta[a, n_active] = 1.0  # this lane ends here
+                for a in range(n_labels):  # this lane ends here; zeros keep a failed one out of the sums
+                    beta[a, n_active] = 0.0 if failed[lanes[n_active]] else 1.0
                 n_active += 1
             for b in range(n_labels):
                 # The local factor is used for the last time; its place takes the marginal.
@@ -249,6 +274,9 @@ def forward_backward(
                 else:
                     total[lane] = 0.0
                     failed[lanes[lane]] = True
+                    for a in range(n_labels):
+                        below[a, lane] = 0.0
+                        beta[a, lane] = 0.0
             for a in range(n_labels):
                 row = below[a]
                 for lane in range(n_active):

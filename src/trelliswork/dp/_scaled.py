@@ -4,8 +4,9 @@ Contexts, successors and outputs as in :mod:`trelliswork.dp._context`; there is 
 exponential in the inner loops. ``factors`` holds ``exp(trans - top[which])`` per table. The
 successors of a context are consecutive, so inner loops run over contiguous labels.
 
-A sequence whose numbers leave the range of a double is flagged in ``failed`` and left to
-the log-space recursions.
+A sequence whose numbers leave the range of a double, or come so near to its end that a
+context might be lost which matters later, is flagged in ``failed`` and left to the log-space
+recursions. ``room`` is how far the token scores of one step may lie apart, per table.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ import numpy as np
 
 from trelliswork._jit import njit
 
+WIDEST = 300.0  # span of the scores of one step, transitions included
+_SMALL = 1e-150  # times exp(-WIDEST) this is still a normal number
+
 
 @njit
 def _level(level_ptr, t):
@@ -25,7 +29,7 @@ def _level(level_ptr, t):
 
 
 @njit(fastmath={"contract", "reassoc"})
-def _fill(unary, factors, successor, level_ptr, ahead, beta):
+def _fill(unary, factors, room, successor, level_ptr, ahead, beta):
     """Scaled sums over continuations of one sequence; returns its log partition.
 
     ``ahead[t, d]`` becomes (local factor of the last label of d at t) * (scaled sum after d),
@@ -35,10 +39,12 @@ def _fill(unary, factors, successor, level_ptr, ahead, beta):
     log_z = 0.0
     for t in range(n_steps - 1, -1, -1):
         u = unary[t]
-        top = u[0]
-        for b in range(1, n_labels):
+        top = -np.inf
+        bottom = np.inf
+        for b in range(n_labels):
             top = max(top, u[b])
-        if top == -np.inf:
+            bottom = min(bottom, u[b] if u[b] > -np.inf else np.inf)
+        if top == -np.inf or top - bottom > room:
             return np.nan
         lo, hi = _level(level_ptr, t)
         row = ahead[t]
@@ -60,11 +66,15 @@ def _fill(unary, factors, successor, level_ptr, ahead, beta):
                 return np.nan
             log_z += math.log(total)
             scale = 1.0 / total
+            low = 1.0
             for b in range(n_labels):
                 e = math.exp(u[b] - top)
                 for d in range(lo + b, hi, n_labels):
                     beta[t, d] *= scale
                     row[d] = e * beta[t, d]
+                    low = min(low, row[d] if row[d] > 0.0 else 1.0)
+            if low < _SMALL:
+                return np.nan
             for c in range(nxt.size):
                 nxt[c] *= scale  # keeps beta[t, c] = sum_b factor * ahead[t + 1] true
         log_z += top
@@ -83,7 +93,7 @@ def _longest(offsets, sequences):
 
 
 @njit
-def inside(unary, factors, top, which, successor, level_ptr, offsets, sequences, log_z, failed):
+def inside(unary, factors, top, room, which, successor, level_ptr, offsets, sequences, log_z, failed):
     """Log partition of each of ``sequences``."""
     longest = _longest(offsets, sequences)
     ahead = np.zeros((longest, successor.shape[0]))
@@ -93,7 +103,7 @@ def inside(unary, factors, top, which, successor, level_ptr, offsets, sequences,
         log_z[s] = 0.0
         failed[s] = False
         if hi > lo:
-            value = _fill(unary[lo:hi], factors[which[s]], successor, level_ptr, ahead, beta)
+            value = _fill(unary[lo:hi], factors[which[s]], room[which[s]], successor, level_ptr, ahead, beta)
             failed[s] = math.isnan(value)
             log_z[s] = value + (hi - lo - 1) * top[which[s]]
 
@@ -103,6 +113,7 @@ def marginals(
     unary,
     factors,
     top,
+    room,
     which,
     successor,
     level_ptr,
@@ -134,7 +145,7 @@ def marginals(
         if n_steps == 0:
             continue
         table = factors[which[s]]
-        value = _fill(unary[lo:hi], table, successor, level_ptr, ahead, beta)
+        value = _fill(unary[lo:hi], table, room[which[s]], successor, level_ptr, ahead, beta)
         log_z[s] = value + (n_steps - 1) * top[which[s]]
         failed[s] = math.isnan(value) or not _fill_rho(table, successor, level_ptr, ahead, beta, rho, n_steps)
         if failed[s]:
@@ -194,6 +205,7 @@ def _fill_rho(factors, successor, level_ptr, ahead, beta, rho, n_steps):
 def tangent(
     unary,
     factors,
+    room,
     which,
     d_unary,
     d_trans,
@@ -233,7 +245,7 @@ def tangent(
             continue
         table = factors[which[s]]
         d_table = d_trans[d_which[s]]
-        value = _fill(unary[lo:hi], table, successor, level_ptr, ahead, beta)
+        value = _fill(unary[lo:hi], table, room[which[s]], successor, level_ptr, ahead, beta)
         failed[s] = math.isnan(value) or not _fill_rho(table, successor, level_ptr, ahead, beta, rho, n_steps)
         if failed[s]:
             continue

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Minimum", "Stop", "lbfgs", "newton_cg"]
+__all__ = ["Minimum", "Stop", "lbfgs", "newton_cg", "pseudo_gradient"]
 
 Value = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
@@ -47,7 +47,7 @@ class Minimum:
     message: str
 
 
-def _pseudo_gradient(w: np.ndarray, g: np.ndarray, l1: np.ndarray | float) -> np.ndarray:
+def pseudo_gradient(w: np.ndarray, g: np.ndarray, l1: np.ndarray | float) -> np.ndarray:
     """Steepest-descent subgradient of f + l1 |w|."""
     lower, upper = g - l1, g + l1
     at_zero = np.where(lower > 0, lower, np.where(upper < 0, upper, 0.0))
@@ -97,6 +97,7 @@ def lbfgs(
     memory: int = 10,
     max_iter: int = 100,
     tol: float = 1e-4,
+    reference: float | None = None,
     callback: Callable[[int, np.ndarray, float, float], Any] | None = None,
 ) -> Minimum:
     """Minimise ``f(w) + sum(l1 * |w|)``.
@@ -112,7 +113,9 @@ def lbfgs(
     memory, max_iter : int
         Pairs kept; iterations at the most.
     tol : float
-        Stop when the norm of the (pseudo-)gradient falls to ``tol`` times its first value.
+        Stop when the norm of the (pseudo-)gradient falls to ``tol`` times ``reference``.
+    reference : float or None
+        A gradient norm; None is the norm at the start, which a warm start makes too small.
     callback : callable or None
         Called as ``callback(iteration, w, objective, gradient_norm)``; may raise :class:`Stop`.
     """
@@ -122,12 +125,17 @@ def lbfgs(
     smooth, g = value(w)
     n_evaluations = 1
     objective = smooth + _penalty(w, l1, sparse)
-    pseudo = _pseudo_gradient(w, g, l1) if sparse else g
-    first = norm = float(np.linalg.norm(pseudo))
-    n_iter, converged, message = 0, norm == 0.0, "gradient is zero at the start"
+    pseudo = pseudo_gradient(w, g, l1) if sparse else g
+    norm = float(np.linalg.norm(pseudo))
+    first = norm if reference is None else reference
+    n_iter, converged, message = 0, norm == 0.0 or norm <= tol * first, "the start is good enough"
+    stalled = 0  # iterations without a decrease that rounding would let us see
     while not converged:
         if n_iter >= max_iter:
             message = f"stopped after max_iter={max_iter} iterations"
+            break
+        if stalled >= 3:
+            message = "rounding hides any further decrease"
             break
         d = pairs.direction(pseudo)
         if sparse:
@@ -145,9 +153,10 @@ def lbfgs(
                 continue
             message = "the line search found no lower point"
             break
+        stalled = stalled + 1 if objective - found.objective <= 1e-15 * abs(objective) else 0
         pairs.add(found.w - w, found.g - g)
         w, objective, g = found.w, found.objective, found.g
-        pseudo = _pseudo_gradient(w, g, l1) if sparse else g
+        pseudo = pseudo_gradient(w, g, l1) if sparse else g
         norm = float(np.linalg.norm(pseudo))
         n_iter += 1
         if callback is not None:
@@ -157,7 +166,7 @@ def lbfgs(
                 message = str(stop)
                 break
         if norm <= tol * first:
-            converged, message = True, f"gradient fell below {tol:g} of its first value"
+            converged, message = True, f"gradient fell below {tol:g} of the reference"
     return Minimum(w, objective, n_iter, n_evaluations, converged, message)
 
 
@@ -232,6 +241,7 @@ def newton_cg(
     *,
     max_iter: int = 100,
     tol: float = 1e-6,
+    reference: float | None = None,
     max_cg: int = 200,
     callback: Callable[[int, np.ndarray, float, float], Any] | None = None,
 ) -> Minimum:
@@ -243,8 +253,9 @@ def newton_cg(
     w = w.copy()
     objective, g = value(w)
     n_evaluations = 1
-    first = norm = float(np.linalg.norm(g))
-    n_iter, converged, message = 0, norm == 0.0, "gradient is zero at the start"
+    norm = float(np.linalg.norm(g))
+    first = norm if reference is None else reference
+    n_iter, converged, message = 0, norm == 0.0 or norm <= tol * first, "the start is good enough"
     while not converged:
         if n_iter >= max_iter:
             message = f"stopped after max_iter={max_iter} iterations"
@@ -291,5 +302,5 @@ def newton_cg(
                 message = str(stop)
                 break
         if norm <= tol * first:
-            converged, message = True, f"gradient fell below {tol:g} of its first value"
+            converged, message = True, f"gradient fell below {tol:g} of the reference"
     return Minimum(w, objective, n_iter, n_evaluations, converged, message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -70,6 +70,9 @@ class StructuredEstimator(BaseEstimator):
     n_iter_ : int
         Number of iterations.
     """
+
+    # Whether samples are visited one after the other, so that their order changes the weights.
+    sequential: ClassVar[bool] = False
 
     structure: Structure
     n_jobs: int | None = None
@@ -203,7 +206,10 @@ class StructuredEstimator(BaseEstimator):
         """
         batch = self._packed(X, y, unknown="mark")
         scores = self._scores(batch)
-        return batch.evaluate(batch.gold_codes, scores) - batch.log_partition(scores)
+        values = batch.evaluate(batch.gold_codes, scores)
+        possible = values > -np.inf
+        values[possible] -= batch.log_partition(scores)[possible]
+        return np.minimum(values, 0.0)  # rounding must not push a certain output above 1
 
     def sample(self, X: Any, n_samples: int = 1, *, random_state: Any = None) -> list[list[Any]]:
         """Draw outputs from the model's distribution.
@@ -239,7 +245,9 @@ class StructuredEstimator(BaseEstimator):
             Weight of each sample.
         """
         check_samples(X, y)
-        return float(self.space_.structure.accuracy(y, self.predict(X), sample_weight))
+        weights = check_weights(sample_weight, count_samples(X))
+        found = self.predict(X)
+        return float(self.space_.structure.accuracy(y, found, weights))
 
     def _scores(self, batch: Batch) -> Any:
         return batch.scores(self.coef_)
@@ -301,6 +309,15 @@ def check_samples(X: Any, y: Any = None, *, empty: bool = False) -> None:
 def count_samples(X: Any) -> int:
     """Number of samples of a list, array or sparse matrix."""
     return int(X.shape[0]) if hasattr(X, "shape") and X.shape else len(X)
+
+
+def check_number(name: str, value: Any, low: float, *, whole: bool = False, above: bool = False) -> None:
+    """Refuse a hyper-parameter that is not a finite number of at least (or above) ``low``."""
+    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
+    good = isinstance(value, kinds) and not isinstance(value, bool) and np.isfinite(value)
+    if not good or value < low or (above and value == low):
+        kind = "whole" if whole else "finite"
+        raise InputError(f"{name} must be a {kind} number {'>' if above else '>='} {low:g}, got {value!r}")
 
 
 def check_weights(sample_weight: Any, n: int) -> np.ndarray | None:

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork.learners._optimize import Minimum, Stop, lbfgs, newton_cg
+from trelliswork.learners._optimize import Minimum, Stop, lbfgs, newton_cg, pseudo_gradient
 from trelliswork.learners._progress import Progress
 from trelliswork.learners.base import (
     StructuredEstimator,
+    check_number,
     check_samples,
     combined_weights,
     warn_interrupted,
@@ -38,7 +39,7 @@ class CRF(StructuredEstimator):
     max_iter : int, default=200
         Iterations at the most.
     tol : float, default=1e-4
-        Stop when the norm of the gradient falls to this part of its first value.
+        Stop when the norm of the gradient falls to this part of its value at zero weights.
     memory : int, default=10
         Pairs that L-BFGS keeps.
     class_weight : dict, "balanced" or None, default=None
@@ -153,10 +154,10 @@ class CRF(StructuredEstimator):
         return self
 
     def _check_parameters(self) -> None:
-        for name in ("l1", "l2"):
-            value = getattr(self, name)
-            if not np.isfinite(value) or value < 0:
-                raise InputError(f"{name} must be a finite number >= 0, got {value!r}")
+        for name in ("l1", "l2", "tol"):
+            check_number(name, getattr(self, name), 0)
+        for name in ("max_iter", "memory", "patience"):
+            check_number(name, getattr(self, name), 1, whole=True)
         if self.solver not in ("auto", "lbfgs", "newton-cg"):
             raise InputError(f"solver must be 'auto', 'lbfgs' or 'newton-cg', got {self.solver!r}")
         if self.solver == "newton-cg" and self.l1 > 0:
@@ -193,6 +194,7 @@ class Watcher:
         self.best = -np.inf
         self.weights: np.ndarray | None = None
         self.waited = 0
+        self.objective = np.inf  # at the best weights; kept by the caller
 
     def see(self, w: np.ndarray) -> float:
         """Score ``w``; raise :class:`Stop` when patience is at its end."""
@@ -246,11 +248,17 @@ def fit_crf(
                 said["nonzero"] = int(np.count_nonzero(w))
             if watcher is not None:
                 said["dev"] = watcher.see(w)
+                if watcher.waited == 0:
+                    watcher.objective = objective
             progress.step(**said)
             if watcher is not None and watcher.impatient:
                 raise Stop(f"no better development score for {watcher.patience} iterations")
 
         try:
+            reference = None
+            if start.any():
+                origin = np.zeros_like(start)
+                reference = float(np.linalg.norm(pseudo_gradient(origin, value(origin)[1], l1)))
             if solver == "newton-cg":
                 found = newton_cg(
                     value,
@@ -258,17 +266,25 @@ def fit_crf(
                     start,
                     max_iter=max_iter,
                     tol=tol,
+                    reference=reference,
                     callback=callback,
                 )
             else:
                 found = lbfgs(
-                    value, start, l1=l1, memory=memory, max_iter=max_iter, tol=tol, callback=callback
+                    value,
+                    start,
+                    l1=l1,
+                    memory=memory,
+                    max_iter=max_iter,
+                    tol=tol,
+                    reference=reference,
+                    callback=callback,
                 )
         except KeyboardInterrupt:
             warn_interrupted(f"CRF after {best['n']} iterations")
             found = Minimum(best["w"], best["objective"], best["n"], 0, False, "interrupted")
         if watcher is not None and watcher.weights is not None:
-            found.w = watcher.weights
+            found.w, found.objective = watcher.weights, watcher.objective
     if not np.isfinite(found.w).all():
         raise FloatingPointError("the weights are not finite; raise l2 or scale the features")
     return found, progress.history

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork.learners.base import StructuredEstimator, check_weights
+from trelliswork.learners.base import StructuredEstimator, check_number, check_weights
 from trelliswork.structures.base import Batch, Structure
 
 __all__ = ["Fixed", "Generative"]
@@ -60,8 +60,7 @@ class Generative(StructuredEstimator):
         sample_weight : array-like of shape (n_samples,) or None
             Weight of each sample.
         """
-        if not np.isfinite(self.smoothing) or self.smoothing <= 0:
-            raise InputError(f"smoothing must be a finite number > 0, got {self.smoothing!r}")
+        check_number("smoothing", self.smoothing, 0, above=True)
         space, batch = self._start(X, y, structure=self._checked_structure().complete())
         weights = check_weights(sample_weight, len(batch))
         self.coef_ = batch.generative_weights(self.smoothing, weights)
@@ -132,6 +131,11 @@ class Fixed(StructuredEstimator):
         self.space_, self.coef_ = space, coef
         self.history_, self.n_iter_ = [], 0
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        return tags
 
     def _packed(self, X: Any, y: Any = None, **constraints: Any) -> Batch:
         if not hasattr(self, "coef_"):

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from trelliswork._errors import InputError
 from trelliswork.learners._progress import Progress
 from trelliswork.learners.base import (
     StructuredEstimator,
     carry_over,
+    check_number,
     check_samples,
     combined_weights,
     warn_interrupted,
@@ -68,6 +68,8 @@ class Perceptron(StructuredEstimator):
     [['D', 'N']]
     """
 
+    sequential = True
+
     def __init__(
         self,
         structure: Structure,
@@ -101,8 +103,7 @@ class Perceptron(StructuredEstimator):
         sample_weight : array-like of shape (n_samples,) or None
             Size of the step of each sample.
         """
-        if self.max_iter < 1:
-            raise InputError(f"max_iter must be at least 1, got {self.max_iter}")
+        check_number("max_iter", self.max_iter, 1, whole=True)
         space, batch = self._start(X, y)
         start = self._start_weights(space, self.warm_start)
         self._run(batch, start, np.zeros_like(start), 0.0, self.max_iter, sample_weight, [])

@@ -290,9 +290,9 @@ class ChainBatch(Batch):
         log_z = np.empty(len(self))
         chunks = self._sequence_chunks()
         if not trellis.edge.size:
-            factors, top = _factors(trellis.trans)
+            factors, top, room = _factors(trellis.trans)
             failed = np.zeros(len(self), dtype=bool)
-            args = (trellis.unary, factors, top, trellis.which, *self._graph())
+            args = (trellis.unary, factors, top, room, trellis.which, *self._graph())
             run(lambda part: _scaled.inside(*args, part, log_z, failed), chunks, self._threads)
             chunks = [(np.flatnonzero(failed),)]
         run(lambda part: _context.inside(*trellis, *self._graph(), part, log_z), chunks, self._threads)
@@ -307,7 +307,9 @@ class ChainBatch(Batch):
         each: bool = False,
     ) -> Parts:
         """Label and context probabilities (times the weight of their sequence)."""
-        return self._expected(self._trellis(scores, costs), weights, each)[1]
+        log_z, parts = self._expected(self._trellis(scores, costs), weights, each)
+        self._check_possible(log_z)
+        return parts
 
     def expect(
         self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
@@ -384,8 +386,8 @@ class ChainBatch(Batch):
         tables = _Tables(self, each)
         failed = np.ones(n, dtype=bool)
         if not trellis.edge.size:
-            factors, top = _factors(trellis.trans)
-            args = (trellis.unary, factors, top, trellis.which, *self._graph())
+            factors, top, room = _factors(trellis.trans)
+            args = (trellis.unary, factors, top, room, trellis.which, *self._graph())
             tables.run(
                 lambda part, out, into: _scaled.marginals(*args, part, w, log_z, unary, out, into, failed)
             )
@@ -431,8 +433,8 @@ class ChainBatch(Batch):
         failed = np.ones(n, dtype=bool)
         moved = (d_unary, d_trans, d_which)
         if self.edge is None:
-            factors, _ = _factors(trellis.trans)
-            args = (trellis.unary, factors, trellis.which, *moved, *self._graph())
+            factors, _, room = _factors(trellis.trans)
+            args = (trellis.unary, factors, room, trellis.which, *moved, *self._graph())
             tables.run(
                 lambda part, out, into: _scaled.tangent(*args, part, w, slope, unary, out, into, failed)
             )
@@ -537,7 +539,12 @@ class ChainBatch(Batch):
             counts = np.bincount(gold, minlength=k)
             by_label = gold.size / (k * np.maximum(counts, 1))
         else:
+            if not isinstance(class_weight, Mapping):
+                raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
             by_label = np.array([float(class_weight.get(label, 1.0)) for label in self.space.labels])
+            for label, value in zip(self.space.labels, by_label.tolist(), strict=True):
+                if not 0 <= value < np.inf:
+                    raise InputError(f"class_weight of {label!r} must be finite and >= 0, got {value}")
         owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         total = np.bincount(owner, weights=by_label[gold], minlength=len(self))
         return total / np.maximum(np.diff(self.offsets), 1)
@@ -616,11 +623,16 @@ class ChainBatch(Batch):
             )
 
 
-def _factors(trans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``exp(trans - top)`` with the largest entry ``top`` of each table."""
-    top = trans.reshape(trans.shape[0], -1).max(axis=1)
+def _factors(trans: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """``exp(trans - top)``, the largest entry ``top`` of each table, and the room left for token scores."""
+    from trelliswork.dp._scaled import WIDEST
+
+    flat = trans.reshape(trans.shape[0], -1)
+    top = flat.max(axis=1)
     top = np.where(np.isfinite(top), top, 0.0)
-    return np.exp(trans - top[:, None, None]), top
+    bottom = np.where(np.isfinite(flat), flat, np.inf).min(axis=1)
+    room = WIDEST - np.maximum(top - bottom, 0.0)
+    return np.exp(trans - top[:, None, None]), top, room
 
 
 class _Tables:

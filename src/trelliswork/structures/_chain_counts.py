@@ -22,7 +22,8 @@ def hmm_weights(batch: ChainBatch, smoothing: float, weights: np.ndarray | None)
     With end weights, "stop" is one more outcome of each transition, so that the model is a
     distribution over sequences of every length. Orders above 1 telescope: the weight of an
     n-gram is the log-ratio of its conditional probability to that of the shorter one, so
-    that a context scores exactly log p(label given context).
+    that a context scores exactly log p(label given context). Stopping depends on the last
+    label alone, whatever the order; longer contexts share out what it leaves.
     """
     space = batch.space
     a = smoothing
@@ -67,6 +68,7 @@ def _ngram_weights(
     k = space.n_labels
     conditional: dict[tuple[int, ...], float] = {}
     grams = np.zeros(len(space.ngrams))
+    log_go_on = np.zeros(k)
     for j in range(1, space.order + 1):
         before = context_before(codes, batch.offsets, k, j)
         base = int(space.level_ptr[j - 1])
@@ -80,11 +82,17 @@ def _ngram_weights(
         seen = pair.sum(axis=1)
         if last is not None and j == 1:
             stops = np.bincount(codes[last], weights=tokens[last], minlength=k)
+            may_stop = np.ones(k, dtype=bool) if space.end_mask is None else space.end_mask
             seen = seen + stops
-            outcomes = outcomes + 1
-            table[markers["end"]] = np.log((stops + a) / (seen + a * outcomes))
+            outcomes = outcomes + may_stop
+            p_stop = (stops + a) / np.maximum(seen + a * outcomes, a)
+            table[markers["end"]] = np.log(p_stop)  # of no account where the scheme forbids an end
+            with np.errstate(divide="ignore"):
+                log_go_on = np.where(may_stop, np.log1p(-p_stop), 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             log_p = np.log((pair + a) / (seen + a * outcomes)[:, None])
+            if j > 1:
+                log_p += log_go_on[np.arange(n_contexts) % k, None]
         for number, gram in enumerate(space.ngrams):
             if len(gram) == j + 1:
                 context_code = 0

@@ -133,7 +133,8 @@ class Chain(Structure):
         inner[X.offsets[:-1][np.diff(X.offsets) > 0]] = False
         at = np.flatnonzero(inner)
         seen[codes[at - 1], codes[at]] = True
-        space = ChainSpace(self, labels, attributes, transition_mask(self.transitions, labels, seen))
+        allowed = transition_mask(self.transitions, labels, seen)
+        space = ChainSpace(self, labels, attributes, allowed, table.width)
         if self.emissions == "observed":
             space.restrict_to_observed(table, codes, at)
         return space
@@ -161,6 +162,7 @@ class Chain(Structure):
 
     def complete(self) -> Chain:
         """The chain with a weight for every pair of attribute and label."""
+        self._check()
         return clone(self).set_params(emissions="all")
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
@@ -180,6 +182,8 @@ class Chain(Structure):
             raise InputError(f"order must be a whole number of at least 1, got {self.order!r}")
         if self.emissions not in ("all", "observed"):
             raise InputError(f"emissions must be 'all' or 'observed', got {self.emissions!r}")
+        if not isinstance(self.min_count, (int, np.integer)) or self.min_count < 0:
+            raise InputError(f"min_count must be a whole number of at least 0, got {self.min_count!r}")
 
 
 class ChainSpace(Space):
@@ -195,10 +199,20 @@ class ChainSpace(Space):
         Attribute alphabet.
     allowed : ndarray of bool, shape (n_labels, n_labels)
         Allowed transitions ``[from, to]``, before the tagging scheme.
+    width : int or None
+        Number of columns, when the attributes are the columns of arrays.
     """
 
-    def __init__(self, structure: Chain, labels: list[Any], attributes: list[str], allowed: np.ndarray):
+    def __init__(
+        self,
+        structure: Chain,
+        labels: list[Any],
+        attributes: list[str],
+        allowed: np.ndarray,
+        width: int | None = None,
+    ):
         self.structure = structure
+        self.width = width
         self.labels = list(labels)
         self.attributes = list(attributes)
         self.order = int(structure.order)
@@ -329,6 +343,7 @@ class ChainSpace(Space):
         """
         assert isinstance(self.structure, Chain)
         X = self.structure.prepare(X)
+        self._check_width(X.values)
         offsets = X.offsets
         filled = np.flatnonzero(np.diff(offsets) > 0)
         emission = TokenMap.compile(self.emission_layout, X.values, self.columns)
@@ -345,6 +360,18 @@ class ChainSpace(Space):
             gold = encode_labels(y, offsets, self.labels, unknown=unknown)
         mask = None if allowed is None else self._allowed_mask(allowed, offsets)
         return ChainBatch(self, offsets, emission, edge, gold, mask, n_jobs)
+
+    def _check_width(self, table: TokenTable) -> None:
+        """Refuse arrays whose columns cannot be those of the training data."""
+        if not len(table) or table.width == self.width:
+            return
+        if self.width is not None:
+            came = "tokens with names" if table.width is None else f"arrays with {table.width}"
+            raise InputError(f"X: expected arrays with {self.width} columns as in fit, got {came}")
+        if self.attributes and not any(name in self.columns for name in table.blocks[0].names):
+            raise InputError(
+                f"X: expected tokens with names as in fit, got arrays with {table.width} columns"
+            )
 
     def _allowed_mask(self, allowed: Any, offsets: np.ndarray) -> np.ndarray:
         if len(allowed) != offsets.size - 1:
@@ -386,7 +413,7 @@ class ChainSpace(Space):
             allowed[np.ix_(codes, codes)] |= space.allowed
         if isinstance(self.structure.transitions, str) and self.structure.transitions == "all":
             allowed[:] = True
-        space = ChainSpace(self.structure, labels, attributes, allowed)
+        space = ChainSpace(self.structure, labels, attributes, allowed, self.width)
         if self.structure.emissions == "observed":
             space.emission_layout = _merged(space.emission_layout, self, more, space, "emission_layout")
             if space.edge_layout is not None:
@@ -424,6 +451,8 @@ class ChainSpace(Space):
     def state(self) -> dict[str, Any]:
         """Alphabets and masks."""
         out: dict[str, Any] = {"labels": self.labels, "attributes": self.attributes, "allowed": self.allowed}
+        if self.width is not None:
+            out["width"] = self.width
         if self.emission_layout.flat is not None:
             out["emission_flat"] = self.emission_layout.flat
         if self.edge_layout is not None and self.edge_layout.flat is not None:
@@ -441,7 +470,8 @@ class ChainSpace(Space):
             raise InputError("the table of allowed transitions does not fit the labels")
         if len(set(labels)) != len(labels) or len(set(attributes)) != len(attributes):
             raise InputError("labels or attributes occur twice")
-        space = cls(structure, labels, attributes, allowed)
+        width = state.get("width")
+        space = cls(structure, labels, attributes, allowed, None if width is None else int(width))
         if "emission_flat" in state:
             space.emission_layout = _limited(space.emission_layout, state["emission_flat"])
         if "edge_flat" in state and space.edge_layout is not None:
@@ -516,6 +546,9 @@ def _collect_labels(y: Any, given: Sequence[Hashable] | None) -> list[Any]:
             if not hasattr(labels, "__iter__"):
                 raise InputError(f"sample {i}: expected a list of labels, got {labels!r}") from None
             raise InputError(f"sample {i}: labels must be hashable ({error})") from None
+    if any(label != label for label in found):
+        i = next(i for i, labels in enumerate(y) if any(label != label for label in labels))
+        raise InputError(f"sample {i}: a label is NaN; give missing labels a name of their own")
     if not found:
         raise InputError("y holds no label at all; at least one non-empty sequence is needed")
     return _sorted_labels(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trelliswork.testing._learner_laws import check_learner
 from trelliswork.testing._structure_laws import Checked, check_structure
 
-__all__ = ["Checked", "check_structure"]
+__all__ = ["Checked", "check_learner", "check_structure"]

@@ -1,0 +1,457 @@
+"""Laws that every learner keeps, whatever its structure."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import importlib.util
+import inspect
+import pickle
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+
+from trelliswork._ragged import Ragged
+from trelliswork.structures.base import Unsupported
+
+__all__ = ["check_learner"]
+
+
+def check_learner(
+    learner: Any,
+    X: Any,
+    y: Any,
+    *,
+    rng: Any = 0,
+    sequential: bool | None = None,
+    tol: float = 1e-3,
+) -> None:
+    """Check that an estimator keeps the laws of this package; raise ``AssertionError`` if not.
+
+    Covers scikit-learn's protocol on ragged data (``clone``, grids, pipelines,
+    cross-validation), determinism, independence of samples at prediction, weights as
+    repetition, probabilities, warm starts, pickling and model files. A law about
+    something that the learner or its structure lacks is passed over.
+
+    Parameters
+    ----------
+    learner : StructuredEstimator
+        Not fitted; never changed (clones are fitted instead).
+    X, y : lists of inputs and outputs
+        Small data, at least 4 samples, such that every fold of a 2-fold split has all
+        the labels, and (with ``min_count`` or the like) repetition changes no alphabet.
+    rng : int or Generator, default=0
+        Seed of the permutations.
+    sequential : bool or None, default=None
+        True for learners whose weights depend on the order of the samples: order and
+        repetition are then not checked. None asks ``learner.sequential``.
+    tol : float, default=1e-3
+        Allowed difference between weights that should agree but come from two searches,
+        relative to the largest weight.
+
+    Examples
+    --------
+    >>> from trelliswork import Chain, Generative
+    >>> from trelliswork.testing import check_learner
+    >>> X = [["the", "cat"], ["a", "dog"], ["the", "dog"], ["a", "cat"]]
+    >>> check_learner(Generative(Chain()), X, [["D", "N"]] * 4)
+    """
+    if len(X) < 4:
+        raise ValueError(f"check_learner needs at least 4 samples, got {len(X)}")
+    if sequential is None:
+        sequential = bool(getattr(learner, "sequential", False))
+    case = _Case(learner, X, y, np.random.default_rng(rng), sequential, tol)
+    for law in _LAWS:
+        try:
+            law(case)
+        except Unsupported:
+            continue
+        except AssertionError as error:
+            what = (law.__doc__ or law.__name__).strip().rstrip(".")
+            raise AssertionError(f"{learner!r} breaks the law: {what}\n{error}") from error
+
+
+class _Case:
+    """A learner, its data, and one fit that most laws share."""
+
+    def __init__(self, learner: Any, X: Any, y: Any, rng: np.random.Generator, sequential: bool, tol: float):
+        self.learner, self.X, self.y, self.rng = learner, X, y, rng
+        self.sequential, self.tol = sequential, tol
+        self._model: Any = None
+
+    def new(self, **params: Any) -> Any:
+        return clone(self.learner).set_params(**params)
+
+    @property
+    def model(self) -> Any:
+        if self._model is None:
+            self._model = self.new().fit(self.X, self.y)
+        return self._model
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return self.learner.get_params(deep=False)
+
+    @property
+    def weighted(self) -> bool:
+        return "sample_weight" in inspect.signature(self.learner.fit).parameters
+
+    def close(self, a: Any, b: Any, what: str) -> None:
+        """The weights of two models agree by name."""
+        one, two = _by_name(a), _by_name(b)
+        size = max([1.0, *map(abs, one.values())])
+        for name in {**one, **two}:
+            gap = abs(one.get(name, 0.0) - two.get(name, 0.0))
+            assert gap <= self.tol * size, f"{what}: weight {name!r} differs by {gap:g}"
+
+
+def _by_name(model: Any) -> dict[Any, float]:
+    return dict(zip(model.space_.feature_names, model.coef_.tolist(), strict=True))
+
+
+# -- scikit-learn's protocol -----------------------------------------------------------------
+
+
+def _cloning(case: _Case) -> None:
+    """clone, get_params, set_params and repr agree with the constructor."""
+    learner = case.learner
+    names = [p for p in inspect.signature(type(learner)).parameters if p != "self"]
+    assert sorted(learner.get_params(deep=False)) == sorted(names), "get_params lacks constructor arguments"
+    twin = clone(learner)
+    assert repr(twin) == repr(learner), f"clone changes the repr: {twin!r}"
+    assert type(learner).__name__ in repr(learner)
+    for name, value in case.params.items():
+        assert twin.set_params(**{name: value}) is twin, f"set_params({name}=...) does not return self"
+        assert _same(getattr(twin, name), value), f"set_params does not store {name}"
+    for name, value in learner.get_params(deep=True).items():
+        assert _same(clone(learner).set_params(**{name: value}).get_params()[name], value), name
+
+
+def _fitting(case: _Case) -> None:
+    """A fit returns self and changes neither the arguments nor the data."""
+    model = case.new()
+    before = copy.deepcopy(model.get_params())
+    X, y = copy.deepcopy(case.X), copy.deepcopy(case.y)
+    assert model.fit(X, y) is model, "fit does not return self"
+    after = model.get_params()
+    for name, value in before.items():
+        if not isinstance(value, BaseEstimator):
+            assert _same(value, after[name]), f"fit changes the argument {name}"
+    assert _same(X, case.X), "fit changes X"
+    assert _same(y, case.y), "fit changes y"
+    model.predict(X)
+    assert _same(X, case.X), "predict changes X"
+    for name in ("space_", "coef_", "history_", "n_iter_"):
+        assert hasattr(model, name), f"fit leaves no {name}"
+    assert model.coef_.shape == (model.space_.n_features,)
+    assert np.isfinite(model.coef_).all(), "a weight is not finite"
+    assert len(model.space_.feature_names) == model.space_.n_features
+
+
+def _not_fitted(case: _Case) -> None:
+    """Before fit every question is a NotFittedError."""
+    if not case.learner.__sklearn_tags__().requires_fit:
+        return
+    asked: list[Callable[[Any], Any]] = [
+        lambda m: m.predict(case.X),
+        lambda m: m.predict_kbest(case.X, 2),
+        lambda m: m.predict_marginals(case.X),
+        lambda m: m.log_prob(case.X, case.y),
+        lambda m: m.score(case.X, case.y),
+    ]
+    for ask in asked:
+        try:
+            ask(case.new())
+        except NotFittedError:
+            continue
+        raise AssertionError("a question before fit is answered")
+
+
+class _Pass(TransformerMixin, BaseEstimator):
+    """A transformer that changes nothing."""
+
+    def fit(self, X: Any, y: Any = None) -> _Pass:
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return X
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+def _pipeline(case: _Case) -> None:
+    """A pipeline predicts what its last step predicts."""
+    pipe = make_pipeline(_Pass(), case.new()).fit(case.X, case.y)
+    assert _same(pipe.predict(case.X), case.model.predict(case.X))
+    assert pipe.score(case.X, case.y) == case.model.score(case.X, case.y)
+
+
+def _grid_search(case: _Case) -> None:
+    """GridSearchCV runs on lists and refits the best."""
+    if "n_jobs" not in case.params:
+        return
+    grid = GridSearchCV(case.new(), {"n_jobs": [1, 2]}, cv=KFold(2), error_score="raise")
+    grid.fit(case.X, case.y)
+    assert np.array_equal(grid.cv_results_["mean_test_score"], grid.cv_results_["mean_test_score"][[0, 0]])
+    assert _same(grid.best_estimator_.coef_, case.model.coef_)
+
+
+def _cross_validation(case: _Case) -> None:
+    """cross_val_score gives the same on a list and on a Ragged, with our scorers."""
+    cv = KFold(2)
+    scores = cross_val_score(case.new(), case.X, case.y, cv=cv, error_score="raise")
+    assert scores.shape == (2,), scores
+    assert ((scores >= 0) & (scores <= 1)).all(), scores
+    if not all(isinstance(y, (list, tuple, np.ndarray)) for y in case.y):
+        return
+    from trelliswork.metrics import scorers
+
+    ragged = _ragged(case.X)
+    for scoring in (scorers.token_accuracy, scorers.sequence_accuracy):
+        scores = cross_val_score(case.new(), case.X, case.y, cv=cv, scoring=scoring, error_score="raise")
+        if ragged is not None:
+            same = cross_val_score(case.new(), ragged, case.y, cv=cv, scoring=scoring, error_score="raise")
+            assert np.array_equal(scores, same), f"list {scores}, Ragged {same}"
+
+
+def _ragged(X: Any) -> Ragged | None:
+    """The same samples as a Ragged, where they are lists of tokens or arrays."""
+    if all(isinstance(x, np.ndarray) for x in X):
+        return Ragged.from_list(X)
+    if not all(isinstance(x, list) for x in X):
+        return None
+    tokens = np.empty(sum(map(len, X)), dtype=object)
+    tokens[:] = [token for x in X for token in x]
+    return Ragged(tokens, np.cumsum([0, *map(len, X)]))
+
+
+# -- the same bits ---------------------------------------------------------------------------
+
+
+def _deterministic(case: _Case) -> None:
+    """Two fits give the same bits."""
+    again = case.new().fit(case.X, case.y)
+    assert np.array_equal(again.coef_, case.model.coef_), "a second clone finds other weights"
+    if "warm_start" in case.params:
+        again = case.new(warm_start=False)
+        again.fit(case.X, case.y)
+    again.fit(case.X, case.y)
+    assert np.array_equal(again.coef_, case.model.coef_), "a second fit finds other weights"
+
+
+def _threads(case: _Case) -> None:
+    """The number of threads does not change a bit."""
+    if "n_jobs" not in case.params:
+        return
+    one, two = (case.new(n_jobs=n).fit(case.X, case.y) for n in (1, 2))
+    assert np.array_equal(one.coef_, two.coef_), "weights depend on n_jobs"
+    assert _same(one.predict(case.X), two.predict(case.X)), "predictions depend on n_jobs"
+    with contextlib.suppress(Unsupported):
+        assert _same(one.predict_marginals(case.X), two.predict_marginals(case.X)), "marginals do"
+
+
+# -- sets of samples ---------------------------------------------------------------------------
+
+
+def _order(case: _Case) -> None:
+    """The order of the samples does not matter."""
+    if case.sequential:
+        return
+    order = case.rng.permutation(len(case.X))
+    mixed = case.new().fit(_take(case.X, order), _take(case.y, order))
+    case.close(mixed, case.model, "after a permutation of the samples")
+
+
+def _repetition(case: _Case) -> None:
+    """Weight 2 is the same as having a sample twice; weight 0 as not having it."""
+    if not case.weighted or case.sequential:
+        return
+    n = len(case.X)
+    twice = case.rng.random(n) < 0.5
+    twice[0], twice[-1] = True, False
+    order = np.concatenate([np.arange(n), np.flatnonzero(twice)])
+    repeated = case.new().fit(_take(case.X, order), _take(case.y, order))
+    weighted = case.new().fit(case.X, case.y, sample_weight=1.0 + twice)
+    case.close(weighted, repeated, "weights 1 and 2 against repetition")
+    weights = np.append(np.ones(n), 0.0)  # the added sample brings nothing new to the alphabets
+    order = np.append(np.arange(n), 0)
+    ignored = case.new().fit(_take(case.X, order), _take(case.y, order), sample_weight=weights)
+    case.close(ignored, case.model, "weight 0 against absence")
+
+
+def _alone(case: _Case) -> None:
+    """A prediction does not depend on the other samples."""
+    model, n = case.model, len(case.X)
+    together = model.predict(case.X)
+    assert isinstance(together, list), f"predict returns {type(together).__name__}, not a list"
+    assert len(together) == n, f"{len(together)} predictions for {n} samples"
+    for i in range(n):
+        assert _same(model.predict(_take(case.X, [i])), together[i : i + 1]), f"sample {i} alone differs"
+        assert _kind(together[i]) == _kind(case.y[i]), (
+            f"sample {i}: predicted {type(together[i]).__name__}, given {type(case.y[i]).__name__}"
+        )
+    assert model.predict(case.X[:0]) == [], "predict of no samples is not []"
+    with contextlib.suppress(Unsupported):
+        rows = model.predict_marginals(case.X)
+        for i in range(n):
+            row = model.predict_marginals(_take(case.X, [i]))[0]
+            if isinstance(row, np.ndarray):
+                assert np.allclose(row, rows[i], atol=1e-9), f"marginals of sample {i} alone differ"
+
+
+# -- probabilities -----------------------------------------------------------------------------
+
+
+def _accuracy(case: _Case) -> None:
+    """The score is between 0 and 1, and 1 for the model's own outputs."""
+    score = case.model.score(case.X, case.y)
+    assert isinstance(score, float), f"score returns {type(score).__name__}"
+    assert 0.0 <= score <= 1.0, f"score is {score}"
+    assert case.model.score(case.X, case.model.predict(case.X)) == 1.0
+
+
+def _log_probability(case: _Case) -> None:
+    """log_prob is at most 0 and largest at the prediction."""
+    given = case.model.log_prob(case.X, case.y)
+    best = case.model.log_prob(case.X, case.model.predict(case.X))
+    assert given.shape == best.shape == (len(case.X),)
+    assert (best <= 0).all(), f"log_prob above 0: {best.max()}"
+    assert (given <= best + 1e-9).all(), "an output is more probable than the prediction"
+
+
+def _kbest(case: _Case) -> None:
+    """predict_kbest begins with the prediction, falls, and its probabilities are those of log_prob."""
+    model = case.model
+    for i, found in enumerate(model.predict_kbest(case.X, k=4)):
+        x = _take(case.X, [i])
+        values = [c.score for c in found]
+        probabilities = np.array([c.probability for c in found])
+        assert 1 <= len(found) <= 4, f"sample {i}: {len(found)} candidates"
+        assert values == sorted(values, reverse=True), f"sample {i}: scores do not fall"
+        assert probabilities.sum() <= 1 + 1e-9, f"sample {i}: probabilities sum to {probabilities.sum()}"
+        if len(found) == 1 or values[0] > values[1] + 1e-9:
+            assert _same(found[0].output, model.predict(x)[0]), f"sample {i}: the first is not the prediction"
+        for j, c in enumerate(found):
+            assert not any(_same(c.output, d.output) for d in found[:j]), f"sample {i}: an output twice"
+            p = float(np.exp(model.log_prob(x, [c.output])[0]))
+            assert abs(p - c.probability) <= 1e-8, f"sample {i}: probability {c.probability}, log_prob {p}"
+
+
+def _marginals(case: _Case) -> None:
+    """predict_marginals are probabilities; rows of arrays sum to one."""
+    found = case.model.predict_marginals(case.X)
+    assert len(found) == len(case.X)
+    for i, rows in enumerate(found):
+        if isinstance(rows, np.ndarray):
+            assert ((rows >= 0) & (rows <= 1 + 1e-9)).all(), f"sample {i}: not probabilities"
+            assert np.allclose(rows.sum(axis=-1), 1.0, atol=1e-9), f"sample {i}: rows do not sum to one"
+
+
+# -- going on, and keeping -----------------------------------------------------------------------
+
+
+def _warm_start(case: _Case) -> None:
+    """A warm start goes on from the old weights, also into other alphabets."""
+    if "warm_start" not in case.params:
+        return
+    model = case.new(warm_start=True).fit(case.X, case.y)
+    n_iter = model.n_iter_
+    model.fit(case.X, case.y)
+    if not case.sequential:
+        case.close(model, case.model, "warm start against a fresh fit")
+        assert model.n_iter_ <= n_iter, f"{model.n_iter_} iterations warm, {n_iter} cold"
+    half = len(case.X) // 2
+    model = case.new(warm_start=True).fit(case.X[:half], case.y[:half]).fit(case.X, case.y)
+    if not case.sequential:
+        case.close(model, case.model, "warm start on more data against a fresh fit")
+
+
+def _pickling(case: _Case) -> None:
+    """A fitted model survives pickling."""
+    _equal_models(pickle.loads(pickle.dumps(case.model)), case)
+
+
+def _model_files(case: _Case) -> None:
+    """A fitted model survives save and load."""
+    from trelliswork.learners import LEARNERS
+
+    if importlib.util.find_spec("trelliswork.persist") is None:
+        return
+    if type(case.learner) not in LEARNERS.values():
+        return  # model files name the learners of this package only
+    persist = importlib.import_module("trelliswork.persist")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.tw"
+        persist.save(case.model, path)
+        _equal_models(persist.load(path), case)
+
+
+def _equal_models(copied: Any, case: _Case) -> None:
+    assert type(copied) is type(case.model)
+    assert np.array_equal(copied.coef_, case.model.coef_), "other weights"
+    assert copied.space_.feature_names == case.model.space_.feature_names, "other features"
+    assert _same(copied.predict(case.X), case.model.predict(case.X)), "other predictions"
+    assert repr(copied) == repr(case.model), f"other parameters: {copied!r}"
+
+
+_LAWS: tuple[Callable[[_Case], None], ...] = (
+    _cloning,
+    _fitting,
+    _not_fitted,
+    _deterministic,
+    _threads,
+    _order,
+    _repetition,
+    _alone,
+    _accuracy,
+    _log_probability,
+    _kbest,
+    _marginals,
+    _warm_start,
+    _pickling,
+    _model_files,
+    _pipeline,
+    _grid_search,
+    _cross_validation,
+)
+
+
+# -- comparing whatever users have ---------------------------------------------------------------
+
+
+def _take(items: Any, index: Any) -> Any:
+    if isinstance(items, (list, tuple)):
+        return [items[i] for i in index]
+    return items[np.asarray(index)]
+
+
+def _kind(output: Any) -> str:
+    if isinstance(output, str):
+        return "str"
+    return "sequence" if isinstance(output, (list, tuple, np.ndarray)) else type(output).__name__
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Equality of nested lists, dicts, arrays, sparse matrices and parameter objects."""
+    if sp.issparse(a) or sp.issparse(b):
+        return sp.issparse(a) and sp.issparse(b) and a.shape == b.shape and (a != b).nnz == 0
+    if isinstance(a, Ragged) and isinstance(b, Ragged):
+        return _same(a.offsets, b.offsets) and all(_same(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return bool(np.array_equal(a, b))
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return list(a) == list(b) and all(_same(a[key], b[key]) for key in a)
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, BaseEstimator) and isinstance(b, BaseEstimator):
+        return type(a) is type(b) and _same(a.get_params(), b.get_params())
+    return bool(a is b or a == b)

@@ -1,0 +1,258 @@
+"""The averaged perceptron: compiled = plain, averages, streams."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import trelliswork as tw
+from trelliswork.dp import _online
+from trelliswork.structures.base import Batch
+
+LABELS = ["B-X", "I-X", "O"]
+
+
+def random_data(rng, n=14, kind="words"):
+    """Random valid BIO sequences of length 0 to 6 with features that say little."""
+    X, y = [], []
+    for _ in range(n):
+        tags = []
+        for _ in range(rng.integers(0, 7)):
+            tag = LABELS[rng.integers(3)]
+            tags.append("B-X" if tag == "I-X" and (not tags or tags[-1] == "O") else tag)
+        if kind == "words":
+            x = [f"w{rng.integers(5)}" for _ in tags]
+        elif kind == "dicts":
+            x = [{"w": f"{rng.integers(4)}", "size": rng.integers(-2, 3) / 2} for _ in tags]
+        else:
+            x = rng.integers(-2, 3, size=(len(tags), 3)) / 2
+        X.append(x)
+        y.append(tags)
+    return X, y
+
+
+CHAINS = {
+    "plain": tw.Chain(),
+    "bare": tw.Chain(start=False, end=False, unknown=False),
+    "observed": tw.Chain(emissions="observed"),
+    "seen": tw.Chain(transitions="observed", emissions="observed"),
+    "scheme": tw.Chain(scheme="BIO"),
+    "rare": tw.Chain(min_count=5, scheme="BIO", emissions="observed"),
+}
+
+
+def packed(chain, seed, kind="words"):
+    rng = np.random.default_rng(seed)
+    X, y = random_data(rng, kind=kind)
+    space = chain.bind(X, y)
+    return space.pack(X, y), rng
+
+
+@pytest.mark.parametrize("kind", ["words", "dicts", "arrays"])
+@pytest.mark.parametrize("name", CHAINS)
+def test_compiled_pass_equals_the_plain_one(name, kind):
+    batch, rng = packed(CHAINS[name], 1, kind)
+    weights = rng.integers(0, 4, size=len(batch)) / 2  # halves: sums are exact in any order
+    w = rng.integers(-3, 4, size=batch.space.n_features) / 4
+    u, clock = np.zeros_like(w), 5.0
+    one, two = (w.copy(), u.copy()), (w.copy(), u.copy())
+    wrong = 0
+    for _ in range(4):
+        order = rng.permutation(len(batch))
+        (a,) = batch.perceptron_passes(*one, [order], weights, clock)
+        (b,) = Batch.perceptron_passes(batch, *two, [order], weights, clock)
+        assert a == b
+        assert np.array_equal(one[0], two[0])
+        assert np.array_equal(one[1], two[1])
+        clock += len(batch)
+        wrong += a
+    assert wrong > 0
+
+
+def test_compiled_pass_equals_the_plain_one_on_real_numbers():
+    rng = np.random.default_rng(2)
+    X = [rng.normal(size=(n, 4)) for n in rng.integers(1, 8, size=20)]
+    y = [[LABELS[i] for i in rng.integers(3, size=len(x))] for x in X]
+    space = tw.Chain().bind(X, y)
+    batch = space.pack(X, y)
+    weights = rng.random(20)
+    one, two = (np.zeros((2, space.n_features)) for _ in range(2))
+    orders = [rng.permutation(20) for _ in range(3)]
+    a = list(batch.perceptron_passes(*one, orders, weights, 0.0))
+    b = list(Batch.perceptron_passes(batch, *two, orders, weights, 0.0))
+    assert a == b
+    assert min(a) > 0
+    np.testing.assert_allclose(one, two, atol=1e-11)
+
+
+def naive(X, y, structure, n_passes, start=None, weights=None):
+    """All weight vectors of the textbook algorithm, the first one included."""
+    space = structure.bind(X, y)
+    batch = space.pack(X, y)
+    gold = batch.gold().toarray()
+    w = np.zeros(space.n_features) if start is None else start
+    every = [w]
+    for _ in range(n_passes):
+        mistakes = 0
+        for i in range(len(X)):
+            found = batch.argmax(batch.scores(w)).codes
+            if not np.array_equal(found[i], batch.gold_codes[i]):
+                w = w + (gold[i] - batch.features(found).toarray()[i]) * (
+                    1 if weights is None else weights[i]
+                )
+                mistakes += 1
+            every.append(w)
+        if not mistakes:
+            break
+    return np.array(every)
+
+
+@pytest.mark.parametrize(
+    "structure",
+    [tw.Chain(), tw.Chain(2), tw.Chain(edge_features="all"), tw.Chain(scheme="BIO", emissions="observed")],
+    ids=str,
+)
+def test_the_result_is_the_mean_of_all_weight_vectors(structure):
+    X, y = random_data(np.random.default_rng(3))
+    weights = np.random.default_rng(4).integers(1, 4, size=len(X)) / 2
+    model = tw.Perceptron(structure, 3, shuffle=False).fit(X, y, weights)
+    every = naive(X, y, structure, 3, weights=weights)
+    np.testing.assert_allclose(model.coef_, every.mean(axis=0), atol=1e-12)
+    last = tw.Perceptron(structure, 3, shuffle=False, average=False).fit(X, y, weights)
+    np.testing.assert_allclose(last.coef_, every[-1], atol=1e-12)
+
+
+def test_a_warm_start_averages_from_the_old_weights_on():
+    X, y = random_data(np.random.default_rng(5))
+    model = tw.Perceptron(tw.Chain(), 2, shuffle=False, warm_start=True).fit(X, y)
+    old = model.coef_
+    model.fit(X, y)
+    np.testing.assert_allclose(model.coef_, naive(X, y, tw.Chain(), 2, old).mean(axis=0), atol=1e-12)
+
+
+def test_separable_data_end_without_mistakes():
+    rng = np.random.default_rng(6)
+    X = [
+        [f"{LABELS[i]}{rng.integers(3)}" for i in rng.integers(3, size=rng.integers(1, 7))] for _ in range(30)
+    ]
+    y = [[token[:-1] for token in x] for x in X]
+    model = tw.Perceptron(tw.Chain(), 100, average=False).fit(X, y)
+    mistakes = [record["mistakes"] for record in model.history_]
+    assert mistakes[-1] == 0
+    assert all(mistakes[:-1])
+    assert model.n_iter_ == len(mistakes) < 100
+    assert model.score(X, y) == 1.0
+    assert tw.Perceptron(tw.Chain(), 100).fit(X, y).score(X, y) == 1.0
+
+
+def test_a_constraint_leaves_nothing_forbidden_to_learn():
+    X, y = random_data(np.random.default_rng(7))
+    model = tw.Perceptron(tw.Chain(scheme="BIO")).fit(X, y)
+    assert ("transition", "O", "I-X") not in model.space_.feature_names
+    for tags in model.predict(X):
+        assert all(b != "I-X" or a != "O" for a, b in zip(["O", *tags], tags, strict=False))
+
+
+# -- streams -----------------------------------------------------------------------------------
+
+
+def test_the_first_partial_fit_is_one_pass():
+    X, y = random_data(np.random.default_rng(8))
+    a = tw.Perceptron(tw.Chain()).partial_fit(X, y)
+    b = tw.Perceptron(tw.Chain(), max_iter=1).fit(X, y)
+    assert np.array_equal(a.coef_, b.coef_)
+    assert a.n_iter_ == 1
+
+
+@pytest.mark.parametrize("params", [{}, {"emissions": "observed"}, {"order": 2}], ids=str)
+def test_a_stream_equals_one_pass_over_everything(params):
+    structure = tw.Chain(labels=LABELS, **params)  # a label to come could be predicted too early
+    X, y = random_data(np.random.default_rng(9), n=18)
+    whole = tw.Perceptron(structure, max_iter=1, shuffle=False).fit(X, y)
+    parts = tw.Perceptron(structure, shuffle=False)
+    for i in range(0, 18, 6):
+        assert parts.partial_fit(X[i : i + 6], y[i : i + 6]) is parts
+    assert parts.n_iter_ == 3
+    assert parts.clock_ == whole.clock_
+    a, b = (dict(zip(m.space_.feature_names, m.coef_, strict=True)) for m in (whole, parts))
+    if structure.emissions == "all":
+        assert set(a) == set(b)
+        for name, value in a.items():
+            assert b[name] == pytest.approx(value, abs=1e-12)
+    else:  # early steps of the stream do not know the pairs that come later
+        assert set(a) == set(b)
+
+
+def test_new_labels_and_attributes_join_the_model():
+    model = tw.Perceptron(tw.Chain()).partial_fit([["the", "cat"]], [["D", "N"]])
+    assert model.classes_ == ["D", "N"]
+    before = model.weights_by_name()
+    model.partial_fit([["barks", "loudly"]], [["V", "A"]])
+    assert model.classes_ == ["A", "D", "N", "V"]
+    assert set(model.space_.attributes) == {"the", "cat", "barks", "loudly"}
+    assert before
+    for _ in range(10):
+        model.partial_fit([["the", "cat"], ["barks", "loudly"]], [["D", "N"], ["V", "A"]])
+    assert model.predict([["the", "cat"], ["barks", "loudly"]]) == [["D", "N"], ["V", "A"]]
+    assert len(model.history_) == 12
+
+
+def test_a_stream_refuses_bad_parts_and_keeps_what_it_has():
+    model = tw.Perceptron(tw.Chain()).partial_fit([["the", "cat"]], [["D", "N"]])
+    before = model.coef_.copy()
+    with pytest.raises(tw.InputError, match="sample 0: 2 tokens in X but 1 labels"):
+        model.partial_fit([["the", "cat"]], [["D"]])
+    with pytest.raises(tw.InputError, match="X is empty"):
+        model.partial_fit([], [])
+    assert np.array_equal(model.coef_, before)
+
+
+def test_partial_fit_goes_on_after_fit():
+    X, y = random_data(np.random.default_rng(10))
+    a = tw.Perceptron(tw.Chain(), 1, shuffle=False).fit(X, y).partial_fit(X, y)
+    b = tw.Perceptron(tw.Chain(), 2, shuffle=False).fit(X, y)
+    assert np.array_equal(a.coef_, b.coef_)
+
+
+# -- seeds, weights, interrupts --------------------------------------------------------------------
+
+
+def test_the_seed_decides_everything():
+    X, y = random_data(np.random.default_rng(11), n=30)
+    fits = [tw.Perceptron(tw.Chain(), 3, random_state=seed).fit(X, y).coef_ for seed in (0, 0, 1)]
+    assert np.array_equal(fits[0], fits[1])
+    assert not np.array_equal(fits[0], fits[2])
+    rng = np.random.RandomState(0)
+    assert np.array_equal(tw.Perceptron(tw.Chain(), 3, random_state=rng).fit(X, y).coef_, fits[0])
+
+
+def test_weight_zero_teaches_nothing_and_class_weights_scale_the_steps():
+    X, y = random_data(np.random.default_rng(12))
+    weights = np.ones(len(X))
+    weights[::2] = 0.0
+    model = tw.Perceptron(tw.Chain(), 2, shuffle=False).fit(X, y, weights)
+    alone = naive(X, y, tw.Chain(), 2, weights=weights).mean(axis=0)
+    np.testing.assert_allclose(model.coef_, alone, atol=1e-12)
+    a = tw.Perceptron(tw.Chain(), 3, class_weight=dict.fromkeys(LABELS, 2.0)).fit(X, y)
+    b = tw.Perceptron(tw.Chain(), 3).fit(X, y, [2.0 if tags else 0.0 for tags in y])
+    assert np.array_equal(a.coef_, b.coef_)
+
+
+def test_an_interrupt_keeps_the_passes_so_far(monkeypatch):
+    X, y = random_data(np.random.default_rng(13))
+    two = tw.Perceptron(tw.Chain(), 2).fit(X, y)
+    plain = _online.perceptron_pass
+    calls = []
+
+    def interrupted(*args):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return plain(*args)
+
+    monkeypatch.setattr(_online, "perceptron_pass", interrupted)
+    model = tw.Perceptron(tw.Chain(), 5)
+    with pytest.warns(tw.FitInterrupted, match="Perceptron after 2 passes"):
+        model.fit(X, y)
+    assert np.array_equal(model.coef_, two.coef_)
+    assert model.n_iter_ == 2

@@ -1,0 +1,118 @@
+"""Every learner of the registry keeps the laws on every kind of chain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import trelliswork as tw
+from trelliswork.learners import LEARNERS
+from trelliswork.structures import _chain_batch, _tokenmap
+from trelliswork.testing import check_learner
+
+
+def tagged(rng, n=12, kind="words"):
+    """Short noisy tag sequences in BIO; every label occurs in every stretch of samples."""
+    labels = ["B-X", "I-X", "O"]
+    X, y = [], []
+    for i in range(n):
+        tags = ["O", "B-X", "I-X"] if i % 2 else ["B-X", "I-X", "O"]
+        tags += ["B-X", "I-X", "I-X", "O", "O"][: int(rng.integers(0, 6))]
+        seen = [t if rng.random() < 0.8 else labels[rng.integers(3)] for t in tags]
+        if kind == "words":
+            x = [f"{t}{rng.integers(2)}" for t in seen]
+        elif kind == "dicts":
+            x = [
+                {"tag": t, "size": float(rng.integers(1, 4)) / 2, "flag": bool(rng.integers(2))} for t in seen
+            ]
+        else:
+            x = np.array([[float(t == a) for a in labels] + [1.0] for t in seen])
+        X.append(x)
+        y.append(tags)
+    return X, y
+
+
+CHAINS = {
+    "plain": (tw.Chain(), "words"),
+    "scheme": (tw.Chain(scheme="BIO", emissions="observed"), "dicts"),
+    "order2": (tw.Chain(2, transitions="observed"), "words"),
+    "edges": (tw.Chain(edge_features="all", start=False, end=False), "words"),
+    "arrays": (tw.Chain(unknown=False), "arrays"),
+}
+FIXED = {("transition", "B-X", "I-X"): 1.0, ("transition", "I-X", "O"): -0.25}
+MAKE = {
+    "CRF": lambda s: tw.CRF(s, l2=0.5, tol=1e-7),
+    "Perceptron": lambda s: tw.Perceptron(s, max_iter=4),
+    "Fixed": lambda s: tw.Fixed(s, FIXED),
+}
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_laws(name, chain):
+    structure, kind = CHAINS[chain]
+    make = MAKE.get(name, LEARNERS[name])
+    X, y = tagged(np.random.default_rng(1), kind=kind)
+    check_learner(make(clone(structure)), X, y)
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.3])
+def test_laws_of_other_crfs(l1):
+    X, y = tagged(np.random.default_rng(2))
+    check_learner(tw.CRF(tw.Chain(), l1, 0.1, tol=1e-7, class_weight={"O": 2.0}), X, y)
+    if not l1:
+        check_learner(tw.CRF(tw.Chain(), l2=0.1, solver="newton-cg", tol=1e-8), X, y)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("chain", ["plain", "order2", "arrays"])
+def test_many_chunks_give_the_same_bits_on_two_threads(name, chain, monkeypatch):
+    monkeypatch.setattr(_chain_batch, "_TOKENS_PER_CHUNK", 9)
+    monkeypatch.setattr(_tokenmap, "_ROWS_PER_CHUNK", 2)
+    structure, kind = CHAINS[chain]
+    X, y = tagged(np.random.default_rng(3), n=30, kind=kind)
+    model = MAKE.get(name, LEARNERS[name])(structure)
+    one, two = (clone(model).set_params(n_jobs=n).fit(X, y) for n in (1, 2))
+    assert np.array_equal(one.coef_, two.coef_)
+    assert one.predict(X) == two.predict(X)
+    for a, b in zip(one.predict_marginals(X), two.predict_marginals(X), strict=True):
+        assert np.array_equal(a, b)
+    assert np.array_equal(one.log_prob(X, y), two.log_prob(X, y))
+
+
+def test_check_learner_names_the_broken_law():
+    class Drunk(tw.Perceptron):
+        def fit(self, X, y, sample_weight=None):
+            super().fit(X, y, sample_weight)
+            self.coef_ = self.coef_ + np.random.default_rng().random(self.coef_.size)
+            return self
+
+    X, y = tagged(np.random.default_rng(4))
+    with pytest.raises(AssertionError, match="Two fits give the same bits"):
+        check_learner(Drunk(tw.Chain()), X, y)
+
+
+def test_check_learner_finds_forgotten_weights():
+    class Deaf(tw.Generative):
+        def fit(self, X, y, sample_weight=None):
+            return super().fit(X, y)
+
+    X, y = tagged(np.random.default_rng(4))
+    with pytest.raises(AssertionError, match="Weight 2 is the same"):
+        check_learner(Deaf(tw.Chain()), X, y)
+    with pytest.raises(ValueError, match="at least 4 samples"):
+        check_learner(Deaf(tw.Chain()), X[:3], y[:3])
+
+
+class Late(tw.Generative):
+    def fit(self, X, y):
+        n = len(X)
+        return super().fit(X, y, sample_weight=np.arange(1, n + 1))
+
+
+def test_order_of_samples_is_checked_unless_waived():
+    X, y = tagged(np.random.default_rng(5))
+    with pytest.raises(AssertionError, match="order of the samples"):
+        check_learner(Late(tw.Chain()), X, y)
+    check_learner(Late(tw.Chain()), X, y, sequential=True)
