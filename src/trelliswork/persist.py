@@ -29,7 +29,7 @@ from trelliswork._encode import Decoder, Encoder, refusal
 from trelliswork._errors import InputError, ModelFileError
 from trelliswork.structures.base import Space, Structure
 
-__all__ = ["load", "save"]
+__all__ = ["load", "read_info", "save"]
 
 # Where classes may come from: kind -> module and its table. Files choose among these names only.
 _TABLES = {
@@ -42,7 +42,7 @@ _TABLES = {
 _CACHES = {"sklearn.Pipeline": {"memory"}}  # parameters that are no part of a model
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | os.PathLike[str], *, info: Mapping[str, Any] | None = None) -> None:
     """Write a model to a file, in one step: the file is either complete or as it was.
 
     Parameters
@@ -52,6 +52,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         transformers and a learner.
     path : str or path
         The file; an existing one is replaced and keeps its permissions. Any suffix.
+    info : mapping of str to JSON values, default=None
+        What else should be known about the model, such as the columns of its training file.
+        It is no part of the model: :func:`load` passes over it, :func:`read_info` returns it.
 
     Raises
     ------
@@ -85,6 +88,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     encoder = _ModelEncoder()
     tree = encoder.encode(model, ())
     manifest = {"trelliswork": trelliswork.__version__, "given": encoder.given, "model": tree}
+    if info is not None:
+        manifest["info"] = _checked_info(info)
     _archive.write(target, manifest, encoder.arrays)
 
 
@@ -156,6 +161,53 @@ def load(
         if _class_name(type(model)) is None:
             raise ModelFileError("it does not hold a model")
     return model
+
+
+def read_info(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read what :func:`save` was told about a model, without loading the model.
+
+    As with anything from a file, its values are to be checked before they are used.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    dict
+        The ``info`` of :func:`save`; empty when there was none.
+
+    Raises
+    ------
+    ModelFileError, FileNotFoundError
+        As in :func:`load`.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import trelliswork as tw
+    >>> from trelliswork.persist import read_info
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "tagger.tw")
+    ...     tw.save(tw.CRF(tw.Chain()), path, info={"kind": "tag", "label": 2})
+    ...     read_info(path)
+    {'kind': 'tag', 'label': 2}
+    """
+    with _archive.read(_as_path(path), sys.maxsize) as archive:
+        info = archive.manifest.get("info", {})
+        if not isinstance(info, dict):
+            raise ModelFileError("its info is not a table")
+        return info
+
+
+def _checked_info(info: Any) -> dict[str, Any]:
+    if not isinstance(info, Mapping) or not all(isinstance(key, str) for key in info):
+        raise InputError("info must be a mapping with strings as keys")
+    try:
+        return json.loads(json.dumps(dict(info), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"info must hold JSON values only ({error})") from None
 
 
 class _WrongStructure(InputError):

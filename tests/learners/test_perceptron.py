@@ -54,17 +54,18 @@ def test_compiled_pass_equals_the_plain_one(name, kind):
     batch, rng = packed(CHAINS[name], 1, kind)
     weights = rng.integers(0, 4, size=len(batch)) / 2  # halves: sums are exact in any order
     w = rng.integers(-3, 4, size=batch.space.n_features) / 4
-    u, clock = np.zeros_like(w), 5.0
+    u = np.zeros_like(w)
+    clocks = np.full((2, 1), 5.0)
     one, two = (w.copy(), u.copy()), (w.copy(), u.copy())
     wrong = 0
     for _ in range(4):
         order = rng.permutation(len(batch))
-        (a,) = batch.perceptron_passes(*one, [order], weights, clock)
-        (b,) = Batch.perceptron_passes(batch, *two, [order], weights, clock)
+        (a,) = batch.perceptron_passes(*one, [order], weights, clocks[0])
+        (b,) = Batch.perceptron_passes(batch, *two, [order], weights, clocks[1])
         assert a == b
         assert np.array_equal(one[0], two[0])
         assert np.array_equal(one[1], two[1])
-        clock += len(batch)
+        assert clocks[0] == clocks[1]
         wrong += a
     assert wrong > 0
 
@@ -78,8 +79,8 @@ def test_compiled_pass_equals_the_plain_one_on_real_numbers():
     weights = rng.random(20)
     one, two = (np.zeros((2, space.n_features)) for _ in range(2))
     orders = [rng.permutation(20) for _ in range(3)]
-    a = list(batch.perceptron_passes(*one, orders, weights, 0.0))
-    b = list(Batch.perceptron_passes(batch, *two, orders, weights, 0.0))
+    a = list(batch.perceptron_passes(*one, orders, weights, np.zeros(1)))
+    b = list(Batch.perceptron_passes(batch, *two, orders, weights, np.zeros(1)))
     assert a == b
     assert min(a) > 0
     np.testing.assert_allclose(one, two, atol=1e-11)
@@ -256,3 +257,24 @@ def test_an_interrupt_keeps_the_passes_so_far(monkeypatch):
         model.fit(X, y)
     assert np.array_equal(model.coef_, two.coef_)
     assert model.n_iter_ == 2
+
+
+def test_an_interrupted_pass_still_averages_rightly(monkeypatch):
+    """The clock counts with the weights, so a pass that is cut off does not skew the average."""
+    from trelliswork.structures._chain_batch import ChainBatch
+
+    rng = np.random.default_rng(0)
+    X = [[f"w{i}" for i in rng.integers(20, size=6)] for _ in range(50)]
+    y = [[f"L{int(w[1:]) % 3}" for w in x] for x in X]
+    original = ChainBatch.perceptron_passes
+
+    def cut_off(self, w, u, orders, weights, clock):
+        yield from original(self, w, u, [next(iter(orders))], weights, clock)
+        raise KeyboardInterrupt
+
+    whole = tw.Perceptron(tw.Chain(), max_iter=1).fit(X, y)
+    monkeypatch.setattr(ChainBatch, "perceptron_passes", cut_off)
+    with pytest.warns(tw.FitInterrupted):
+        cut = tw.Perceptron(tw.Chain(), max_iter=5).fit(X, y)
+    assert cut.clock_ == whole.clock_ == len(X)
+    np.testing.assert_array_equal(cut.coef_, whole.coef_)

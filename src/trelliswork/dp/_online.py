@@ -45,6 +45,8 @@ def perceptron_pass(
         0 where allowed, -inf where forbidden.
     start_ok, end_ok : (n_labels,) of bool
         Allowed first and last labels.
+    clock : (1,)
+        Samples seen so far; counted in place, so that it always belongs to the weights.
     """
     n_labels = trans.shape[0]
     longest = 0
@@ -60,7 +62,7 @@ def perceptron_pass(
     for s in order:
         start = offsets[s]
         n_steps = offsets[s + 1] - start
-        clock += 1.0
+        clock[0] += 1.0
         if n_steps == 0:
             continue
         for t in range(n_steps):
@@ -112,6 +114,7 @@ def perceptron_pass(
         if not wrong:
             continue
         mistakes += 1
+        now = clock[0]
         step = weights[s]
         for t in range(n_steps):
             right, guess = gold[start + t], found[t]
@@ -125,17 +128,17 @@ def perceptron_pass(
                         x = step if data.size == 0 else data[j] * step
                         if stored.shape[0] == 0 or stored[c, right]:
                             emission[c, right] += x
-                            emission_sum[c, right] += clock * x
+                            emission_sum[c, right] += now * x
                         if stored.shape[0] == 0 or stored[c, guess]:
                             emission[c, guess] -= x
-                            emission_sum[c, guess] -= clock * x
+                            emission_sum[c, guess] -= now * x
             if t > 0 and (right != guess or gold[start + t - 1] != found[t - 1]):
                 a, b = gold[start + t - 1], right
                 trans[a, b] += step
-                trans_sum[a, b] += clock * step
+                trans_sum[a, b] += now * step
                 masked[a, b] = trans[a, b] + trans_mask[a, b]
                 a, b = found[t - 1], guess
                 trans[a, b] -= step
-                trans_sum[a, b] -= clock * step
+                trans_sum[a, b] -= now * step
                 masked[a, b] = trans[a, b] + trans_mask[a, b]
     return mistakes

@@ -180,6 +180,11 @@ class TokenWindow(TransformerMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
+    @property
+    def n_columns(self) -> int:
+        """Columns that a token must have at least, for these features (without ``extra``)."""
+        return 1 + max(f.column for features in self._window().values() for f in features)
+
     def fit(self, X: Any, y: Any = None) -> TokenWindow:
         """Check the parameters and that ``X`` is a list of sentences; nothing is learnt.
 

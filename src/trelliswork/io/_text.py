@@ -51,7 +51,9 @@ def write_text(target: Any, text: str, encoding: str = "utf-8") -> None:
     data = text.encode(encoding)
     if target == "-":
         sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        rest = memoryview(data)
+        while rest:  # with PYTHONUNBUFFERED the stream may take a part only
+            rest = rest[sys.stdout.buffer.write(rest) or 0 :]
         sys.stdout.buffer.flush()
         return
     path = Path(target)

@@ -152,7 +152,8 @@ class Perceptron(StructuredEstimator):
         n = len(batch)
         orders = (rng.permutation(n) if self.shuffle else np.arange(n) for _ in range(n_passes))
         done = 0
-        passes = batch.perceptron_passes(w, u, orders, weights, clock)
+        seen = np.array([clock])
+        passes = batch.perceptron_passes(w, u, orders, weights, seen)
         with Progress("Perceptron", n_passes, self.verbose) as progress:
             progress.history = list(history)
             try:
@@ -164,8 +165,7 @@ class Perceptron(StructuredEstimator):
             except KeyboardInterrupt:
                 warn_interrupted(f"Perceptron after {done} passes")
             passes.close()
-        clock += done * n
-        self.last_, self.sum_, self.clock_ = w, u, clock
-        self.coef_ = w - u / (clock + 1.0) if self.average else w.copy()
+        self.last_, self.sum_, self.clock_ = w, u, float(seen[0])
+        self.coef_ = w - u / (self.clock_ + 1.0) if self.average else w.copy()
         self.history_ = progress.history
         self.n_iter_ = len(self.history_)

@@ -554,7 +554,12 @@ class ChainBatch(Batch):
         return hmm_weights(self, smoothing, weights)
 
     def perceptron_passes(
-        self, w: np.ndarray, u: np.ndarray, orders: Iterable[np.ndarray], weights: np.ndarray, clock: float
+        self,
+        w: np.ndarray,
+        u: np.ndarray,
+        orders: Iterable[np.ndarray],
+        weights: np.ndarray,
+        clock: np.ndarray,
     ) -> Generator[int, None, None]:
         """Passes of the perceptron, compiled for chains of order 1."""
         from trelliswork.dp import _online
@@ -598,7 +603,6 @@ class ChainBatch(Batch):
                     end_ok,
                     clock,
                 )
-                clock += len(order)
         finally:
             for target, table, step in ((w, tables[0], trans[0]), (u, tables[1], trans[1])):
                 target[: space.n_emissions] = layout.gather(table)

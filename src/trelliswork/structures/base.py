@@ -434,24 +434,30 @@ class Batch(ABC):
         return np.log((gold + smoothing) / (everywhere + smoothing))
 
     def perceptron_passes(
-        self, w: np.ndarray, u: np.ndarray, orders: Iterable[np.ndarray], weights: np.ndarray, clock: float
+        self,
+        w: np.ndarray,
+        u: np.ndarray,
+        orders: Iterable[np.ndarray],
+        weights: np.ndarray,
+        clock: np.ndarray,
     ) -> Generator[int, None, None]:
         """Passes of the perceptron, one per order of samples; yields the number of mistakes.
 
         ``w`` moves by ``weight * (gold features - features of the guess)`` at each mistake, and
-        ``u`` by ``clock`` times that, where ``clock`` is the number of samples seen, this one
-        included. Both are up to date only after the iterator was closed or exhausted.
+        ``u`` by ``clock`` times that, where ``clock``, an array of one number that is counted in
+        place, is the number of samples seen, this one included. Both weight vectors are up to
+        date only after the iterator was closed or exhausted.
         """
         for order in orders:
             mistakes = 0
             for i in order:
-                clock += 1.0
+                clock[0] += 1.0
                 one = self.subset(np.array([i]))
                 found = one.argmax(one.scores(w)).codes
                 if not np.array_equal(found.values, one.gold_codes.values):
                     step = (one.gold() - one.features(found)).toarray().ravel() * weights[i]
                     w += step
-                    u += clock * step
+                    u += clock[0] * step
                     mistakes += 1
             yield mistakes
 

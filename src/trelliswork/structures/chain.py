@@ -436,10 +436,11 @@ class ChainSpace(Space):
         emission, _, grams = self.split(weights)
         table = self.emission_layout.table(emission)
         names = [*self.attributes, *(f"<{kind}>" for kind in self.marker_names)]
+        logs = not (table > 0).any()  # log-probabilities: none is above 0
         best = {}
         for b, label in enumerate(self.labels):
             order = np.argsort(-table[:, b], kind="stable")[:top]
-            best[label] = [(names[a], float(table[a, b])) for a in order if table[a, b] > 0]
+            best[label] = [(names[a], float(table[a, b])) for a in order if logs or table[a, b] > 0]
         bigrams = np.full((self.n_labels, self.n_labels), -np.inf)
         for gram, value in zip(self.ngrams, grams, strict=True):
             if len(gram) == 2:

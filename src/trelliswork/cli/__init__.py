@@ -1,0 +1,20 @@
+"""The command ``trelliswork``: train, predict, evaluate and inspect models of files.
+
+Nothing here imports Numba or scikit-learn before a command needs them, so that
+``trelliswork --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+from trelliswork.cli._app import app
+
+__all__ = ["app", "main"]
+
+
+def main() -> None:
+    """Run the command line and leave the process with its exit code.
+
+    0 is success, 2 a mistake in the input or in the options (one line on standard error), 130 an
+    interrupt (a model that was being trained has been saved), 141 a closed pipe, 1 a bug.
+    """
+    app(prog_name="trelliswork")

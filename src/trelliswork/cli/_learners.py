@@ -1,0 +1,121 @@
+"""Learners by the names that ``--learner`` takes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import trelliswork
+from trelliswork._errors import InputError
+
+__all__ = ["LEARNERS", "LearnerEntry", "find_learner"]
+
+# Option -> parameter of the learner's class. Options that are not here (order, scheme, ...) belong to the
+# structure.
+_PARAMETERS = {
+    "l1": "l1",
+    "l2": "l2",
+    "max_iter": "max_iter",
+    "smoothing": "smoothing",
+    "jobs": "n_jobs",
+    "seed": "random_state",
+}
+_ALWAYS = {"jobs", "seed"}  # of no effect where a learner has no use for them
+
+
+@dataclass(frozen=True)
+class LearnerEntry:
+    """One learner of the command line.
+
+    Attributes
+    ----------
+    class_name : str
+        Public name of the class in :mod:`trelliswork`.
+    about : str
+        A few words for ``--help``.
+    options : tuple of str
+        Options that it takes beside those that all take.
+    uses_dev : bool
+        Whether ``fit`` takes ``X_dev, y_dev``; otherwise ``--dev`` is only scored.
+    template : str
+        Features of a token when there is no ``--template``.
+
+    Examples
+    --------
+    >>> from trelliswork import Chain
+    >>> from trelliswork.cli._learners import LEARNERS
+    >>> LEARNERS["crf"].build(Chain(), {"l2": 0.1, "seed": 3})
+    CRF(l2=0.1, structure=Chain())
+    """
+
+    class_name: str
+    about: str
+    options: tuple[str, ...] = ()
+    uses_dev: bool = False
+    template: str = "default"
+
+    def build(self, structure: Any, given: Mapping[str, Any], *, verbose: int = 0) -> Any:
+        """Estimator with the options that were given.
+
+        Parameters
+        ----------
+        structure : Structure
+            What an output is.
+        given : mapping of str to object
+            Options by name; those of the structure are passed over.
+        verbose : int
+            1 shows a progress bar.
+        """
+        cls = getattr(trelliswork, self.class_name)
+        known = inspect.signature(cls).parameters
+        values = {_PARAMETERS[k]: v for k, v in given.items() if k in _PARAMETERS}
+        if verbose:
+            values["verbose"] = verbose
+        return cls(structure, **{k: v for k, v in values.items() if k in known})
+
+
+# Every learner of the command line is listed here once.
+LEARNERS = {
+    "crf": LearnerEntry(
+        "CRF", "conditional random field", ("l1", "l2", "max_iter", "observed"), uses_dev=True
+    ),
+    "perceptron": LearnerEntry("Perceptron", "averaged perceptron", ("max_iter", "observed")),
+    "hmm": LearnerEntry("Generative", "hidden Markov model", ("smoothing",), template="word"),
+}
+_LIMITED = {option for entry in LEARNERS.values() for option in entry.options}
+
+
+def find_learner(name: str, given: Mapping[str, Any]) -> LearnerEntry:
+    """Entry of a learner, after a look at the options that were given.
+
+    Parameters
+    ----------
+    name : str
+        Value of ``--learner``.
+    given : mapping of str to object
+        Options that were given, by name.
+
+    Examples
+    --------
+    >>> from trelliswork.cli._learners import find_learner
+    >>> find_learner("crf", {"l1": 0.1}).class_name
+    'CRF'
+    >>> find_learner("hmm", {"l1": 0.1})
+    Traceback (most recent call last):
+    ...
+    trelliswork._errors.InputError: --l1 does not go with --learner hmm; its own options: --smoothing
+    """
+    entry = LEARNERS.get(name)
+    if entry is None:
+        raise InputError(f"--learner: unknown learner {name!r}; expected one of {', '.join(LEARNERS)}")
+    for option in given:
+        if option in _LIMITED - set(entry.options) - _ALWAYS:
+            own = ", ".join(map(_flag, entry.options))
+            raise InputError(f"{_flag(option)} does not go with --learner {name}; its own options: {own}")
+    return entry
+
+
+def _flag(option: str) -> str:
+    return "--observed/--all-emissions" if option == "observed" else f"--{option.replace('_', '-')}"

@@ -1,0 +1,139 @@
+"""Options that several commands share, and how their texts are read."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trelliswork._errors import InputError
+
+__all__ = ["check_output", "parse_columns", "parse_separator", "read_template"]
+
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        help="Input columns, such as 0,2: counted from 0, or from the end if negative. "
+        "The first is the word.",
+        show_default=False,
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        help="What separates columns: tab, space (exactly one) or any text. By default a tab if the first "
+        "line has one, else any white space.",
+        show_default=False,
+    ),
+]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of the text; utf-8.", show_default=False)]
+Comment = Annotated[
+    str | None, typer.Option(help="Skip lines that start with this text.", show_default=False)
+]
+Jobs = Annotated[int | None, typer.Option(help="Threads; -1 uses every core.", show_default=False)]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model file.", show_default=False)]
+
+
+def parse_columns(text: str | None) -> list[int] | None:
+    """Read the text of ``--columns``.
+
+    Examples
+    --------
+    >>> from trelliswork.cli._options import parse_columns
+    >>> parse_columns("0,-2"), parse_columns(None)
+    ([0, -2], None)
+    >>> parse_columns("word")
+    Traceback (most recent call last):
+    ...
+    trelliswork._errors.InputError: --columns: cannot read 'word'; expected numbers such as 0,2
+    """
+    if text is None:
+        return None
+    try:
+        return [int(piece) for piece in text.split(",")]
+    except ValueError:
+        raise InputError(f"--columns: cannot read {text!r}; expected numbers such as 0,2") from None
+
+
+def parse_separator(text: str | None) -> str | None:
+    r"""Read the text of ``--separator``.
+
+    Examples
+    --------
+    >>> from trelliswork.cli._options import parse_separator
+    >>> parse_separator("tab"), parse_separator(r"\t"), parse_separator("space"), parse_separator("|")
+    ('\t', '\t', ' ', '|')
+    """
+    if text is None:
+        return None
+    text = {"tab": "\t", "\\t": "\t", "space": " "}.get(text, text)
+    if not text or "\n" in text or "\r" in text:
+        raise InputError("--separator must be a text without line breaks, such as tab, space or ','")
+    return text
+
+
+def check_jobs(jobs: int | None) -> int | None:
+    """Refuse ``--jobs 0``."""
+    if jobs == 0:
+        raise InputError("--jobs must not be 0; expected a number of threads, or -1 for every core")
+    return jobs
+
+
+def read_template(text: str) -> str:
+    """Text of ``--template``: itself, or that of the file after ``@``; checked.
+
+    Examples
+    --------
+    >>> from trelliswork.cli._options import read_template
+    >>> read_template("lower @ -1..1")
+    'lower @ -1..1'
+    """
+    from trelliswork.features.template import parse_template
+    from trelliswork.io._text import read_text
+
+    source = "--template"
+    if text.startswith("@"):
+        text, source = read_text(text[1:])
+    try:
+        parse_template(text)
+    except InputError as error:
+        raise InputError(f"{source}: {str(error).removeprefix('template: ')}") from None
+    return text
+
+
+def check_output(path: str, *, model: bool = False) -> None:
+    """Refuse an output file that cannot be written, before any work is done.
+
+    Parameters
+    ----------
+    path : str
+        The file; ``-`` (standard output) is always possible, except for a model.
+    model : bool, default=False
+        Whether a model is to be written, which takes a regular file.
+    """
+    if path == "-":
+        if model:
+            raise InputError("--output: a model cannot go to standard output; expected the path of a file")
+        return
+    if not path:
+        raise InputError("--output: expected the path of a file")
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise InputError.at(path, None, "is a directory; expected the path of a file to write")
+    if target.exists():
+        if model and not target.is_file():
+            raise InputError.at(path, None, "is a device or pipe; a model needs a regular file")
+        if not os.access(target, os.W_OK):
+            raise InputError.at(path, None, "cannot be written: the file is read-only")
+        if not model:
+            return
+    if not target.parent.is_dir():
+        raise InputError.at(path, None, "cannot be written: there is no such folder")
+    try:  # asking for permissions is not enough: the file system may be read-only
+        with tempfile.TemporaryFile(dir=target.parent):
+            pass
+    except OSError as error:
+        raise InputError.at(path, None, f"cannot be written: {error.strerror or error}") from None

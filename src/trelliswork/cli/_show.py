@@ -1,0 +1,153 @@
+"""What a model has learnt, in tables."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from trelliswork.cli._kinds import OpenModel
+
+__all__ = ["console", "show"]
+
+_WIDEST = 10  # labels of a transition table; beyond, the strongest transitions are listed
+
+
+def console() -> Console:
+    """Console for standard output: the text as it is, and no line cut off in a file or pipe."""
+    from rich.console import Console
+
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:  # otherwise rich ends the process itself
+            raise
+
+    width = None if sys.stdout.isatty() else max(200, shutil.get_terminal_size().columns)
+    return Plain(markup=False, highlight=False, emoji=False, width=width)
+
+
+def show(opened: OpenModel, top: int) -> None:
+    """Print kind, learner, sizes and the largest weights of a model.
+
+    Parameters
+    ----------
+    opened : OpenModel
+        The model.
+    top : int
+        Rows per table.
+    """
+    from rich.table import Table
+
+    out, learner = console(), opened.learner
+    facts = Table(show_header=False, box=None)
+    for name, value in _facts(opened):
+        facts.add_row(name, value)
+    out.print(facts)
+    if not hasattr(learner, "coef_") or top == 0:
+        return
+    try:
+        tables = learner.tables(top)
+    except (AttributeError, NotImplementedError, ValueError):  # a structure without tables of its own
+        tables = {}
+    if "top" in tables:
+        out.print(f"largest weights, {top} per label", _top(tables["top"]), sep="\n")
+    if "transitions" in tables:
+        labels = [str(label) for label in tables["labels"]]
+        which = "" if len(labels) <= _WIDEST else ", strongest and weakest"
+        out.print(f"transitions{which}", _transitions(labels, tables["transitions"], top), sep="\n")
+    if not tables:
+        out.print("largest weights", _strongest(learner.weights_by_name(), top), sep="\n")
+
+
+def _facts(opened: OpenModel) -> list[tuple[str, str]]:
+    learner = opened.learner
+    facts = [
+        ("file", f"{opened.path} ({os.path.getsize(opened.path):,} bytes)"),
+        ("kind", opened.kind or "unknown"),
+        ("learner", _repr(learner)),
+        ("structure", _repr(getattr(learner, "structure", None))),
+    ]
+    facts += [("features", _repr(step)) for step in opened.transformers]
+    layout = opened.info.get("layout")
+    if opened.kind == "tag" and layout is not None:
+        from trelliswork.cli._columns import Layout
+
+        found = Layout.from_info(opened.path, layout)
+        inputs = ", ".join(map(str, found.inputs))
+        facts.append(("columns", f"{found.n_columns}: input {inputs}; label {found.label}"))
+    space = getattr(learner, "space_", None)
+    for name in ("labels", "attributes"):
+        if hasattr(space, name):
+            facts.append((name, f"{len(getattr(space, name)):,}"))
+    if hasattr(learner, "coef_"):
+        nonzero = int((learner.coef_ != 0).sum())
+        facts.append(("weights", f"{learner.coef_.size:,} ({nonzero:,} not zero)"))
+        facts.append(("iterations", str(getattr(learner, "n_iter_", 0))))
+    else:
+        facts.append(("weights", "none: not trained"))
+    return facts
+
+
+def _repr(value: Any) -> str:
+    if not hasattr(value, "get_params"):
+        return repr(value)
+    from sklearn.base import clone
+
+    if hasattr(value, "structure"):  # has a line of its own
+        value = clone(value).set_params(structure=None)
+        return " ".join(repr(value).split()).replace(", structure=None", "").replace("structure=None", "")
+    return " ".join(repr(value).split())
+
+
+def _top(best: dict[Any, list[tuple[str, float]]]) -> Any:
+    from rich.table import Table
+
+    table = Table("label", "attribute")
+    table.add_column("weight", justify="right")
+    for label, rows in best.items():
+        for i, (name, weight) in enumerate(rows):
+            table.add_row("" if i else str(label), name, _weight(weight), end_section=i == len(rows) - 1)
+        if not rows:
+            table.add_row(str(label), "(none above 0)", "", end_section=True)
+    return table
+
+
+def _transitions(labels: list[str], weights: Any, top: int) -> Any:
+    """Table ``[from, to]``, or its strongest entries when it would be too wide."""
+    from rich.table import Table
+
+    if len(labels) <= _WIDEST:
+        table = Table("from \\ to")
+        for label in labels:
+            table.add_column(label, justify="right")
+        for label, row in zip(labels, weights):
+            table.add_row(label, *map(_weight, row))
+        return table
+    cells = [
+        (float(w), a, b) for a, row in zip(labels, weights) for b, w in zip(labels, row) if math.isfinite(w)
+    ]
+    cells.sort(key=lambda cell: -cell[0])
+    chosen = cells if len(cells) <= 2 * top else cells[:top] + cells[-top:]
+    table = Table("from", "to")
+    table.add_column("weight", justify="right")
+    for i, (weight, a, b) in enumerate(chosen):
+        table.add_row(a, b, _weight(weight), end_section=i == top - 1)
+    return table
+
+
+def _strongest(weights: dict[Any, float], top: int) -> Any:
+    from rich.table import Table
+
+    table = Table("feature")
+    table.add_column("weight", justify="right")
+    for name, weight in sorted(weights.items(), key=lambda item: -abs(item[1]))[:top]:
+        table.add_row(" ".join(map(str, name)) if isinstance(name, tuple) else str(name), _weight(weight))
+    return table
+
+
+def _weight(value: float) -> str:
+    return "-" if not math.isfinite(value) else f"{value:.3f}"

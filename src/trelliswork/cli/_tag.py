@@ -1,0 +1,336 @@
+"""Label every token of sentences: column files in, a chain model out."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+import warnings
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trelliswork._errors import InputError
+from trelliswork.cli import _options
+from trelliswork.cli._learners import LEARNERS, LearnerEntry, find_learner
+from trelliswork.cli._report import INTERRUPTED, one_line, say
+
+if TYPE_CHECKING:
+    from trelliswork.cli._columns import Document, Layout
+    from trelliswork.cli._kinds import OpenModel, Request
+
+__all__ = ["evaluate", "predict", "train"]
+
+_SCHEMES = ("BIO", "BIOES")
+_LISTED = ", ".join(f"{name} ({entry.about})" for name, entry in LEARNERS.items())
+_MISSING = "_"  # label of a candidate that a short sentence does not have
+
+
+def train(
+    source: Annotated[
+        str, typer.Argument(metavar="TRAIN", help="Column file, plain or gzip; - reads standard input.")
+    ],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")],
+    dev: Annotated[
+        str | None,
+        typer.Option(
+            help="Development file: scored at the end; the crf also stops by it.", show_default=False
+        ),
+    ] = None,
+    learner: Annotated[str, typer.Option(help=f"How weights are found: {_LISTED}.")] = "crf",
+    template: Annotated[
+        str | None,
+        typer.Option(
+            help="Features of a token: default, tutorial, a template such as 'lower, suffix:3 @ -1..1', or "
+            "@FILE. By default 'default'; for the hmm 'word'.",
+            show_default=False,
+        ),
+    ] = None,
+    label: Annotated[int, typer.Option(help="Column of the labels, from 0 or, negative, from the end.")] = -1,
+    columns: _options.Columns = None,
+    separator: _options.Separator = None,
+    encoding: _options.Encoding = None,
+    comment: _options.Comment = None,
+    scheme: Annotated[
+        str | None,
+        typer.Option(help="BIO or BIOES: never predict what the scheme forbids.", show_default=False),
+    ] = None,
+    order: Annotated[int, typer.Option(min=1, help="Previous labels that a label depends on.")] = 1,
+    l1: Annotated[float | None, typer.Option(help="L1 penalty (crf).", show_default="0")] = None,
+    l2: Annotated[float | None, typer.Option(help="L2 penalty (crf).", show_default="1")] = None,
+    smoothing: Annotated[
+        float | None, typer.Option(help="Count added to every event (hmm).", show_default="1")
+    ] = None,
+    max_iter: Annotated[
+        int | None,
+        typer.Option(min=1, help="Iterations at the most.", show_default="crf 200, perceptron 20"),
+    ] = None,
+    min_count: Annotated[int, typer.Option(min=1, help="Drop rarer features.")] = 1,
+    observed: Annotated[
+        bool | None,
+        typer.Option(
+            "--observed/--all-emissions",
+            help="Weights for the pairs of feature and label in TRAIN only, or for all.",
+            show_default="all-emissions",
+        ),
+    ] = None,
+    jobs: _options.Jobs = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+) -> None:
+    """Learn to label the tokens of sentences from a column file.
+
+    One token a line, its label in one of the columns, a blank line after every sentence. Ctrl-C ends the
+    training early: the best weights so far are saved, and the exit code is 130.
+    """
+    wanted = {
+        "l1": l1,
+        "l2": l2,
+        "smoothing": smoothing,
+        "max_iter": max_iter,
+        "observed": observed,
+        "jobs": _options.check_jobs(jobs),
+        "seed": seed,
+    }
+    given = {name: value for name, value in wanted.items() if value is not None}
+    entry = find_learner(learner, given)
+    for option in ("l1", "l2", "smoothing"):
+        if not 0 <= given.get(option, 0) < math.inf or (option == "smoothing" and smoothing == 0):
+            least = "> 0" if option == "smoothing" else ">= 0"
+            raise InputError(f"--{option} must be a finite number {least}, got {given[option]}")
+    scheme = None if scheme is None else scheme.upper()
+    if scheme not in (None, *_SCHEMES):
+        raise InputError(f"--scheme: unknown scheme {scheme!r}; expected {' or '.join(_SCHEMES)}")
+    text = _options.read_template(entry.template if template is None else template)
+    chosen, between = _options.parse_columns(columns), _options.parse_separator(separator)
+    _options.check_output(output, model=True)
+    if source == dev == "-":
+        raise InputError("--dev: TRAIN and --dev cannot both be standard input")
+
+    from trelliswork.cli._columns import Document
+    from trelliswork.structures import Chain
+
+    document = Document(source, separator=between, comment=comment or None, encoding=encoding or "utf-8")
+    layout = _layout(document, label, chosen, text)
+    layout = layout.changed(between, comment or None, encoding or None)
+    held_out = None if dev is None else _labelled(layout.read(dev), layout)
+    structure = Chain(
+        order=order, scheme=scheme, min_count=min_count, emissions="observed" if observed else "all"
+    )
+    on_terminal = sys.stderr.isatty() and not quiet
+    estimator = entry.build(structure, given, verbose=int(on_terminal))
+    _fit_and_save(learner, entry, estimator, text, document, layout, held_out, output, quiet)
+
+
+def _layout(document: Document, label: int, columns: list[int] | None, template: str) -> Layout:
+    """Which columns are read: of the inputs, those up to the last that the template asks for."""
+    from trelliswork.cli._columns import Layout
+    from trelliswork.features import TokenWindow
+
+    place = document.resolve(label, "label")
+    if columns is None:
+        inputs = [c for c in range(document.n_columns) if c != place]
+    else:
+        inputs = [document.resolve(c, "input") for c in columns]
+    if not inputs:
+        raise InputError.at(
+            document.name, document.first_line, "1 column; expected an input column beside the label"
+        )
+    needed = TokenWindow.from_template(template).n_columns
+    if needed > len(inputs):
+        have = _n(len(inputs), "input column")
+        raise InputError.at(
+            document.name, document.first_line, f"{have}; the template asks for column {needed - 1} (from 0)"
+        )
+    return Layout(document.n_columns, tuple(inputs[:needed]), place)
+
+
+def _labelled(
+    document: Document, layout: Layout, request: Request | None = None
+) -> tuple[Any, Any, Document]:
+    """Inputs and labels of a file for a model."""
+    inputs, label = document.match(layout, request.columns if request else None)
+    if request is not None and request.label is not None:
+        label = document.resolve(request.label, "label")
+    elif label is None and layout.n_columns is None and document.n_columns > len(layout.inputs):
+        label = document.n_columns - 1  # a model from Python: the last column
+    if label is None:
+        raise InputError.at(
+            document.name, document.first_line, "the file has no label column to compare with"
+        )
+    return document.take(inputs), document.take([label]), document
+
+
+def _fit_and_save(
+    name: str,
+    entry: LearnerEntry,
+    estimator: Any,
+    template: str,
+    document: Document,
+    layout: Layout,
+    held_out: tuple[Any, Any, Document] | None,
+    output: str,
+    quiet: bool,
+) -> None:
+    from sklearn.pipeline import make_pipeline
+
+    from trelliswork.features import TokenWindow
+    from trelliswork.learners import FitInterrupted
+    from trelliswork.persist import save
+
+    started = time.perf_counter()
+    window = TokenWindow.from_template(template)
+    assert layout.label is not None
+    y = document.take([layout.label])
+    more: dict[str, Any] = {}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            features = window.fit_transform(document.take(layout.inputs))
+            if held_out is not None and entry.uses_dev:
+                more = {"X_dev": window.transform(held_out[0]), "y_dev": held_out[1]}
+            estimator.fit(features, y, **more)
+        except InputError as error:
+            raise document.located(error) from None
+    interrupted = any(issubclass(w.category, FitInterrupted) for w in caught)
+    if not quiet:
+        others = {one_line(w.message) for w in caught if not issubclass(w.category, FitInterrupted)}  # type: ignore[arg-type]
+        for message in sorted(others):
+            say(f"trelliswork: warning: {message}")
+    if interrupted and not estimator.n_iter_:
+        say("trelliswork: interrupted before the first iteration was complete; no model was saved")
+        raise typer.Exit(INTERRUPTED)
+    seconds = time.perf_counter() - started
+    if "verbose" in estimator.get_params(deep=False):
+        estimator.set_params(verbose=0)  # of this terminal, no part of the model
+    said = [
+        f"{name}: {_n(len(document), 'sentence')}, {_n(document.n_tokens, 'token')}",
+        f"{_n(len(estimator.classes_), 'label')}, {_n(estimator.coef_.size, 'weight')}",
+        f"{_n(estimator.n_iter_, 'iteration')} in {seconds:.1f} s" + _ending(estimator, interrupted),
+    ]
+    if held_out is not None:
+        found = estimator.predict(window.transform(held_out[0]))
+        said.append("dev " + _brief(held_out[1], found))
+    info = {"kind": "tag", "learner": name, "layout": layout.to_info()}
+    save(make_pipeline(window, estimator), output, info=info)
+    said.append(f"saved {output} ({_bytes(os.path.getsize(output))})")
+    if interrupted:
+        say(f"trelliswork: interrupted; the best weights so far are kept: {'; '.join(said)}")
+        raise typer.Exit(INTERRUPTED)
+    if not quiet:
+        say("; ".join(said))
+
+
+def predict(opened: OpenModel, request: Request) -> None:
+    """Write a column file with the labels that a model predicts.
+
+    Parameters
+    ----------
+    opened : OpenModel
+        The model.
+    request : Request
+        Files and columns. ``kbest`` above 1 adds a column for each candidate, ``_`` where a sentence has
+        fewer. ``probabilities`` adds to each label its probability: of the label at this token or, with
+        ``kbest``, of the whole candidate.
+    """
+    if request.kbest > 1:  # so that a mistake is told before the work
+        _require(opened, "kbest")
+    if request.probabilities:
+        _require(opened, "marginals")
+    _options.check_output(request.output)
+    layout = stored_layout(opened).changed(request.separator, request.comment, request.encoding)
+    document = layout.read(request.source)
+    inputs, _ = document.match(layout, request.columns)
+    learner = opened.learner
+    try:
+        features = opened.features(document.take(inputs))
+        if request.kbest > 1:
+            columns = _candidates(learner.predict_kbest(features, request.kbest), request, features)
+        else:
+            found = learner.predict(features)
+            columns = [[str(label) for y in found for label in y]]
+            if request.probabilities:
+                place = {label: j for j, label in enumerate(learner.classes_)}
+                tables = learner.predict_marginals(features)
+                columns.append(
+                    [f"{p[t, place[a]]:.6g}" for y, p in zip(found, tables) for t, a in enumerate(y)]
+                )
+    except InputError as error:
+        raise document.located(error) from None
+    document.write(request.output, columns)
+
+
+def _require(opened: OpenModel, what: str) -> None:
+    if not hasattr(opened.learner, f"predict_{what}"):
+        flag = "--kbest" if what == "kbest" else "--probabilities"
+        raise InputError(f"{flag}: a {type(opened.learner).__name__} model cannot do that")
+
+
+def _candidates(lists: Any, request: Request, features: Any) -> list[list[str]]:
+    """Columns of k-best lists, best first."""
+    lengths = features.lengths if hasattr(features, "lengths") else [len(x) for x in features]
+    columns = []
+    for k in range(request.kbest):
+        labels: list[str] = []
+        shares: list[str] = []
+        for found, n in zip(lists, lengths):
+            n = int(n)
+            labels += map(str, found[k].output) if k < len(found) else [_MISSING] * n
+            shares += [f"{found[k].probability if k < len(found) else 0.0:.6g}"] * n
+        columns += [labels, shares] if request.probabilities else [labels]
+    return columns
+
+
+def evaluate(opened: OpenModel, request: Request) -> None:
+    """Compare the labels of a column file with those that a model predicts.
+
+    Parameters
+    ----------
+    opened : OpenModel
+        The model.
+    request : Request
+        Files and columns; ``as_json`` prints JSON.
+    """
+    layout = stored_layout(opened).changed(request.separator, request.comment, request.encoding)
+    X, y, document = _labelled(layout.read(request.source), layout, request)
+    try:
+        found = opened.learner.predict(opened.features(X))
+    except InputError as error:
+        raise document.located(error) from None
+    from trelliswork.cli._scores import print_scores
+
+    print_scores(y, [[str(a) for a in row] for row in found], as_json=request.as_json)
+
+
+def stored_layout(opened: OpenModel) -> Layout:
+    """Columns that a model was trained on; for one from Python, the first columns that it asks for."""
+    from trelliswork.cli._columns import Layout
+
+    if "layout" in opened.info:
+        return Layout.from_info(opened.path, opened.info["layout"])
+    needed = max((getattr(step, "n_columns", 1) for step in opened.transformers[:1]), default=1)
+    return Layout(None, tuple(range(needed)), None)
+
+
+def _brief(y: Any, found: Any) -> str:
+    from trelliswork.cli._scores import looks_like_entities
+    from trelliswork.metrics import entity_f1, token_accuracy
+
+    text = f"accuracy {token_accuracy(y, found):.2%}"
+    return f"{text}, entity F1 {entity_f1(y, found):.2%}" if looks_like_entities(y) else text
+
+
+def _ending(estimator: Any, interrupted: bool) -> str:
+    if interrupted:
+        return ", interrupted"
+    converged = getattr(estimator, "converged_", None)
+    return "" if converged is None else ", converged" if converged else ", not converged"
+
+
+def _n(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def _bytes(n: int) -> str:
+    return f"{n / 1e6:.1f} MB" if n >= 1e6 else f"{n / 1e3:.1f} kB"

@@ -1,0 +1,100 @@
+"""The command as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import trelliswork
+from trelliswork.cli._warmup import warm_up
+
+from .conftest import conll
+
+SOURCE = os.path.dirname(os.path.dirname(trelliswork.__file__))
+
+
+def start(*args, **more):
+    path = os.pathsep.join(filter(None, [SOURCE, os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, "-m", "trelliswork", *map(str, args)]
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path},
+        **more,
+    )
+
+
+def call(*args, stdin=b"", **more):
+    process = start(*args, stdin=subprocess.PIPE, **more)
+    out, err = process.communicate(stdin, timeout=300)
+    return process.returncode, out.decode(), err.decode()
+
+
+def test_pipeline(tmp_path):
+    code, out, err = call("train", "tag", "-", "-o", "m.tw", stdin=conll(30).encode(), cwd=tmp_path)
+    assert (code, out) == (0, "")
+    assert err.count("\n") == 1  # no progress where there is no terminal
+    assert "\r" not in err
+    assert "\x1b" not in err
+    code, out, err = call("predict", "m.tw", stdin=b"Ana\nRuiz\n", cwd=tmp_path)
+    assert (code, out, err) == (0, "Ana B-PER\nRuiz I-PER\n", "")
+    code, out, err = call("predict", "m.tw", "missing.txt", cwd=tmp_path)
+    assert (code, out) == (2, "")
+    assert err == "trelliswork: missing.txt: no such file; expected the path of a text or gzip file\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes differ")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_closed_pipe_is_quiet(tmp_path, monkeypatch, unbuffered):
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    assert call("train", "tag", "-", "-o", "m.tw", stdin=conll(30).encode(), cwd=tmp_path)[0] == 0
+    (tmp_path / "big.txt").write_text(conll(30) * 300)  # more than a pipe holds
+    process = start("predict", "m.tw", "big.txt", cwd=tmp_path)
+    assert process.stdout.readline().endswith(b"\n")
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=300) == 141
+
+
+@pytest.mark.parametrize("args", [["--version"], ["--help"], ["train", "tag", "--help"], []])
+def test_help_loads_nothing_heavy(args):
+    code = (
+        "import sys\nfrom trelliswork.cli import app\n"
+        f"code = app({args!r}, prog_name='trelliswork', standalone_mode=False)\n"
+        "heavy = {'numba', 'sklearn', 'scipy', 'numpy'} & set(sys.modules)\n"
+        "sys.exit(f'loaded {heavy}' if heavy or code else 0)"
+    )
+    path = os.pathsep.join(filter(None, [SOURCE, os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("trelliswork " if args == ["--version"] else "Usage: trelliswork")
+
+
+def test_version(run):
+    assert run("--version").stdout == f"trelliswork {trelliswork.__version__}\n"
+
+
+def test_warmup(run):
+    done = run("warmup")
+    assert done.exit_code == 0
+    assert "functions compiled" in done.stdout
+    assert "cache: " in done.stdout
+    again = warm_up()
+    assert again.compiled + again.cached > 0 or os.environ.get("NUMBA_DISABLE_JIT") == "1"
+
+
+def test_demo(run, monkeypatch, tmp_path):
+    seen = []
+    monkeypatch.setattr("trelliswork.demo.run", seen.append)
+    assert run("demo", "--output", "there/demo").exit_code == 0
+    assert seen == ["there/demo"]
+    (tmp_path / "file").write_text("")
+    done = run("demo", "-o", "file/demo")
+    assert (done.exit_code, done.stderr) == (2, "trelliswork: file/demo: Not a directory\n")
