@@ -271,3 +271,10 @@ def test_conllu_fields_and_missing_library(write, monkeypatch):
     monkeypatch.setitem(sys.modules, "conllu", None)
     with pytest.raises(ImportError, match=r'pip install "trelliswork\[text\]"'):
         read_conllu(write(UD))
+
+
+def test_a_line_of_blanks_ends_a_sentence_with_any_separator(tmp_path):
+    path = tmp_path / "one.txt"
+    path.write_text("a\n \nb\n", encoding="utf-8")
+    for separator in (None, "\t", ","):
+        assert read_conll(path, label=None, separator=separator).X == [["a"], ["b"]]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import logging
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -407,3 +409,14 @@ def test_verbose_writes_one_log_line_per_iteration(caplog):
         model = tw.CRF(tw.Chain(), verbose=1, max_iter=3, tol=1e-12).fit(X, y)
     assert len(caplog.records) == len(model.history_) == 3
     assert "objective" in caplog.records[0].getMessage()
+
+
+def test_verbose_says_one_line_per_iteration_where_there_is_no_terminal():
+    code = (
+        "import trelliswork as tw\n"
+        "tw.CRF(tw.Chain(), verbose=1, max_iter=3, tol=0).fit([['a', 'b']], [['x', 'y']])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    lines = done.stderr.splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith("CRF ") and "objective" in line for line in lines)

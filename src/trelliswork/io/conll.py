@@ -168,7 +168,7 @@ def _sentences(
         if comment is not None and line.startswith(comment):
             continue
         fields = split(line)
-        if len(fields) == n_columns and fields[0] and (fields[0] != DOCSTART or not docstart):
+        if len(fields) == n_columns and fields[0].strip() and (fields[0] != DOCSTART or not docstart):
             flat += fields
         elif not line.strip(" \t") or (docstart and line.startswith(DOCSTART)):
             if flat:

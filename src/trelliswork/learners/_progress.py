@@ -34,7 +34,9 @@ class Progress:
         self.started = time.perf_counter()
         self._bar: Any = None
         self._task: Any = None
-        if verbose and sys.stderr.isatty():
+        if verbose and not sys.stderr.isatty():
+            _make_audible()
+        elif verbose:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
@@ -74,3 +76,10 @@ class Progress:
 
 def _shown(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _make_audible() -> None:
+    """Send log lines to standard error where the program has not set up logging itself."""
+    if not logger.hasHandlers():
+        logger.addHandler(logging.StreamHandler())
+        logger.setLevel(logging.INFO)
