@@ -32,6 +32,10 @@ _TILE = 8  # steps that are transposed together, so that reads and writes stay i
 _SMALLEST = -708.0  # below this exp() is a denormal; it counts as zero
 _WIDEST = 500.0
 _WIDEST_FORBIDDEN = 300.0  # the same when transitions are forbidden
+_TINY = 1e-280
+_LN2 = 0.6931471805599453
+_MANTISSA = 0x000FFFFFFFFFFFFF
+_ONE = 0x3FF0000000000000  # the bits of 1.0
 _SMALL = 1e-150  # times exp(-_WIDEST_FORBIDDEN) this is still a normal number
 
 
@@ -144,6 +148,9 @@ def forward_backward(
     below = np.empty((n_labels, widest))
     total = np.empty(widest)
     product = np.empty(widest)
+    shift = np.empty(widest)
+    exponent = np.empty(widest, dtype=np.int64)
+    flag = np.empty(widest)
     counts = np.zeros((n_labels, n_labels))
 
     for g in range(first, last):
@@ -158,10 +165,10 @@ def forward_backward(
         local = e_buffer[: n_steps * n_labels * n_lanes].reshape((n_steps, n_labels, n_lanes))
         alpha = a_buffer[: n_steps * n_labels * n_lanes].reshape((n_steps, n_labels, n_lanes))
         for lane in range(n_lanes):
-            s = lanes[lane]
-            log_z[s] = (offsets[s + 1] - offsets[s] - 1) * top
-            failed[s] = False
+            shift[lane] = 0.0
             product[lane] = 1.0
+            exponent[lane] = 0
+            flag[lane] = 0.0
 
         n_active = n_lanes
         for t in range(n_steps):
@@ -187,12 +194,11 @@ def forward_backward(
                     x = x if x > -np.inf else np.inf
                     lowest[lane] = x if x < lowest[lane] else lowest[lane]
             for lane in range(n_active):
-                if highest[lane] - lowest[lane] > room:
-                    failed[lanes[lane]] = True
-                log_z[lanes[lane]] += highest[lane]
+                x = highest[lane]
+                flag[lane] += 1.0 if x - lowest[lane] > room else 0.0
+                shift[lane] += x
+                highest[lane] = x if x > -np.inf else 0.0
                 total[lane] = 0.0
-                if highest[lane] == -np.inf:
-                    highest[lane] = 0.0
             for b in range(n_labels):
                 row = step[b]
                 for lane in range(n_active):
@@ -211,33 +217,34 @@ def forward_backward(
                         total[lane] += row[lane]
             for lane in range(n_active):
                 c = total[lane]
-                if c > 1e-280:
-                    total[lane] = 1.0 / c
-                    p = product[lane] * c
-                    if p < 1e-200 or p > 1e200:
-                        log_z[lanes[lane]] += math.log(product[lane]) + math.log(c)
-                        p = 1.0
-                    product[lane] = p
-                else:
-                    total[lane] = 0.0
-                    failed[lanes[lane]] = True
+                usable = c > _TINY
+                flag[lane] += 0.0 if usable else 1.0
+                total[lane] = 1.0 / c if usable else 0.0
+                # The logarithm of all c is taken at the end: exponents add up, mantissas multiply.
+                bits = np.float64(product[lane] * (c if usable else 1.0)).view(np.int64)
+                exponent[lane] += (bits >> 52) - 1023
+                product[lane] = np.int64((bits & _MANTISSA) | _ONE).view(np.float64)
             for b in range(n_labels):
                 row = alpha[t, b]
                 for lane in range(n_active):
                     row[lane] *= total[lane]
                 if forbidden:
                     for lane in range(n_active):
-                        if 0.0 < row[lane] < _SMALL:
-                            failed[lanes[lane]] = True
+                        flag[lane] += 1.0 if 0.0 < row[lane] < _SMALL else 0.0
         for lane in range(n_lanes):
-            log_z[lanes[lane]] += math.log(product[lane])
+            s = lanes[lane]
+            log_c = math.log(product[lane]) + exponent[lane] * _LN2
+            log_z[s] = shift[lane] + log_c + (offsets[s + 1] - offsets[s] - 1) * top
+            failed[s] = flag[lane] > 0.0
+            # From here on the weight of the lane; zero keeps a failed one out of the sums.
+            shift[lane] = 0.0 if failed[s] else weights[s]
         if marginals.shape[0] == 0:
             continue
 
         n_active = 0
         for t in range(n_steps - 1, -1, -1):
             while n_active < n_lanes and offsets[lanes[n_active] + 1] - offsets[lanes[n_active]] > t:
-                for a in range(n_labels):  # this lane ends here; zeros keep a failed one out of the sums
+                for a in range(n_labels):  # this lane ends here
                     beta[a, n_active] = 0.0 if failed[lanes[n_active]] else 1.0
                 n_active += 1
             for b in range(n_labels):
@@ -267,26 +274,25 @@ def forward_backward(
                 before = alpha[t - 1, a]
                 for lane in range(n_active):
                     total[lane] += row[lane] * before[lane]
+            n_broken = 0
             for lane in range(n_active):
                 c = total[lane]
-                if 1e-280 < c < np.inf:
-                    total[lane] = 1.0 / c
-                else:
-                    total[lane] = 0.0
-                    failed[lanes[lane]] = True
-                    for a in range(n_labels):
-                        below[a, lane] = 0.0
-                        beta[a, lane] = 0.0
-            for a in range(n_labels):
-                row = below[a]
+                usable = _TINY < c < np.inf
+                n_broken += 0 if usable else 1
+                total[lane] = 1.0 / c if usable else 0.0
+                peak[lane] = total[lane] * shift[lane]
+            if n_broken:
                 for lane in range(n_active):
-                    row[lane] *= total[lane]
-            for lane in range(n_active):
-                total[lane] *= 0.0 if failed[lanes[lane]] else weights[lanes[lane]]
+                    if total[lane] == 0.0:
+                        failed[lanes[lane]] = True
+                        shift[lane] = 0.0
+                        for a in range(n_labels):
+                            below[a, lane] = 0.0
+                            beta[a, lane] = 0.0
             for b in range(n_labels):
                 row = beta[b]
                 for lane in range(n_active):
-                    row[lane] *= total[lane]
+                    row[lane] *= peak[lane]
             for a in range(n_labels):
                 before = alpha[t - 1, a]
                 for b in range(n_labels):
@@ -299,7 +305,7 @@ def forward_backward(
                 row = below[a]
                 new = beta[a]
                 for lane in range(n_active):
-                    new[lane] = row[lane]
+                    new[lane] = row[lane] * total[lane]
     for a in range(n_labels):
         for b in range(n_labels):
             trans_sum[a, b] += counts[a, b] * forward[a, b]
