@@ -175,7 +175,7 @@ body { font-family: system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; 
 table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .3rem .8rem; text-align: right; }
 th:first-child, td:first-child { text-align: left; } tr { border-bottom: 1px solid #ddd; }
 .date { display: flex; gap: .6rem; align-items: flex-end; margin: 1.2rem 0; }
-.digit { text-align: center; } .digit b { font-size: 1.3rem; } .digit small { display: block; color: #777; }
+.digit { text-align: center; } .digit svg { display: block; margin: 0 auto; } .digit b { font-size: 1.3rem; } .digit small { display: block; color: #777; }
 .wrong b { color: #c0392b; } .right b { color: #1e7e34; } .guess { color: #555; margin-left: 1rem; }
 """
 
@@ -187,7 +187,9 @@ def _page(rows: list[Row], test: Dates) -> str:
         for r in rows
     )
     shown = test.X[:12]
-    model = max(rows[1:], key=lambda r: r.dates).model
+    # The perceptron's scores are no probabilities; a CRF's are.
+    row = max((r for r in rows if r.name.startswith("CRF")), key=lambda r: r.dates)
+    model = row.model
     found = model.predict(shown)
     marginals = model.predict_marginals(shown)
     lists = model.predict_kbest(shown, k=2)
@@ -212,7 +214,7 @@ def _page(rows: list[Row], test: Dates) -> str:
         "Under each picture: the digit that was read and its probability.</p>"
         "<table><tr><th>learner</th><th>digits right</th><th>dates right</th>"
         "<th>fit</th><th>predict</th></tr>"
-        f"{body}</table><h2>What the best learner reads</h2>{''.join(pictures)}</body></html>"
+        f"{body}</table><h2>What the {html.escape(row.name)} reads</h2>{''.join(pictures)}</body></html>"
     )
 
 
