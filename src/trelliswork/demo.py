@@ -175,7 +175,8 @@ body { font-family: system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; 
 table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .3rem .8rem; text-align: right; }
 th:first-child, td:first-child { text-align: left; } tr { border-bottom: 1px solid #ddd; }
 .date { display: flex; gap: .6rem; align-items: flex-end; margin: 1.2rem 0; }
-.digit { text-align: center; } .digit svg { display: block; margin: 0 auto; } .digit b { font-size: 1.3rem; } .digit small { display: block; color: #777; }
+.digit { text-align: center; } .digit svg { display: block; margin: 0 auto; }
+.digit b { font-size: 1.3rem; } .digit small { display: block; color: #777; }
 .wrong b { color: #c0392b; } .right b { color: #1e7e34; } .guess { color: #555; margin-left: 1rem; }
 """
 
