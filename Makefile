@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DATA ?= $(or $(TRELLISWORK_DATA),../shared/data)
 
-.PHONY: demo test lint types tests bench docs clean
+.PHONY: demo test lint types tests nojit docs bench clean
 
 demo: $(VENV)/.package
 	$(BIN)/trelliswork demo --output demo-output
@@ -14,12 +14,21 @@ test: lint types tests
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/numpydoc lint $$(find src -name '*.py')
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
 tests: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto
+
+# The recursions as plain Python: slow, but every index is checked.
+nojit: $(VENV)/.dev
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto tests/dp tests/structures
+
+# The guide is Markdown whose examples run.
+docs: $(VENV)/.dev
+	$(BIN)/python -m pytest docs README.md
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks ner --data $(DATA)

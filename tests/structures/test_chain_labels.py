@@ -29,3 +29,11 @@ def test_prepared_features_serve_several_models_and_pickles():
     assert first.predict(X) == y
     assert second.predict(X[[1]]) == y[1:]
     assert first.predict(X) == first.predict(pickle.loads(pickle.dumps(X)))
+
+
+def test_an_order_that_would_fill_the_memory_is_refused_at_once():
+    X, y = [["u", "v", "w"]], [["a", "b", "c"]]
+    with pytest.raises(tw.InputError, match="order 12 with 3 labels means over"):
+        tw.CRF(tw.Chain(order=12)).fit(X, y)
+    with pytest.raises(tw.InputError, match="lower the order"):
+        tw.CRF(tw.Chain(order=10**9)).fit(X, y)

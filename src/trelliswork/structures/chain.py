@@ -26,7 +26,7 @@ from trelliswork.structures.base import Batch, Space, Structure
 
 __all__ = ["Chain", "ChainSpace"]
 
-_MAX_NGRAMS = 50_000_000
+_MAX_NGRAMS = 3_000_000  # entries of the map from n-gram weights to context scores
 
 
 class Chain(Structure):
@@ -230,7 +230,7 @@ class ChainSpace(Space):
         if structure.scheme is not None:
             follows, self.start_mask, self.end_mask = scheme_masks(structure.scheme, self.labels)
             mask = allowed & follows
-        if self.order * np.log(max(n, 1)) + np.log(max(n, 1)) > np.log(_MAX_NGRAMS) or self.order > 64:
+        if (self.order + 1) * np.log(max(n, 1)) + np.log(self.order) > np.log(_MAX_NGRAMS) or self.order > 64:
             raise InputError(
                 f"order {self.order} with {n} labels means over {_MAX_NGRAMS:,} n-grams; lower the order"
             )
@@ -464,6 +464,7 @@ class ChainSpace(Space):
     def from_state(cls, structure: Structure, state: Mapping[str, Any]) -> ChainSpace:
         """Build the space again."""
         assert isinstance(structure, Chain)
+        structure._check()
         labels, attributes = list(state["labels"]), list(state["attributes"])
         allowed = np.asarray(state["allowed"], dtype=bool)
         # A model file is not trusted: whatever the recursions index with is checked here.
