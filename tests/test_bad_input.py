@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
 import time
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.special import logsumexp
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold, cross_val_score
 
 import trelliswork as tw
@@ -140,6 +144,10 @@ def test_token_types(learner):
         ([["a"], {"b"}], "sample 1: expected a list of tokens, got set"),
         ([["a"], np.ones((1, 2))], "sample 1: a token must be .* got ndarray"),
         ([np.array([["a"]]), ["b"]], "sample 0: a token must be .* got ndarray"),
+        ([["a"], np.array(3)], r"sample 1: expected a list of tokens, got an array of shape \(\)"),
+        ([["a"], [{"f": 10**400}]], "sample 1: feature 'f' is too large; it must be a finite number"),
+        ([["a"], [{"f": 1j}]], "sample 1: feature 'f' must be .* got complex"),
+        ([["a"], [{"f": np.complex128(1)}]], "sample 1: feature 'f' must be .* got complex128"),
     ]
     learner.fit([["a"], ["b"]], [["A"], ["B"]])
     for samples, message in cases:
@@ -171,10 +179,18 @@ def test_labels_of_the_wrong_type(learner):
         ([["D", "N"], ["D", ["N"], "V"], ["D", "N"]], "sample 1: labels must be hashable"),
         ([["D", "N"], ["D", {}, "V"], ["D", "N"]], "sample 1: labels must be hashable"),
         ([["D", "N"], ["D", NAN, "V"], ["D", "N"]], "sample 1: a label is NaN"),
+        ([["D", "N"], {"D", "N", "V"}, ["D", "N"]], r"sample 1: expected a list of labels, got \{"),
+        ([["D", "N"], {"D": 1, "N": 2, "V": 3}, ["D", "N"]], r"sample 1: expected a list of labels, got \{"),
+        ([["D", "N"], np.array(3), ["D", "N"]], r"sample 1: expected a list of labels, got array\(3\)"),
     ]
     for labels, message in cases:
         with pytest.raises(tw.InputError, match=message):
             learner.fit(X, labels)
+    learner.fit(X, Y)
+    for labels, message in cases[-3:]:
+        for ask in (learner.score, learner.log_prob, type(learner)(tw.Chain(labels=list("DNV"))).fit):
+            with pytest.raises(tw.InputError, match=message):
+                ask(X, labels)
     with pytest.raises(tw.InputError, match="sample 1: labels must be hashable"):
         type(learner)(tw.Chain(labels=["D", "N", "V"])).fit(X, cases[3][0])
 
@@ -245,6 +261,25 @@ def test_widths_differ_between_samples(learner):
         learner.fit([np.ones((1, 2)), ["word"]], [["A"], ["B"]])
 
 
+def test_kinds_of_arrays_differ_between_samples(learner):
+    dense, sparse = np.ones((1, 2)), sp.csr_matrix(np.ones((1, 2)))
+    cases = [
+        (
+            [dense, sparse],
+            "sample 1: expected a dense array of numbers as in sample 0, got csr_matrix",
+        ),
+        (
+            [sparse, dense],
+            "sample 1: expected a sparse array of numbers as in sample 0, got ndarray",
+        ),
+        ([dense, dense.astype(str)], "sample 1: expected a dense array of numbers .* got ndarray of <U"),
+        ([dense, dense * 1j], "sample 1: expected a dense array of numbers .* got ndarray of complex128"),
+    ]
+    for samples, message in cases:
+        with pytest.raises(tw.InputError, match=message):
+            learner.fit(samples, [["A"], ["B"]])
+
+
 @pytest.mark.parametrize("kind", ["dense", "sparse", "ragged"])
 def test_widths_differ_between_fit_and_predict(kind, learner):
     def samples(width):
@@ -304,8 +339,10 @@ def test_arrays_for_a_model_of_words(learner):
         ({"patience": 0}, "patience must be"),
         ({"solver": "sgd"}, "solver must be 'auto', 'lbfgs' or 'newton-cg', got 'sgd'"),
         ({"solver": "newton-cg", "l1": 1.0}, "newton-cg' needs l1=0"),
-        ({"class_weight": {"D": -1.0}}, "class_weight of 'D' must be finite and >= 0, got -1.0"),
-        ({"class_weight": {"D": NAN}}, "class_weight of 'D' must be"),
+        ({"class_weight": {"D": -1.0}}, "class_weight of 'D' is -1.0; it must be >= 0"),
+        ({"class_weight": {"D": NAN}}, "class_weight of 'D' is nan; it must be a finite number"),
+        ({"class_weight": {"D": "2"}}, "class_weight of 'D' is '2'; it must be a finite number"),
+        ({"class_weight": {"d": 1.0}}, r"class_weight: \['d'\] are not labels of the data"),
         ({"class_weight": "even"}, "class_weight must be a dict, 'balanced' or None, got 'even'"),
         ({"class_weight": [1, 2]}, "class_weight must be a dict"),
     ],
@@ -332,7 +369,15 @@ def test_passes_of_the_perceptron(bad):
         ({"emissions": "some"}, "emissions must be 'all' or 'observed'"),
         ({"transitions": "none"}, "transitions must be 'all', 'observed' or a list of pairs"),
         ({"transitions": ["DN"]}, r"expected pairs \(from, to\), got 'DN'"),
+        ({"transitions": None}, "transitions must be 'all', 'observed' or a list of pairs, got None"),
+        ({"transitions": [("D", ["N"])]}, r"expected pairs \(from, to\), got \('D', \['N'\]\)"),
         ({"scheme": "IOBX"}, "scheme must be one of"),
+        ({"scheme": ["BIO"]}, r"scheme must be one of .* got \['BIO'\]"),
+        ({"edge_features": 5}, "edge_features must be 'all', a list of prefixes or None, got 5"),
+        ({"edge_features": [1]}, r"edge_features must be 'all', a list of prefixes or None, got \[1\]"),
+        ({"labels": 5}, "labels must be a list of hashable labels or None, got 5"),
+        ({"labels": [["a"]]}, "labels must be a list of hashable labels"),
+        ({"labels": []}, "labels must be a list of hashable labels"),
         ({"edge_features": "some"}, "edge_features must be 'all'"),
         ({"min_count": -1}, "min_count must be a whole number"),
         ({"min_count": NAN}, "min_count must be a whole number"),
@@ -368,6 +413,13 @@ def test_sample_weights(learner):
         ([1.0, 1.0], r"sample_weight must have one entry per sample \(3\), got shape \(2,\)"),
         ([[1.0]] * 3, r"got shape \(3, 1\)"),
         ([0.0, 0.0, 0.0], "sample_weight is zero for every sample"),
+        ([1.0, "2", 1.0], "sample 1: sample_weight is '2'; it must be a finite number"),
+        ([1.0, 1.0, None], "sample 2: sample_weight is None"),
+        ([1.0, [2.0], 1.0], r"sample 1: sample_weight is \[2.0\]"),
+        (["1", "1", "1"], "sample 0: sample_weight is '1'"),
+        ([1.0, 10**400, 1.0], "sample 1: sample_weight is too large"),
+        ("many", "sample 0: sample_weight is 'many'"),
+        (2.0, r"got shape \(\)"),
     ]
     for weights, message in cases:
         with pytest.raises(tw.InputError, match=message):
@@ -380,8 +432,14 @@ def test_sample_weights(learner):
 
 
 def test_length_of_the_kbest_list(learner):
-    with pytest.raises(tw.InputError, match="k must be at least 1, got 0"):
-        learner.fit(X, Y).predict_kbest(X, 0)
+    learner.fit(X, Y)
+    for k in (0, 1.5, True, "a", None):
+        with pytest.raises(tw.InputError, match=f"k must be a whole number >= 1, got {k!r}"):
+            learner.predict_kbest(X, k)
+    for n in (-1, 1.5, None):
+        with pytest.raises(tw.InputError, match=f"n_samples must be a whole number >= 0, got {n!r}"):
+            learner.sample(X, n)
+    assert learner.sample(X, 0) == [[], [], []]
 
 
 # -- constraints -------------------------------------------------------------------------------------
@@ -397,11 +455,76 @@ def test_allowed_labels(learner):
         ([None], "allowed has 1 entries for 2 sequences"),
         ([None, ["D"]], "sample 1: allowed has 1 entries for 3 tokens"),
         ([None, [None, "Z", None]], r"sample 1: token 1 allows only unknown labels \('Z'\)"),
-        ([None, [None, [], None]], "sample 1: token 1 allows only unknown labels"),
+        ([None, [None, {"Z"}, None]], r"sample 1: token 1 allows only unknown labels \(\{'Z'\}\)"),
+        ([None, [None, [], None]], "sample 1: token 1 allows no label"),
+        ([None, [None, set(), None]], "sample 1: token 1 allows no label"),
+        (5, "allowed must be a list with one entry per sequence, got 5"),
+        ("DN", "allowed must be a list"),
+        ([None, 5], "sample 1: allowed must be None or a list, got 5"),
+        ([None, "DNV"], "sample 1: allowed must be None or a list, got 'DNV'"),
+        ([None, [None, {"N": 1}, None]], r"sample 1: token 1 allows \{'N': 1\}; expected None, a label or"),
+        ([None, [None, [["N"]], None]], r"sample 1: token 1 allows \[\['N'\]\]; expected None"),
+        ([None, [None, (["N"],), None]], "sample 1: token 1 allows .* expected None"),
     ]
+    for choice in (np.array(["N"]), {"N": 1}.keys(), np.array("N"), ("N",), frozenset("N")):
+        assert learner.predict(X[:1], allowed=[[choice, None]])[0][0] == "N"
     for allowed, message in cases:
         with pytest.raises(tw.InputError, match=message):
             learner.predict(X[:2], allowed=allowed)
+
+
+@pytest.mark.parametrize("params", [{}, {"order": 2}, {"edge_features": "all"}, {"scheme": "BIO"}], ids=str)
+def test_allowed_labels_agree_with_enumeration(params):
+    rng = np.random.default_rng(5)
+    labels = ["B-X", "I-X", "O"]
+    train = [[f"w{rng.integers(4)}" for _ in range(4)] for _ in range(6)]
+    gold = [["B-X", "I-X", "O", "B-X"], ["O", "B-X", "I-X", "I-X"], ["O", "O", "B-X", "O"]] * 2
+    model = tw.CRF(tw.Chain(**params), l2=0.1).fit(train, gold)
+    choices = [None, "O", {"B-X", "O"}, ["B-X", "I-X"], "B-X", None]
+    for _ in range(8):
+        x = [f"w{rng.integers(5)}" for _ in range(int(rng.integers(1, 5)))]
+        row = [choices[rng.integers(len(choices))] for _ in x]
+        sets = [labels if c is None else [c] if isinstance(c, str) else c for c in row]
+        every = list(model.space_.enumerate(x))
+        outputs = [y for y in every if all(a in s for a, s in zip(y, sets, strict=True))]
+        free = np.exp(model.log_prob([x] * len(every), every))
+        p = np.array([free[every.index(y)] for y in outputs])
+        if not outputs:
+            with pytest.raises(tw.InputError, match="sample 0: no label sequence is allowed"):
+                model.predict([x], allowed=[row])
+            continue
+        p /= p.sum()
+        ranked = sorted(zip(p, outputs, strict=True), key=lambda pair: -pair[0])
+        assert model.predict([x], allowed=[row]) == [ranked[0][1]]
+        found = model.predict_kbest([x], k=len(outputs) + 1, allowed=[row])[0]
+        assert [c.output for c in found] == [y for _, y in ranked]
+        np.testing.assert_allclose([c.probability for c in found], [q for q, _ in ranked], atol=1e-9)
+        rows = np.zeros((len(x), 3))
+        for q, y in ranked:
+            rows[np.arange(len(x)), [labels.index(a) for a in y]] += q
+        np.testing.assert_allclose(model.predict_marginals([x], allowed=[row])[0], rows, atol=1e-9)
+        some = model.log_prob([x] * len(every), every, allowed=[row] * len(every))
+        wanted = [np.log(p[outputs.index(y)]) if y in outputs else -INF for y in every]
+        np.testing.assert_allclose(some, wanted, atol=1e-9)
+        draws = model.sample([x], 50, random_state=0, allowed=[row])[0]
+        assert all(y in outputs for y in draws)
+
+
+def test_reading_a_model_that_is_not_fitted(learner):
+    for ask in (learner.tables, learner.weights_by_name):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            ask()
+    assert tw.Fixed(tw.Chain(), {("start", "A"): 1.0}).tables()["labels"] == ["A"]
+
+
+def test_unknown_constraints_are_named(learner):
+    learner.fit(X, Y)
+    for ask in (learner.predict, learner.predict_kbest, learner.predict_marginals, learner.sample):
+        for name in ("alowed", "unknown"):
+            with pytest.raises(tw.InputError, match=f"Chain has no constraint '{name}'; it has allowed"):
+                ask(X, **{name: [None] * 3})
+    with pytest.raises(tw.InputError, match="Chain has no constraint 'alowed'"):
+        learner.log_prob(X, Y, alowed=None)
 
 
 def test_constraints_that_nothing_meets(learner):
@@ -440,7 +563,10 @@ def test_labels_that_break_the_scheme():
         with pytest.raises(tw.InputError, match="sample 0: the output"):
             model.fit([["a"]], [["B-X"]])
     for model in learners(transitions=[("A", "B")]):
-        with pytest.raises(tw.InputError, match="sample 1: the output"):
+        with pytest.raises(tw.InputError, match=r"sample 1: the output .* or drop the constraint$"):
+            model.fit([["a", "b"], ["a", "b"]], [["A", "B"], ["B", "B"]])
+    for model in learners(transitions=[("A", "B"), ("B", "b"), ("a", "A")]):
+        with pytest.raises(tw.InputError, match=r"\(transitions has 'a', 'b', not in the data\)"):
             model.fit([["a", "b"], ["a", "b"]], [["A", "B"], ["B", "B"]])
 
 
@@ -567,6 +693,34 @@ def test_extreme_and_ordinary_sequences_side_by_side():
     np.testing.assert_allclose(expected, sum(e for _, e in single), atol=1e-12)
     for x, value in zip(samples, log_z, strict=True):
         assert value == pytest.approx(enumerated(model, x)[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_scores_that_overflow_are_not_called_forbidden(order):
+    weights = {("emission", "w", label): sign * 1e308 for label, sign in (("A", -1), ("B", -1))}
+    model = tw.Fixed(tw.Chain(order), weights)
+    for ask in (model.predict, model.predict_kbest, model.predict_marginals, model.sample):
+        with pytest.raises(tw.InputError, match="sample 1: the scores overflow; scale the weights"):
+            ask([["z"], ["w"] * 9])
+
+
+@pytest.mark.parametrize("params", [{}, {"solver": "newton-cg"}, {"l1": 0.1}], ids=str)
+def test_features_too_large_to_begin_with(params):
+    model = tw.CRF(tw.Chain(), **params)
+    with pytest.raises(tw.InputError, match=r"the search cannot start: .* scale the features down"):
+        model.fit([np.eye(2) * 1e180], [["a", "b"]])
+    assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize("kind", ["values", "tokens"])
+def test_sets_are_read_in_a_fixed_order(kind):
+    token = "{'f': {'a', 'b', 'c', 'd'}}" if kind == "values" else "{'a', 'b', 'c', 'd'}"
+    code = f"import trelliswork as tw\nprint(tw.Chain().bind([[{token}, {token}]], [['A', 'B']]).attributes)"
+    printed = set()
+    for seed in "123":
+        how = {**os.environ, "PYTHONHASHSEED": seed}
+        printed.add(subprocess.run([sys.executable, "-c", code], env=how, check=True, stdout=-1).stdout)
+    assert len(printed) == 1
 
 
 def test_outputs_of_a_tie_follow_the_order_of_labels():

@@ -57,6 +57,26 @@ def test_laws(name, chain):
     check_learner(make(clone(structure)), X, y)
 
 
+def label_graph(tokens):
+    """Labels of a sentence as derivations; parts carry no position."""
+    n = len(tokens)
+    yield tw.Edge(n)
+    for t in reversed(range(n)):
+        for label in ("B-X", "I-X", "O"):
+            yield tw.Edge(t, [t + 1], [(tokens[t], label), label], label)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_laws_on_derivations(name):
+    X, y = tagged(np.random.default_rng(1), n=8)
+    make = MAKE.get(name, LEARNERS[name])
+    if name == "Fixed":
+        model = tw.Fixed(tw.Derivations(label_graph), {("feature", "O"): 1.0})
+    else:
+        model = make(tw.Derivations(label_graph))
+    check_learner(model, X, y)
+
+
 @pytest.mark.parametrize("l1", [0.0, 0.3])
 def test_laws_of_other_crfs(l1):
     X, y = tagged(np.random.default_rng(2))

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from trelliswork import Chain, Derivations, Edge, Ragged
 from trelliswork.structures import STRUCTURES, _chain_batch, _chain_graph, _derivations_batch, _graph
@@ -17,6 +18,7 @@ LISTS = [[["w=a", "cap"], ["w=b"]], [["w=b", "w=b"]], [["cap"], [], ["w=a"]]]
 DICTS = [[{"w": "a", "n": 0.5}, {"w": "b", "cap": True}], [{"w": "b", "n": -2.0}], [{}, {"n": 1}, {"w": "a"}]]
 TAGS_3 = [["X", "Y"], ["Y"], ["Y", "X", "Y"]]
 BIO = [["B-P", "I-P", "O"], ["O"], ["B-P", "B-P"], ["O", "B-P", "I-P", "O"]]
+BIOES = [["B-P", "E-P", "O"], ["S-P"], ["O", "S-P"], ["B-P", "I-P", "E-P", "O"]]
 DENSE = [np.array([[1.0, 0.5], [0.0, -1.0]]), np.array([[2.0, 0.0]]), np.array([[1.0, 1.0], [0, 1], [3, 0]])]
 
 
@@ -94,12 +96,19 @@ CASES = {
     ),
     "chain-bio": (Chain(scheme="BIO"), WORDS, BIO),
     "chain-bio-order-2": (Chain(2, scheme="BIO"), WORDS, BIO),
+    "chain-bioes": (Chain(scheme="BIOES"), WORDS, BIOES),
     "chain-edges": (Chain(edge_features="all"), LISTS, TAGS_3),
     "chain-edges-observed": (Chain(2, edge_features=["w="], emissions="observed"), LISTS, TAGS_3),
     "chain-bare": (Chain(start=False, end=False, min_count=2), LISTS, TAGS_3),
     "chain-labels": (Chain(labels=["Y", "Z", "X"]), WORDS[:3], TAGS[:3]),
     "chain-dense": (Chain(), DENSE, TAGS_3),
     "chain-dense-edges": (Chain(edge_features=["1"]), Ragged.from_list(DENSE), TAGS_3),
+    "chain-sparse": (Chain(), [sp.csr_matrix(x) for x in DENSE], TAGS_3),
+    "chain-sparse-edges": (
+        Chain(2, edge_features="all", emissions="observed"),
+        Ragged(sp.coo_matrix(np.concatenate(DENSE)), [0, 2, 3, 6]),
+        TAGS_3,
+    ),
     "chain-dicts": (Chain(), DICTS, TAGS_3),
     "segments": (Derivations(segmentation), WORDS, SEGMENTS),
     "segments-min-count": (Derivations(segmentation, min_count=3), WORDS, SEGMENTS),

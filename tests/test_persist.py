@@ -29,8 +29,9 @@ from trelliswork import _archive, persist
 from trelliswork._encode import Decoder, Encoder
 from trelliswork._errors import InputError, ModelFileError
 from trelliswork.features import TokenWindow
+from trelliswork.learners import CRF
 from trelliswork.persist import load, save
-from trelliswork.structures import Chain, ChainSpace, Structure
+from trelliswork.structures import Chain, ChainSpace, Derivations, Edge, Structure
 
 X = [["the", "cat"], ["a", "dog", "barks"]]
 Y = [["D", "N"], ["D", "N", "V"]]
@@ -367,6 +368,25 @@ def test_functions_of_structures_are_given_again(path):
         load(path, structure=Chain())
     with pytest.raises(InputError, match="structure must be a Structure"):
         load(path, structure=shout)
+
+
+def pieces(x):
+    yield Edge(len(x))
+    for i in reversed(range(len(x))):
+        for j in range(i + 1, len(x) + 1):
+            yield Edge(i, [j], ["".join(x[i:j]), ("length", j - i)], (i, j))
+
+
+def test_derivations(path):
+    structure = Derivations(pieces)
+    model = CRF(structure).fit(["abc", "ab"], [[(0, 1), (1, 3)], [(0, 2)]])
+    save(model, path)
+    with pytest.raises(InputError, match=r"structure=Derivations\(...\)"):
+        load(path)
+    back = load(path, structure=structure)
+    assert back.space_.feature_names == model.space_.feature_names
+    assert np.array_equal(back.coef_, model.coef_)
+    assert back.predict(["abab"]) == model.predict(["abab"])
 
 
 def test_structures_of_the_users_own(path):
@@ -815,6 +835,14 @@ def test_weights_must_fit_the_space(model, path):
     model.coef_ = model.coef_[:-1]
     save(model, path)
     refused(path, "weights for .* features")
+    coef = Toy(model.structure).fit(X, Y).coef_
+    bad = [coef.astype(str), coef.astype(np.float32), coef.tolist(), "weights", coef[:, None]]
+    for value in (np.nan, np.inf):
+        bad.append(coef.copy())
+        bad[-1][1] = value
+    for model.coef_ in bad:
+        save(model, path)
+        refused(path, "weights are not an array of finite numbers|weights for .* features")
 
 
 def test_errors_of_spaces_are_errors_of_the_file(path):

@@ -37,8 +37,9 @@ class Ragged:
     Parameters
     ----------
     values : ndarray or scipy sparse matrix of shape (n_tokens, ...)
-        Rows of all sequences, one after the other. Anything that can be sliced
-        and indexed by an array of rows will do.
+        Rows of all sequences, one after the other. A list becomes an array of objects,
+        a sparse matrix CSR; anything else that can be sliced and indexed by an array of
+        rows will do as it is.
     offsets : array-like of int, shape (n_sequences + 1,)
         Where each sequence starts; the first entry is 0, the last ``n_tokens``.
 
@@ -53,6 +54,10 @@ class Ragged:
 
     def __init__(self, values: Any, offsets: Any):
         offsets = np.asarray(offsets, dtype=np.int64)
+        if isinstance(values, (list, tuple)):
+            values = np.fromiter(values, dtype=object, count=len(values))
+        elif hasattr(values, "tocsr"):
+            values = values.tocsr()
         n_rows = values.shape[0] if hasattr(values, "shape") else len(values)
         if offsets.ndim != 1 or offsets.size == 0 or offsets[0] != 0 or offsets[-1] != n_rows:
             raise ValueError(
@@ -103,13 +108,25 @@ class Ragged:
             return self.values[self.offsets[i] : self.offsets[i + 1]]
         if isinstance(index, slice):
             index = np.arange(len(self))[index]
-        index = np.asarray(index)
-        if index.dtype == bool:
-            index = np.flatnonzero(index)
-        index = index.astype(np.int64)
-        index = np.where(index < 0, index + len(self), index)
+        index = self._numbers(np.asarray(index))
         rows = gather_ranges(self.offsets, index)
         return Ragged(self.values[rows], offsets_of(self.lengths[index]))
+
+    def _numbers(self, index: np.ndarray) -> np.ndarray:
+        """Sequence numbers of a mask or of an array of numbers that may count from the end."""
+        n = len(self)
+        if index.dtype == bool:
+            if index.shape != (n,):
+                raise IndexError(f"mask of shape {index.shape} for {n} sequences")
+            return np.flatnonzero(index)
+        if index.ndim != 1 or (index.size and index.dtype.kind not in "iu"):
+            raise IndexError(
+                f"expected a list of whole numbers or a mask, got {index.dtype} of shape {index.shape}"
+            )
+        if index.size and not (-n <= index.min() and index.max() < n):
+            raise IndexError(f"sequences {index.min()} to {index.max()} of {n}")
+        index = index.astype(np.int64)
+        return np.where(index < 0, index + n, index)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))

@@ -9,7 +9,7 @@ matrix product and a gather, whatever the number of tokens.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._validate import as_number
 
 __all__ = ["TokenBlock", "TokenTable", "attributes_of", "compile_tokens"]
 
@@ -121,7 +122,9 @@ def compile_tokens(X: Any) -> tuple[TokenTable, np.ndarray]:
         unordered = isinstance(x, (Mapping, set, frozenset))
         if unordered or (not hasattr(x, "__len__") and not sp.issparse(x)):
             raise InputError(f"sample {i}: expected a list of tokens, got {type(x).__name__}")
-    lengths = [x.shape[0] if hasattr(x, "shape") and x.shape else len(x) for x in samples]
+        if getattr(x, "shape", None) == ():
+            raise InputError(f"sample {i}: expected a list of tokens, got an array of shape ()")
+    lengths = [x.shape[0] if hasattr(x, "shape") else len(x) for x in samples]
     offsets = offsets_of(lengths)
     filled = [i for i, length in enumerate(lengths) if length]
     if filled and (_is_dense(samples[filled[0]]) or sp.issparse(samples[filled[0]])):
@@ -146,6 +149,11 @@ def _stack_matrices(samples: list[Any], filled: list[int], offsets: np.ndarray) 
         if len(shape) != 2 or shape[1] != width:
             raise InputError(
                 f"sample {i}: expected {width} columns as in sample {filled[0]}, got shape {shape}"
+            )
+        if sp.issparse(samples[i]) != sparse or samples[i].dtype.kind not in "biuf":
+            raise InputError(
+                f"sample {i}: expected a {'sparse' if sparse else 'dense'} array of numbers as in "
+                f"sample {filled[0]}, got {type(samples[i]).__name__} of {samples[i].dtype}"
             )
     parts = [samples[i] for i in filled]
     return _matrix_table(sp.vstack(parts, format="csr") if sparse else np.concatenate(parts), offsets)
@@ -184,7 +192,8 @@ def attributes_of(token: Any, sample: int) -> list[tuple[str, float]]:
                 raise InputError(
                     f"sample {sample}: expected strings in the list, got {a!r}; use a dict for numbers"
                 )
-        return [(a, 1.0) for a in token]
+        # The order of a set changes from process to process, and the numbers of features with it.
+        return [(a, 1.0) for a in (sorted(token) if isinstance(token, Set) else token)]
     raise InputError(
         f"sample {sample}: a token must be a string, a list of strings or a dict, got {type(token).__name__}"
     )
@@ -197,18 +206,16 @@ def _flatten(key: str, value: Any, pairs: list[tuple[str, float]], sample: int) 
     elif isinstance(value, (bool, np.bool_)):
         if value:
             pairs.append((key, 1.0))
-    elif isinstance(value, (int, float, np.number)):
-        number = float(value)
-        if not np.isfinite(number):
-            raise InputError(f"sample {sample}: feature {key!r} is {number}; features must be finite")
+    elif isinstance(value, (int, float, np.integer, np.floating)):
+        number = as_number(f"sample {sample}: feature {key!r}", value)
         if number:
             pairs.append((key, number))
     elif isinstance(value, Mapping):
         for inner, v in value.items():
             _flatten(f"{key}:{inner}", v, pairs, sample)
     elif isinstance(value, (list, tuple, set, frozenset)):
-        for item in value:
-            _flatten(key, str(item), pairs, sample)
+        items = sorted(map(str, value)) if isinstance(value, Set) else map(str, value)
+        pairs.extend((f"{key}:{item}", 1.0) for item in items)
     elif value is not None:
         raise InputError(
             f"sample {sample}: feature {key!r} must be a string, number, bool, list or dict, "

@@ -440,10 +440,12 @@ class _ModelDecoder(Decoder):
             if not _is_fitted_name(key) or callable(getattr(type(model), key, None)):
                 raise ValueError(f"{key!r:.60} is no fitted attribute")
             setattr(model, key, value)
-        space, coef = getattr(model, "space_", None), getattr(model, "coef_", None)
-        if not (isinstance(space, Space) and isinstance(coef, np.ndarray) and coef.ndim == 1):
+        if "coef_" not in state:
             return
-        if coef.size != space.n_features:
+        coef, space = state["coef_"], getattr(model, "space_", None)
+        if not (isinstance(coef, np.ndarray) and coef.dtype == np.float64 and np.isfinite(coef).all()):
+            raise ValueError("its weights are not an array of finite numbers")
+        if isinstance(space, Space) and coef.shape != (space.n_features,):
             raise ValueError(f"{coef.size} weights for {space.n_features} features")
 
 

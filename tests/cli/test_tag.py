@@ -19,7 +19,8 @@ from .conftest import conll
 
 SUMMARY = re.compile(
     r"(\w+): 30 sentences, \d+ tokens; 4 labels, [\d,]+ weights; \d+ iterations? in \d+\.\d s"
-    r"(, converged|, not converged)?; (dev accuracy [\d.]+%, entity F1 [\d.]+%; )?saved \S+ \([\d.]+ kB\)\n"
+    r"(, converged|, not converged|, stopped by dev)?; "
+    r"(dev accuracy [\d.]+%, entity F1 [\d.]+%; )?saved \S+ \([\d.]+ kB\)\n"
 )
 
 
@@ -263,3 +264,11 @@ def test_token_lines_are_those_of_the_reader(tmp_path, text):
     (tmp_path / "x").write_text(text, encoding="utf-8")
     document = Document(str(tmp_path / "x"))
     assert document.n_tokens == sum(map(document._is_token, text.split("\n")))
+
+
+def test_early_stopping_is_not_called_a_failure(run, files):
+    (files / "flat.txt").write_text("the D new\n")  # its score never rises
+    done = run("train", "tag", "train.txt", "-o", "m.tw", "--dev", "flat.txt", "--l2", "1e-9")
+    assert done.exit_code == 0
+    assert ", stopped by dev; dev accuracy 0.00%" in done.stderr
+    assert "converged" not in done.stderr

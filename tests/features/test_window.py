@@ -347,7 +347,7 @@ def test_missing_column():
     [
         ("x", "list of strings or a dict, got str"),
         ([1], "expected strings"),
-        ({"v": np.nan}, "must be finite"),
+        ({"v": np.nan}, "must be a finite number"),
     ],
 )
 def test_extra_errors(result, message):

@@ -297,9 +297,11 @@ def test_early_stopping_keeps_the_best_development_weights():
     model.fit(X, y, X_dev=X_dev, y_dev=y_dev)
     scores = [record["dev"] for record in model.history_]
     assert scores == seen
-    best = int(np.argmax(scores))
-    assert len(scores) == best + 1 + 3
-    assert max(scores) > scores[-1] or len(set(scores[best:])) == 1
+    first = int(np.argmax(scores))
+    assert len(scores) == first + 1 + 3  # equal scores do not renew the patience
+    best = max(i for i, score in enumerate(scores) if score == max(scores))
+    assert model.message_ == "no better development score for 3 iterations"
+    assert not model.converged_
     assert model.score(X_dev, y_dev) == pytest.approx(max(scores))
     assert model.objective_ == model.history_[best]["objective"]
     batch = model.space_.pack(X, y)
@@ -307,6 +309,17 @@ def test_early_stopping_keeps_the_best_development_weights():
     # Without a scoring function it is the accuracy of the structure.
     same = tw.CRF(tw.Chain(), l2=1e-4, tol=1e-12, patience=3).fit(X, y, X_dev=X_dev, y_dev=y_dev)
     assert np.array_equal(same.coef_, model.coef_)
+
+
+def test_of_equal_development_scores_the_last_weights_are_kept():
+    X, y = problem(13, n=6, n_words=8)
+    params = {"l2": 1e-4, "tol": 1e-12}
+    flat = tw.CRF(tw.Chain(), patience=3, scoring=lambda *_: 0.5, **params).fit(X, y, X_dev=X, y_dev=y)
+    assert flat.n_iter_ == 4
+    plain = tw.CRF(tw.Chain(), max_iter=4, **params).fit(X, y)
+    assert np.array_equal(flat.coef_, plain.coef_)
+    assert flat.objective_ == flat.history_[-1]["objective"]
+    assert plain.message_ == "stopped after max_iter=4 iterations"
 
 
 def test_the_development_set_may_hold_unknown_labels():

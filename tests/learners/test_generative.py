@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import trelliswork as tw
 
@@ -200,8 +201,14 @@ def test_fixed_errors():
         ({("emission", "z", "P"): 1.0}, (X, Y), r"1 names are not features.*first \('emission', 'z', 'P'\)"),
         ({("emission", "z"): 1.0}, (), r"unknown feature \('emission', 'z'\)"),
         ({"z": 1.0}, (), "unknown feature 'z'"),
-        ({("start", "P"): math.nan}, (), "weights must be finite"),
-        ({("start", "P"): math.inf}, (), "weights must be finite"),
+        ({("start", "P"): math.nan}, (), r"weights: \('start', 'P'\) is nan; it must be a finite number"),
+        ({("start", "P"): math.inf}, (), r"weights: \('start', 'P'\) is inf"),
+        ({("start", "P"): "1"}, (), r"weights: \('start', 'P'\) is '1'"),
+        ({("start", "P"): None}, (), r"weights: \('start', 'P'\) is None"),
+        (np.full(16, math.nan), (X, Y), "weights must be finite"),
+        (["1"] * 16, (X, Y), "weights: entry 0 is '1'; it must be a finite number"),
+        (3, (X, Y), r"weights must have 16 entries, got shape \(\)"),
+        ({}, (), r"the weights name no label; .* Chain\(labels=\[...\]\)"),
     ]
     for given, data, message in cases:
         with pytest.raises(tw.InputError, match=message):
@@ -233,3 +240,22 @@ def test_a_model_travels_by_its_weights(chain):
         np.testing.assert_allclose(a, b, atol=1e-12)
     bound = tw.Fixed(chain, named).fit(X, Y)
     assert np.array_equal(bound.coef_, crf.coef_)
+
+
+def test_fixed_binds_new_weights(tmp_path):
+    one, two = {("start", "P"): 1.0, ("start", "Q"): 0.0}, {("start", "Q"): 1.0, ("start", "R"): 0.0}
+    model = tw.Fixed(tw.Chain(), one)
+    assert model.predict([["a"]]) == [["P"]]
+    assert model.set_params(weights=two).predict([["a"]]) == [["Q"]]
+    assert model.weights_by_name() == {("start", "Q"): 1.0}
+    assert model.set_params(structure__labels=["Z"]).fit().classes_ == ["Q", "R", "Z"]
+    coef = model.coef_
+    assert model.set_params(n_jobs=1).coef_ is coef
+    tw.save(model, tmp_path / "fixed.tw")
+    back = tw.load(tmp_path / "fixed.tw")
+    assert back.predict([["a"]]) == [["Q"]]
+    assert back.set_params(weights=one).predict([["a"]]) == [["P"]]
+    # Alphabets that came from data are not guessed again from the names of the weights.
+    bound = tw.Fixed(tw.Chain(), np.zeros(16)).fit(X, Y).set_params(weights=one)
+    with pytest.raises(NotFittedError, match="call fit"):
+        bound.predict(X)

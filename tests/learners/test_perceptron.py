@@ -208,6 +208,20 @@ def test_a_stream_refuses_bad_parts_and_keeps_what_it_has():
     assert np.array_equal(model.coef_, before)
 
 
+def test_a_stream_keeps_to_its_kind_of_tokens_and_its_structure():
+    model = tw.Perceptron(tw.Chain()).partial_fit([["the", "cat"]], [["D", "N"]])
+    before = model.coef_.copy()
+    with pytest.raises(
+        tw.InputError, match="expected tokens with names as in fit, got arrays with 2 columns"
+    ):
+        model.partial_fit([np.eye(2)], [["D", "N"]])
+    model.set_params(structure=tw.Chain(order=2))
+    with pytest.raises(tw.InputError, match="structure was replaced after training; call fit"):
+        model.partial_fit([["the", "cat"]], [["D", "N"]])
+    assert np.array_equal(model.coef_, before)
+    assert model.fit([["the", "cat"]], [["D", "N"]]).space_.order == 2
+
+
 def test_partial_fit_goes_on_after_fit():
     X, y = random_data(np.random.default_rng(10))
     a = tw.Perceptron(tw.Chain(), 1, shuffle=False).fit(X, y).partial_fit(X, y)

@@ -89,13 +89,32 @@ def test_cycles_are_refused():
         (Edge("head", part=["list"]), "unhashable"),
         (Edge("head", "tail"), "tails must be a list, got 'tail'"),
         (Edge("head", (), "word"), "must be a list or a dict, got 'word'"),
-        (Edge("head", (), {"f": np.nan}), "feature 'f' is nan"),
+        (Edge("head", (), {"f": np.nan}), "sample 0: feature 'f' is nan; it must be a finite number"),
+        (Edge("head", (), {"f": "2"}), "sample 0: feature 'f' is '2'; it must be a finite number"),
+        (Edge("head", (), {"f": None}), "sample 0: feature 'f' is None"),
+        (Edge("head", (), {"f": 10**400}), "sample 0: feature 'f' is too large"),
         (Edge("head", (), [["f"]]), "a feature name must be hashable"),
     ],
 )
 def test_bad_edges(edge, message):
     with pytest.raises(InputError, match=message):
         Derivations(lambda x: [edge]).bind(["x"], None)
+
+
+def test_bad_functions():
+    with pytest.raises(InputError, match="build must be a function from an input to edges, got 5"):
+        Derivations(5).bind(["x"], None)
+    with pytest.raises(InputError, match=r"sample 1: build\(x\) must give a list of edges, got NoneType"):
+        Derivations(lambda x: chain(x) if x == "x" else None).bind(["x", "y"], None)
+
+    def late(x):
+        yield from chain(x)
+        raise KeyError(x)
+
+    for build in (late, lambda x: {}[x]):
+        with pytest.raises(KeyError) as caught:
+            Derivations(build).bind(["x"], None)
+        assert caught.value.__notes__ == ["raised by build(x) for sample 0"]
 
 
 def test_bad_inputs():

@@ -154,7 +154,8 @@ def warmup() -> None:
         say("compiling; this takes about a minute the first time")
     done = warm_up()
     where = ", ".join(done.folders) or "nowhere: no folder for it can be written"
-    print(f"{done.compiled} functions compiled, {done.cached} found in the cache, {done.seconds:.1f} s")
+    what = "compiled what was missing" if done.compiled else "everything was compiled before"
+    print(f"{what}, {done.seconds:.1f} s")
     print(f"cache: {where}")
 
 

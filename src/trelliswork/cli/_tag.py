@@ -324,6 +324,8 @@ def _brief(y: Any, found: Any) -> str:
 def _ending(estimator: Any, interrupted: bool) -> str:
     if interrupted:
         return ", interrupted"
+    if getattr(estimator, "message_", "").startswith("no better development score"):
+        return ", stopped by dev"
     converged = getattr(estimator, "converged_", None)
     return "" if converged is None else ", converged" if converged else ", not converged"
 

@@ -20,15 +20,14 @@ class Warmth(NamedTuple):
     ----------
     seconds : float
         How long it took.
-    compiled, cached : int
-        Versions of recursions that were compiled now, and that were found on disk.
+    compiled : bool
+        Whether anything had to be compiled; False when all was found on disk.
     folders : list of str
         Where the compiled code is kept.
     """
 
     seconds: float
-    compiled: int
-    cached: int
+    compiled: bool
     folders: list[str]
 
 
@@ -49,8 +48,7 @@ def warm_up() -> Warmth:
     kernels = list(_kernels())
     return Warmth(
         seconds,
-        sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels),
-        sum(sum(kernel.stats.cache_hits.values()) for kernel in kernels),
+        any(sum(kernel.stats.cache_misses.values()) for kernel in kernels),
         sorted({str(kernel.stats.cache_path) for kernel in kernels if kernel.stats.cache_path}),
     )
 
@@ -59,7 +57,13 @@ def _problems() -> Iterator[tuple[Any, Any, Any]]:
     """A structure with samples; another structure adds its own here."""
     import numpy as np
 
-    from trelliswork import Chain
+    from trelliswork import Chain, Derivations, Edge
+
+    def segments(x: list[str]) -> Iterator[Edge]:
+        yield Edge(len(x))
+        for i in reversed(range(len(x))):
+            for j in range(i + 1, len(x) + 1):
+                yield Edge(i, [j], ["".join(x[i:j])], (i, j))
 
     y = [["B-X", "I-X", "O"], ["O", "B-X"], ["O"]]
     words = [["a", "b", "c"], ["c", "a"], ["c"]]
@@ -69,6 +73,7 @@ def _problems() -> Iterator[tuple[Any, Any, Any]]:
         yield Chain(order=order, emissions="observed", scheme="BIO"), words, y
     yield Chain(edge_features="all"), words, y
     yield Chain(), numbers, y
+    yield Derivations(segments), words, [[(0, 2), (2, 3)], [(0, 1), (1, 2)], [(0, 1)]]
 
 
 def _exercise(structure: Any, X: Any, y: Any) -> None:

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Minimum", "Stop", "lbfgs", "newton_cg", "pseudo_gradient"]
+from trelliswork._errors import InputError
+
+__all__ = ["Minimum", "Stop", "gradient_norm", "lbfgs", "newton_cg", "pseudo_gradient"]
 
 Value = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
@@ -52,6 +54,12 @@ def pseudo_gradient(w: np.ndarray, g: np.ndarray, l1: np.ndarray | float) -> np.
     lower, upper = g - l1, g + l1
     at_zero = np.where(lower > 0, lower, np.where(upper < 0, upper, 0.0))
     return np.where(w > 0, upper, np.where(w < 0, lower, at_zero))
+
+
+def gradient_norm(g: np.ndarray) -> float:
+    """Euclidean norm; infinite, without a warning, where the squares are too large."""
+    with np.errstate(over="ignore"):
+        return float(np.linalg.norm(g))
 
 
 class _Memory:
@@ -126,8 +134,9 @@ def lbfgs(
     n_evaluations = 1
     objective = smooth + _penalty(w, l1, sparse)
     pseudo = pseudo_gradient(w, g, l1) if sparse else g
-    norm = float(np.linalg.norm(pseudo))
+    norm = gradient_norm(pseudo)
     first = norm if reference is None else reference
+    _check_finite(objective, norm, first)
     n_iter, converged, message = 0, norm == 0.0 or norm <= tol * first, "the start is good enough"
     stalled = 0  # iterations without a decrease that rounding would let us see
     while not converged:
@@ -157,7 +166,7 @@ def lbfgs(
         pairs.add(found.w - w, found.g - g)
         w, objective, g = found.w, found.objective, found.g
         pseudo = pseudo_gradient(w, g, l1) if sparse else g
-        norm = float(np.linalg.norm(pseudo))
+        norm = gradient_norm(pseudo)
         n_iter += 1
         if callback is not None:
             try:
@@ -168,6 +177,14 @@ def lbfgs(
         if norm <= tol * first:
             converged, message = True, f"gradient fell below {tol:g} of the reference"
     return Minimum(w, objective, n_iter, n_evaluations, converged, message)
+
+
+def _check_finite(objective: float, norm: float, reference: float) -> None:
+    if not np.isfinite([objective, norm, reference]).all():
+        raise InputError(
+            f"the search cannot start: the objective is {objective:g}, the norm of its gradient "
+            f"{max(norm, reference):g}; scale the features down"
+        )
 
 
 def _penalty(w: np.ndarray, l1: np.ndarray | float, sparse: bool) -> float:
@@ -253,8 +270,9 @@ def newton_cg(
     w = w.copy()
     objective, g = value(w)
     n_evaluations = 1
-    norm = float(np.linalg.norm(g))
+    norm = gradient_norm(g)
     first = norm if reference is None else reference
+    _check_finite(objective, norm, first)
     n_iter, converged, message = 0, norm == 0.0 or norm <= tol * first, "the start is good enough"
     while not converged:
         if n_iter >= max_iter:
@@ -293,7 +311,7 @@ def newton_cg(
             message = "the line search found no lower point"
             break
         w, objective, g = trial, new, g_new
-        norm = float(np.linalg.norm(g))
+        norm = gradient_norm(g)
         n_iter += 1
         if callback is not None:
             try:

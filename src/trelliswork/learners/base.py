@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from typing import Any, ClassVar, NamedTuple
 
@@ -10,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from trelliswork._errors import InputError
+from trelliswork._validate import as_numbers
 from trelliswork.structures.base import Batch, Space, Structure
 
 __all__ = ["Candidate", "FitInterrupted", "StructuredEstimator"]
@@ -56,8 +58,9 @@ class Candidate(NamedTuple):
 class StructuredEstimator(BaseEstimator):
     """Base of all learners.
 
-    A subclass implements ``_fit(batch, weights, ...)`` and sets ``coef_``. Everything else
-    (checks, prediction, k-best lists, probabilities, scikit-learn's protocol) is here.
+    A subclass implements ``fit(X, y)``, which calls ``_start`` for the checks and the packed
+    data and sets ``space_``, ``coef_``, ``history_`` and ``n_iter_``. Everything else (prediction,
+    k-best lists, probabilities, scikit-learn's protocol) is here.
 
     Attributes
     ----------
@@ -117,11 +120,16 @@ class StructuredEstimator(BaseEstimator):
 
     # -- prediction -----------------------------------------------------------------------
 
-    def _packed(self, X: Any, y: Any = None, **constraints: Any) -> Batch:
+    def _check_fitted(self) -> None:
         if not hasattr(self, "coef_"):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
+
+    def _packed(self, X: Any, y: Any = None, **constraints: Any) -> Batch:
+        self._check_fitted()
         check_samples(X, y, empty=True)
-        return self.space_.pack(X, y, n_jobs=self.n_jobs, **constraints)
+        check_constraints(self.space_, constraints)
+        marked = {} if y is None else {"unknown": "mark"}  # outputs that are not possible are no mistake
+        return self.space_.pack(X, y, n_jobs=self.n_jobs, **marked, **constraints)
 
     def predict(self, X: Any, **constraints: Any) -> list[Any]:
         """Best output of every sample.
@@ -158,8 +166,7 @@ class StructuredEstimator(BaseEstimator):
         list of list of Candidate
             Best first.
         """
-        if k < 1:
-            raise InputError(f"k must be at least 1, got {k}")
+        check_number("k", k, 1, whole=True)
         batch = self._packed(X, **constraints)
         scores = self._scores(batch)
         log_z = batch.log_partition(scores)
@@ -190,7 +197,7 @@ class StructuredEstimator(BaseEstimator):
         batch = self._packed(X, **constraints)
         return batch.unpack_marginals(batch.marginals(self._scores(batch)))
 
-    def log_prob(self, X: Any, y: Any) -> np.ndarray:
+    def log_prob(self, X: Any, y: Any, **constraints: Any) -> np.ndarray:
         """Log-probability of given outputs; -inf for outputs that are not possible.
 
         Parameters
@@ -199,19 +206,23 @@ class StructuredEstimator(BaseEstimator):
             As in ``fit``.
         y : list of outputs
             One per sample.
+        **constraints
+            Passed to the structure; the probability is then among the outputs that they allow.
 
         Returns
         -------
         ndarray of shape (n_samples,)
         """
-        batch = self._packed(X, y, unknown="mark")
+        batch = self._packed(X, y, **constraints)
         scores = self._scores(batch)
         values = batch.evaluate(batch.gold_codes, scores)
         possible = values > -np.inf
         values[possible] -= batch.log_partition(scores)[possible]
         return np.minimum(values, 0.0)  # rounding must not push a certain output above 1
 
-    def sample(self, X: Any, n_samples: int = 1, *, random_state: Any = None) -> list[list[Any]]:
+    def sample(
+        self, X: Any, n_samples: int = 1, *, random_state: Any = None, **constraints: Any
+    ) -> list[list[Any]]:
         """Draw outputs from the model's distribution.
 
         Parameters
@@ -222,13 +233,16 @@ class StructuredEstimator(BaseEstimator):
             Draws per input.
         random_state : int, Generator or None
             Seed.
+        **constraints
+            Passed to the structure.
 
         Returns
         -------
         list of list
             ``n_samples`` outputs per input.
         """
-        batch = self._packed(X)
+        check_number("n_samples", n_samples, 0, whole=True)
+        batch = self._packed(X, **constraints)
         draws = batch.sample(self._scores(batch), n_samples, np.random.default_rng(random_state))
         return [list(outputs) for outputs in zip(*map(batch.unpack, draws), strict=True)] or [[] for _ in X]
 
@@ -263,6 +277,7 @@ class StructuredEstimator(BaseEstimator):
 
     def weights_by_name(self) -> dict[Any, float]:
         """All non-zero weights under their feature names."""
+        self._check_fitted()
         names = self.space_.feature_names
         return {names[i]: float(self.coef_[i]) for i in np.flatnonzero(self.coef_)}
 
@@ -274,6 +289,7 @@ class StructuredEstimator(BaseEstimator):
         top : int, default=10
             Rows per label.
         """
+        self._check_fitted()
         return self.space_.tables(self.coef_, top)
 
 
@@ -320,11 +336,25 @@ def check_number(name: str, value: Any, low: float, *, whole: bool = False, abov
         raise InputError(f"{name} must be a {kind} number {'>' if above else '>='} {low:g}, got {value!r}")
 
 
+def check_constraints(space: Space, constraints: dict[str, Any]) -> None:
+    """Refuse constraints that the structure does not know, and name those that it does."""
+    taken = inspect.signature(space.pack).parameters.values()
+    if any(p.kind is p.VAR_KEYWORD for p in taken):
+        return  # a structure that looks at them itself
+    known = [p.name for p in taken if p.kind is p.KEYWORD_ONLY and p.name not in ("n_jobs", "unknown")]
+    for name in constraints:
+        if name not in known:
+            raise InputError(
+                f"{type(space.structure).__name__} has no constraint {name!r}; "
+                f"it has {', '.join(known) or 'none'}"
+            )
+
+
 def check_weights(sample_weight: Any, n: int) -> np.ndarray | None:
     """Sample weights as an array: finite, not negative, not all zero."""
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = as_numbers("sample {}: sample_weight", sample_weight)
     if weights.shape != (n,):
         raise InputError(f"sample_weight must have one entry per sample ({n}), got shape {weights.shape}")
     bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))

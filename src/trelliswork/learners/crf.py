@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork.learners._optimize import Minimum, Stop, lbfgs, newton_cg, pseudo_gradient
+from trelliswork.learners._optimize import Minimum, Stop, gradient_norm, lbfgs, newton_cg, pseudo_gradient
 from trelliswork.learners._progress import Progress
 from trelliswork.learners.base import (
     StructuredEstimator,
@@ -64,6 +64,8 @@ class CRF(StructuredEstimator):
         Value of the objective at ``coef_``.
     converged_ : bool
         Whether the tolerance was met.
+    message_ : str
+        Why the search stopped.
     history_ : list of dict
         Objective, gradient norm, number of non-zero weights and seconds per iteration.
 
@@ -125,7 +127,8 @@ class CRF(StructuredEstimator):
         sample_weight : array-like of shape (n_samples,) or None
             Weight of each sample; 2 is the same as having the sample twice.
         X_dev, y_dev : lists or None
-            Development set for early stopping: the weights that score best on it are kept.
+            Development set for early stopping: the weights that score best on it are kept,
+            the latest of them where several score the same.
         """
         self._check_parameters()
         space, batch = self._start(X, y)
@@ -149,6 +152,7 @@ class CRF(StructuredEstimator):
         self.coef_ = found.w
         self.objective_ = found.objective
         self.converged_ = found.converged
+        self.message_ = found.message
         self.n_iter_ = found.n_iter
         self.history_ = history
         return self
@@ -194,15 +198,14 @@ class Watcher:
         self.best = -np.inf
         self.weights: np.ndarray | None = None
         self.waited = 0
-        self.objective = np.inf  # at the best weights; kept by the caller
+        self.objective = np.inf  # at the best weights
 
-    def see(self, w: np.ndarray) -> float:
-        """Score ``w``; raise :class:`Stop` when patience is at its end."""
+    def see(self, w: np.ndarray, objective: float) -> float:
+        """Score ``w`` and keep it if none was better; only a higher score renews the patience."""
         score = float(self.metric(self.y, self.batch.unpack(self.batch.argmax(self.batch.scores(w)).codes)))
-        if score > self.best:
-            self.best, self.weights, self.waited = score, w.copy(), 0
-        else:
-            self.waited += 1
+        self.waited = 0 if score > self.best else self.waited + 1
+        if score >= self.best:  # of equal scores the later one: its weights fit the training data better
+            self.best, self.weights, self.objective = score, w.copy(), objective
         return score
 
     @property
@@ -247,9 +250,7 @@ def fit_crf(
             if l1 > 0:
                 said["nonzero"] = int(np.count_nonzero(w))
             if watcher is not None:
-                said["dev"] = watcher.see(w)
-                if watcher.waited == 0:
-                    watcher.objective = objective
+                said["dev"] = watcher.see(w, objective)
             progress.step(**said)
             if watcher is not None and watcher.impatient:
                 raise Stop(f"no better development score for {watcher.patience} iterations")
@@ -258,7 +259,7 @@ def fit_crf(
             reference = None
             if start.any():
                 origin = np.zeros_like(start)
-                reference = float(np.linalg.norm(pseudo_gradient(origin, value(origin)[1], l1)))
+                reference = gradient_norm(pseudo_gradient(origin, value(origin)[1], l1))
             if solver == "newton-cg":
                 found = newton_cg(
                     value,

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._validate import as_number, as_numbers
 from trelliswork.learners.base import StructuredEstimator, check_number, check_weights
-from trelliswork.structures.base import Batch, Structure
+from trelliswork.structures.base import Structure
 
 __all__ = ["Fixed", "Generative"]
 
@@ -86,6 +87,13 @@ class Fixed(StructuredEstimator):
     n_jobs : int or None, default=None
         Threads (-1: all cores).
 
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        The weights in the order of ``space_.feature_names``.
+    from_names_ : bool
+        Whether the alphabets come from the names of the weights, so that ``fit`` is not needed.
+
     Examples
     --------
     >>> from trelliswork import Chain, Fixed
@@ -121,14 +129,15 @@ class Fixed(StructuredEstimator):
                 )
             coef = np.zeros(space.n_features)
             for name, value in self.weights.items():
-                coef[place[name]] = value
+                coef[place[name]] = as_number(f"weights: {name!r}", value)
         else:
-            coef = np.array(self.weights, dtype=np.float64)
+            coef = as_numbers("weights: entry {}", self.weights)
             if coef.shape != (space.n_features,):
                 raise InputError(f"weights must have {space.n_features} entries, got shape {coef.shape}")
         if not np.isfinite(coef).all():
             raise InputError("weights must be finite; forbid outputs through the structure instead")
         self.space_, self.coef_ = space, coef
+        self.from_names_ = X is None
         self.history_, self.n_iter_ = [], 0
         return self
 
@@ -137,7 +146,14 @@ class Fixed(StructuredEstimator):
         tags.requires_fit = False
         return tags
 
-    def _packed(self, X: Any, y: Any = None, **constraints: Any) -> Batch:
-        if not hasattr(self, "coef_"):
+    def set_params(self, **params: Any) -> Fixed:
+        """Set parameters; weights bound before are bound anew, at the next question or by ``fit``."""
+        super().set_params(**params)
+        if hasattr(self, "coef_") and params.keys() - {"n_jobs"}:
+            del self.coef_
+        return self
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "coef_") and getattr(self, "from_names_", True):
             self.fit()
-        return super()._packed(X, y, **constraints)
+        super()._check_fitted()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from trelliswork._errors import InputError
 from trelliswork.learners._progress import Progress
 from trelliswork.learners.base import (
     StructuredEstimator,
@@ -125,6 +126,8 @@ class Perceptron(StructuredEstimator):
             w, u, clock, history = np.zeros(space.n_features), np.zeros(space.n_features), 0.0, []
         else:
             check_samples(X, y)
+            if self.structure is not self.space_.structure:
+                raise InputError("structure was replaced after training; call fit to begin anew")
             X = self._checked_structure().prepare(X)
             space = self.space_.grown(X, y)
             batch = space.pack(X, y, n_jobs=self.n_jobs)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
+from trelliswork._validate import as_number
 from trelliswork.structures._chain_counts import hmm_weights
 from trelliswork.structures._contexts import context_before
 from trelliswork.structures._tokenmap import TokenMap
@@ -541,10 +542,17 @@ class ChainBatch(Batch):
         else:
             if not isinstance(class_weight, Mapping):
                 raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
-            by_label = np.array([float(class_weight.get(label, 1.0)) for label in self.space.labels])
-            for label, value in zip(self.space.labels, by_label.tolist(), strict=True):
-                if not 0 <= value < np.inf:
-                    raise InputError(f"class_weight of {label!r} must be finite and >= 0, got {value}")
+            # A fold may lack some of the labels, but hardly all of them.
+            if class_weight and not any(label in self.space.labels for label in class_weight):
+                raise InputError(
+                    f"class_weight: {list(class_weight)!r:.80} are not labels of the data; the labels are "
+                    f"{self.space.labels!r:.80}"
+                )
+            by_label = np.ones(k)
+            for i, label in enumerate(self.space.labels):
+                by_label[i] = as_number(f"class_weight of {label!r}", class_weight.get(label, 1.0))
+                if by_label[i] < 0:
+                    raise InputError(f"class_weight of {label!r} is {by_label[i]}; it must be >= 0")
         owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         total = np.bincount(owner, weights=by_label[gold], minlength=len(self))
         return total / np.maximum(np.diff(self.offsets), 1)
@@ -619,12 +627,16 @@ class ChainBatch(Batch):
         return Parts(unary=unary, trans=None, edge=None), np.zeros(len(self))
 
     def _check_possible(self, value: np.ndarray) -> None:
-        bad = np.flatnonzero(value == -np.inf)
-        if bad.size:
+        bad = np.flatnonzero(~np.isfinite(value))
+        if not bad.size:
+            return
+        one = self.subset(bad[:1])
+        if one.log_partition(one.scores(np.zeros(self.space.n_features)))[0] == -np.inf:
             raise InputError(
                 f"sample {int(bad[0])}: no label sequence is allowed under the constraints "
                 "(transitions, scheme, allowed labels)"
             )
+        raise InputError(f"sample {int(bad[0])}: the scores overflow; scale the weights or the features down")
 
 
 def _factors(trans: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

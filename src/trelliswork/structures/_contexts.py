@@ -108,10 +108,12 @@ def transition_mask(
         if transitions == "observed":
             return seen.copy()
         raise InputError(f"transitions must be 'all', 'observed' or a list of pairs, got {transitions!r}")
+    if not isinstance(transitions, Iterable):
+        raise InputError(f"transitions must be 'all', 'observed' or a list of pairs, got {transitions!r}")
     place = {label: i for i, label in enumerate(labels)}
     mask = np.zeros((n, n), dtype=bool)
     for pair in transitions:
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not _hashable(*pair):
             raise InputError(f"transitions: expected pairs (from, to), got {pair!r}")
         a, b = pair
         if a in place and b in place:  # pairs of labels that this data lacks do no harm
@@ -119,9 +121,13 @@ def transition_mask(
     return mask
 
 
+def _hashable(*values: Any) -> bool:
+    return all(isinstance(value, Hashable) for value in values)
+
+
 def scheme_masks(scheme: str, labels: Sequence[Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Allowed transitions, first labels and last labels under BIO (IOB2) or BIOES."""
-    if scheme not in _PREFIXES:
+    if not isinstance(scheme, str) or scheme not in _PREFIXES:
         raise InputError(f"scheme must be one of {', '.join(_PREFIXES)} or None, got {scheme!r}")
     kind = _PREFIXES[scheme]
     parsed = [_split(label, kind, scheme) for label in labels]

@@ -230,6 +230,10 @@ class Space(ABC):
         """Space of the same structure that also has the labels and features of more data."""
         raise Unsupported(f"{type(self.structure).__name__} cannot grow; use fit instead of partial_fit")
 
+    def advice(self) -> str:
+        """What to do about an output that breaks the constraints."""
+        return "repair it or drop the constraint"
+
     def tables(self, weights: np.ndarray, top: int = 10) -> dict[str, Any]:
         """Weights for reading: for each kind of feature the rows with the largest weights."""
         names = self.feature_names
@@ -354,7 +358,7 @@ class Batch(ABC):
             output = self.subset(np.array([i])).unpack(self.subset(np.array([i])).gold_codes)[0]
             raise InputError(
                 f"sample {i}: the output {_shortened(output)} breaks the constraints of "
-                f"{self.space.structure!r}; repair it or drop the constraint"
+                f"{self.space.structure!r}; {self.space.advice()}"
             )
 
     def class_weights(self, class_weight: Any) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, ClassVar
 
 import numpy as np
@@ -67,7 +67,7 @@ class Chain(Structure):
     read as python-crfsuite reads them) or a row of a dense or sparse matrix; see
     :class:`~trelliswork.Ragged` for stacked matrices. Attributes that were not seen in
     training are ignored. Ties between outputs go to the lexicographically smallest
-    sequence in the order of ``labels_``.
+    sequence in the order of ``classes_``.
 
     Examples
     --------
@@ -156,6 +156,8 @@ class Chain(Structure):
                     f"unknown feature {name!r}; a chain has ('emission', attribute, label), "
                     "('transition', from, to), ('start', label), ('end', label), ('edge', attribute, a, b)"
                 )
+        if not labels:
+            raise InputError("the weights name no label; give them to the structure: Chain(labels=[...])")
         ordered = _sorted_labels(labels)
         seen = np.ones((len(ordered), len(ordered)), dtype=bool)
         return ChainSpace(self, ordered, list(attributes), transition_mask(self.transitions, ordered, seen))
@@ -169,6 +171,7 @@ class Chain(Structure):
         """Share of tokens with the right label."""
         right, tokens = [], []
         for i, (truth, guess) in enumerate(zip(y_true, y_pred, strict=True)):
+            _check_row(i, truth)
             if len(truth) != len(guess):
                 raise InputError(f"sample {i}: {len(truth)} labels against {len(guess)}")
             right.append(sum(a == b for a, b in zip(truth, guess, strict=True)))
@@ -184,6 +187,19 @@ class Chain(Structure):
             raise InputError(f"emissions must be 'all' or 'observed', got {self.emissions!r}")
         if not isinstance(self.min_count, (int, np.integer)) or self.min_count < 0:
             raise InputError(f"min_count must be a whole number of at least 0, got {self.min_count!r}")
+        if self.labels is not None:
+            try:
+                n_labels = len(dict.fromkeys(self.labels))
+            except TypeError:
+                n_labels = 0
+            if n_labels == 0:
+                raise InputError(f"labels must be a list of hashable labels or None, got {self.labels!r}")
+        if not isinstance(self.edge_features, (str, type(None))) and not (
+            isinstance(self.edge_features, Iterable) and all(isinstance(p, str) for p in self.edge_features)
+        ):
+            raise InputError(
+                f"edge_features must be 'all', a list of prefixes or None, got {self.edge_features!r}"
+            )
 
 
 class ChainSpace(Space):
@@ -374,6 +390,8 @@ class ChainSpace(Space):
             )
 
     def _allowed_mask(self, allowed: Any, offsets: np.ndarray) -> np.ndarray:
+        if not _is_list(allowed):
+            raise InputError(f"allowed must be a list with one entry per sequence, got {allowed!r:.80}")
         if len(allowed) != offsets.size - 1:
             raise InputError(f"allowed has {len(allowed)} entries for {offsets.size - 1} sequences")
         place = {label: i for i, label in enumerate(self.labels)}
@@ -381,6 +399,8 @@ class ChainSpace(Space):
         for i, rows in enumerate(allowed):
             if rows is None:
                 continue
+            if not _is_list(rows):
+                raise InputError(f"sample {i}: allowed must be None or a list, got {rows!r:.80}")
             if len(rows) != offsets[i + 1] - offsets[i]:
                 raise InputError(
                     f"sample {i}: allowed has {len(rows)} entries for {offsets[i + 1] - offsets[i]} tokens"
@@ -388,12 +408,20 @@ class ChainSpace(Space):
             for t, choice in enumerate(rows):
                 if choice is None:
                     continue
-                several = isinstance(choice, (set, frozenset, list)) or (
-                    isinstance(choice, tuple) and choice not in place
-                )
-                wanted = [place[c] for c in (choice if several else [choice]) if c in place]
+                chosen = choice.tolist() if isinstance(choice, np.ndarray) else choice
+                try:
+                    several = isinstance(chosen, (Set, list)) or (
+                        isinstance(chosen, tuple) and chosen not in place
+                    )
+                    wanted = [place[c] for c in (chosen if several else [chosen]) if c in place]
+                except TypeError:
+                    raise InputError(
+                        f"sample {i}: token {t} allows {choice!r:.80}; "
+                        "expected None, a label or a set of labels"
+                    ) from None
                 if not wanted:
-                    raise InputError(f"sample {i}: token {t} allows only unknown labels ({choice!r})")
+                    what = f"only unknown labels ({choice!r})" if not several or chosen else "no label"
+                    raise InputError(f"sample {i}: token {t} allows {what}")
                 mask[offsets[i] + t] = False
                 mask[offsets[i] + t, wanted] = True
         return mask
@@ -401,6 +429,8 @@ class ChainSpace(Space):
     def grown(self, X: Any, y: Any) -> ChainSpace:
         """Space with the labels, attributes and observed pairs of more data as well."""
         assert isinstance(self.structure, Chain)
+        X = self.structure.prepare(X)
+        self._check_width(X.values)
         more = self.structure.bind(X, y)
         labels = (
             self.labels if self.structure.labels is not None else _sorted_labels({*self.labels, *more.labels})
@@ -430,6 +460,16 @@ class ChainSpace(Space):
                 continue
             if all(self.context_mask[a, b] for a, b in itertools.pairwise(codes)):
                 yield [self.labels[c] for c in codes]
+
+    def advice(self) -> str:
+        """What to do about an output that breaks the constraints."""
+        assert isinstance(self.structure, Chain)
+        if isinstance(self.structure.transitions, str):
+            return super().advice()
+        named = {label for pair in self.structure.transitions for label in pair}
+        strange = _sorted_labels(named - set(self.labels))
+        hint = f" (transitions has {_listed(strange)}, not in the data)" if strange else ""
+        return super().advice() + hint
 
     def tables(self, weights: np.ndarray, top: int = 10) -> dict[str, Any]:
         """Top attributes per label and the table of transitions, for reading."""
@@ -542,11 +582,10 @@ def _collect_labels(y: Any, given: Sequence[Hashable] | None) -> list[Any]:
         return list(dict.fromkeys(given))
     found: set[Any] = set()
     for i, labels in enumerate(y):
+        _check_row(i, labels)
         try:
             found.update(labels.tolist() if isinstance(labels, np.ndarray) else labels)
         except TypeError as error:
-            if not hasattr(labels, "__iter__"):
-                raise InputError(f"sample {i}: expected a list of labels, got {labels!r}") from None
             raise InputError(f"sample {i}: labels must be hashable ({error})") from None
     if any(label != label for label in found):
         i = next(i for i, labels in enumerate(y) if any(label != label for label in labels))
@@ -566,8 +605,7 @@ def encode_labels(y: Any, offsets: np.ndarray, labels: list[Any], *, unknown: st
     out = np.empty(int(offsets[-1]), dtype=np.int64)
     for i, row in enumerate(y):
         lo, hi = int(offsets[i]), int(offsets[i + 1])
-        if not hasattr(row, "__len__"):
-            raise InputError(f"sample {i}: expected a list of labels, got {row!r}")
+        _check_row(i, row)
         if len(row) != hi - lo:
             raise InputError(f"sample {i}: {hi - lo} tokens in X but {len(row)} labels in y")
         items = row.tolist() if isinstance(row, np.ndarray) else row
@@ -580,6 +618,16 @@ def encode_labels(y: Any, offsets: np.ndarray, labels: list[Any], *, unknown: st
             raise InputError(f"sample {i}: label {items[t]!r} of token {t} is not one of {_listed(labels)}")
         out[lo:hi] = codes
     return out
+
+
+def _check_row(i: int, row: Any) -> None:
+    """Refuse what has no order or no length as the labels of a sequence."""
+    if isinstance(row, (Mapping, Set)) or not hasattr(row, "__len__") or getattr(row, "shape", None) == ():
+        raise InputError(f"sample {i}: expected a list of labels, got {row!r:.80}")
+
+
+def _is_list(value: Any) -> bool:
+    return hasattr(value, "__len__") and not isinstance(value, (str, bytes, Mapping, Set))
 
 
 def _listed(labels: list[Any]) -> str:

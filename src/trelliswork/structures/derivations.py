@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import offsets_of
+from trelliswork._validate import as_number
 from trelliswork.structures._derivations_batch import DerivationBatch
 from trelliswork.structures._graph import Graph, concatenate
 from trelliswork.structures.base import Batch, Space, Structure
@@ -99,6 +100,7 @@ class Derivations(Structure):
     """
 
     batch_class: ClassVar[type[Batch]] = DerivationBatch
+    space_class: ClassVar[type[Space]]
 
     def __init__(
         self,
@@ -117,10 +119,23 @@ class Derivations(Structure):
         """Build the graphs once (idempotent)."""
         if isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__len__"):
             raise InputError(f"X must be a list of inputs, got {type(X).__name__}")
+        if not callable(self.build):
+            raise InputError(f"build must be a function from an input to edges, got {self.build!r}")
         alphabet: dict[Hashable, int] = {}
         return [
-            x if isinstance(x, _Sample) else _compile(i, x, self.build(x), alphabet) for i, x in enumerate(X)
+            x if isinstance(x, _Sample) else _compile(i, x, self._edges(i, x), alphabet)
+            for i, x in enumerate(X)
         ]
+
+    def _edges(self, i: int, x: Any) -> list[Any]:
+        try:
+            edges = self.build(x)
+            if isinstance(edges, Iterable):
+                return list(edges)
+        except Exception as error:
+            error.add_note(f"raised by build(x) for sample {i}")
+            raise
+        raise InputError(f"sample {i}: build(x) must give a list of edges, got {type(edges).__name__}")
 
     def bind(self, X: Any, y: Any = None) -> DerivationSpace:
         """Collect the features of the graphs of the inputs."""
@@ -266,6 +281,9 @@ class DerivationSpace(Space):
         return cls(structure, state["features"])
 
 
+Derivations.space_class = DerivationSpace
+
+
 class _Sample(NamedTuple):
     """Graph of one input: nodes in topological order, edges grouped by head."""
 
@@ -281,7 +299,7 @@ class _Sample(NamedTuple):
     dead_end: Any  # name of a node without edges in a tuple, or None; for messages
 
 
-def _compile(i: int, x: Any, edges: Iterable[Any], alphabet: dict[Hashable, int]) -> _Sample:
+def _compile(i: int, x: Any, edges: list[Any], alphabet: dict[Hashable, int]) -> _Sample:
     """Check and number the edges that the root reaches."""
     by_head: dict[Hashable, list[Edge]] = {}
     root: Any = None
@@ -343,12 +361,9 @@ def _named_values(i: int, edge: Edge) -> Iterator[tuple[Hashable, float]]:
         raise InputError(f"sample {i}: features of {edge.head!r} must be a list or a dict, got {features!r}")
     pairs = features.items() if isinstance(features, Mapping) else ((name, 1.0) for name in features)
     for name, value in pairs:
-        number = float(value)
-        if not np.isfinite(number):
-            raise InputError(f"sample {i}: feature {name!r} is {number}; features must be finite")
         if not isinstance(name, Hashable):
             raise InputError(f"sample {i}: a feature name must be hashable, got {name!r}")
-        yield name, number
+        yield name, as_number(f"sample {i}: feature {name!r}", value)
 
 
 def _topological(i: int, root: Any, by_head: Mapping[Hashable, list[Edge]]) -> list[Any]:
