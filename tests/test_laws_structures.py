@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from trelliswork import Chain, Derivations, Edge, Ragged
+from trelliswork import Chain, Classes, Derivations, Edge, Ragged
 from trelliswork.structures import STRUCTURES, _chain_batch, _chain_graph, _derivations_batch, _graph
 from trelliswork.testing import check_structure
 
@@ -82,6 +82,19 @@ TREES = [
 ]
 STRINGS = ["".join(tags) for tags in TAGS]
 
+ROWS = np.array([[1.0, 0.0, 2.0], [0.0, -1.0, 0.5], [3.0, 1.0, 0.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+BEASTS = ["cat", "oak", "dog", "elm", "cat"]
+TREE = {"animal": {"cat": {}, "dog": {}}, "plant": {"tree": {"oak": {}, "elm": {}}, "grass": {}}}
+DAG = [
+    ("thing", "pet"),
+    ("thing", "plant"),
+    ("thing", "wild"),
+    ("pet", "cat"),
+    ("pet", "dog"),
+    ("wild", "dog"),
+]
+DAG += [("wild", "oak"), ("plant", "oak"), ("plant", "elm")]
+
 CASES = {
     "chain": (Chain(), WORDS, TAGS),
     "chain-empty": (Chain(), [["a"], [], ["b", "a"], []], [["X"], [], ["Y", "X"], []]),
@@ -110,6 +123,22 @@ CASES = {
         TAGS_3,
     ),
     "chain-dicts": (Chain(), DICTS, TAGS_3),
+    "classes": (Classes(), ROWS, BEASTS),
+    "classes-no-bias": (Classes(bias=False), ROWS, np.array([3, 1, 2, 2, 1])),
+    "classes-sparse": (Classes(), sp.csr_matrix(ROWS), BEASTS),
+    "classes-lists": (
+        Classes(labels=["dog", "cat", "eel"]),
+        [["fur", "paw"], ["fur"], []],
+        ["cat", "dog", "cat"],
+    ),
+    "classes-dicts": (
+        Classes(),
+        [{"a": 1.5, "b": "x"}, {"a": -1.0}, {"c": True}],
+        [("u", 1), ("v", 2), ("u", 1)],
+    ),
+    "classes-one": (Classes(), ROWS, ["cat"] * 5),
+    "classes-tree": (Classes(TREE), ROWS, BEASTS),
+    "classes-dag": (Classes(DAG, bias=False), ROWS, BEASTS),
     "segments": (Derivations(segmentation), WORDS, SEGMENTS),
     "segments-min-count": (Derivations(segmentation, min_count=3), WORDS, SEGMENTS),
     "trees": (Derivations(bracketing), WORDS, TREES),

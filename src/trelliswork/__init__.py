@@ -19,6 +19,7 @@ _NAMES = {
     "CRF": "trelliswork.learners",
     "Candidate": "trelliswork.learners",
     "Chain": "trelliswork.structures",
+    "Classes": "trelliswork.structures",
     "Derivations": "trelliswork.structures",
     "Edge": "trelliswork.structures",
     "FitInterrupted": "trelliswork.learners",
@@ -31,9 +32,10 @@ _NAMES = {
     "Ragged": "trelliswork._ragged",
     "load": "trelliswork.persist",
     "save": "trelliswork.persist",
+    "StructuredSVM": "trelliswork.learners",
     "Unsupported": "trelliswork.structures",
 }
-_MODULES = ("features", "io", "metrics", "testing")
+_MODULES = ("features", "io", "kernels", "losses", "metrics", "testing")
 
 __all__ = sorted([*_NAMES, "__version__"])
 
@@ -62,9 +64,11 @@ if TYPE_CHECKING:
     from trelliswork.learners import Fixed as Fixed
     from trelliswork.learners import Generative as Generative
     from trelliswork.learners import Perceptron as Perceptron
+    from trelliswork.learners import StructuredSVM as StructuredSVM
     from trelliswork.persist import load as load
     from trelliswork.persist import save as save
     from trelliswork.structures import Chain as Chain
+    from trelliswork.structures import Classes as Classes
     from trelliswork.structures import Derivations as Derivations
     from trelliswork.structures import Edge as Edge
     from trelliswork.structures import Parts as Parts

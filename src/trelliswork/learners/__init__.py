@@ -6,6 +6,7 @@ from trelliswork.learners.base import Candidate, FitInterrupted, StructuredEstim
 from trelliswork.learners.crf import CRF
 from trelliswork.learners.generative import Fixed, Generative
 from trelliswork.learners.perceptron import Perceptron
+from trelliswork.learners.svm import StructuredSVM
 
 __all__ = [
     "CRF",
@@ -16,6 +17,7 @@ __all__ = [
     "Generative",
     "Perceptron",
     "StructuredEstimator",
+    "StructuredSVM",
 ]
 
 # Every learner is listed here once; law tests, persistence and the command line read the table.
@@ -24,4 +26,5 @@ LEARNERS: dict[str, type[StructuredEstimator]] = {
     "Perceptron": Perceptron,
     "Generative": Generative,
     "Fixed": Fixed,
+    "StructuredSVM": StructuredSVM,
 }

@@ -121,7 +121,7 @@ class StructuredEstimator(BaseEstimator):
     # -- prediction -----------------------------------------------------------------------
 
     def _check_fitted(self) -> None:
-        if not hasattr(self, "coef_"):
+        if not self.__sklearn_is_fitted__():
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
 
     def _packed(self, X: Any, y: Any = None, **constraints: Any) -> Batch:

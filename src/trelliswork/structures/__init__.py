@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from trelliswork.structures.base import Batch, Decoded, Moments, Parts, Space, Structure, Unsupported
+from trelliswork.structures.base import Batch, Decoded, Moments, Parts, RowView, Space, Structure, Unsupported
 from trelliswork.structures.chain import Chain, ChainSpace
+from trelliswork.structures.classes import Classes, ClassesSpace
 from trelliswork.structures.derivations import Derivations, DerivationSpace, Edge
 
 __all__ = [
@@ -11,16 +12,23 @@ __all__ = [
     "Batch",
     "Chain",
     "ChainSpace",
+    "Classes",
+    "ClassesSpace",
     "Decoded",
     "DerivationSpace",
     "Derivations",
     "Edge",
     "Moments",
     "Parts",
+    "RowView",
     "Space",
     "Structure",
     "Unsupported",
 ]
 
 # Every structure is listed here once; law tests, persistence and messages read the table.
-STRUCTURES: dict[str, type[Structure]] = {"Chain": Chain, "Derivations": Derivations}
+STRUCTURES: dict[str, type[Structure]] = {
+    "Chain": Chain,
+    "Classes": Classes,
+    "Derivations": Derivations,
+}

@@ -16,7 +16,7 @@ from trelliswork._validate import as_number
 from trelliswork.structures._chain_counts import hmm_weights
 from trelliswork.structures._contexts import context_before
 from trelliswork.structures._tokenmap import TokenMap
-from trelliswork.structures.base import Batch, Decoded, Moments, Parts
+from trelliswork.structures.base import Ascent, Batch, Decoded, Moments, Parts, RowView
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain import ChainSpace
@@ -625,6 +625,74 @@ class ChainBatch(Batch):
         unary = np.repeat(cost[:, None], self.space.n_labels, axis=1)
         unary[np.arange(self.n_tokens), gold] = 0.0
         return Parts(unary=unary, trans=None, edge=None), np.zeros(len(self))
+
+    def label_costs(self, table: np.ndarray) -> tuple[Parts, np.ndarray]:
+        """Cost ``table[gold, label]`` of every token."""
+        unary = np.asarray(table, dtype=np.float64)[self.gold_codes.values]
+        return Parts(unary=unary, trans=None, edge=None), np.zeros(len(self))
+
+    def scale(self, parts: Parts, factors: np.ndarray) -> Parts:
+        """Part values times a factor per sequence."""
+        factors = np.asarray(factors, dtype=np.float64)
+        by_token = np.repeat(factors, np.diff(self.offsets))
+        unary, trans, edge = parts.unary, parts.trans, parts.edge
+        return Parts(
+            unary=None if unary is None else unary * by_token[:, None],
+            trans=None if trans is None else trans * factors[:, None, None],
+            edge=None if edge is None else edge * by_token[:, None, None],
+        )
+
+    def contrast(self, codes: Ragged, samples: np.ndarray) -> sp.csr_matrix:
+        """Gold features minus those of given label sequences; compiled for chains of order 1."""
+        from trelliswork.dp import _contrast
+
+        space = self.space
+        if space.order != 1 or self.edge is not None:
+            return super().contrast(codes, samples)
+        matrix, rows = self.emission.stacked()
+        k, layout = space.n_labels, space.emission_layout
+        flat = np.zeros(0, dtype=np.int64) if layout.flat is None else layout.flat
+        pairs = np.full(k * k, -1, dtype=np.int64)
+        grams = space.ngram_matrix.tocoo()
+        pairs[grams.row] = grams.col + space.n_emissions
+        tokens = (matrix.indptr, matrix.indices, matrix.data, rows, self.offsets)
+        args = (*tokens, self.gold_codes.values, codes.values, samples, k, flat, pairs)
+        indptr = np.zeros(samples.size + 1, dtype=np.int64)
+        _contrast.contrast(*args, indptr, np.zeros(0, dtype=np.int32), np.zeros(0), False)
+        np.cumsum(indptr, out=indptr)
+        indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
+        _contrast.contrast(*args, indptr, indices, data, True)
+        return sp.csr_matrix((data, indices, indptr), shape=(samples.size, space.n_features))
+
+    def ascent(
+        self,
+        height: Parts,
+        scale: Parts | None,
+        cap: np.ndarray,
+        curvature: np.ndarray,
+        cache_mb: float = 1000.0,
+    ) -> Ascent | None:
+        """Block-coordinate Frank-Wolfe with remembered label sequences, for chains of order 1."""
+        from trelliswork.structures._chain_ascent import ChainAscent
+
+        simple = self.space.order == 1 and self.edge is None and self.allowed is None
+        if not simple or scale is not None or height.trans is not None or curvature.any():
+            return None
+        return ChainAscent(self, height, cap, cache_mb) if np.isfinite(cap).all() else None
+
+    def row_view(self) -> RowView:
+        """The same sequences with one attribute per distinct token."""
+        from trelliswork.structures.chain import ChainSpace
+
+        space = self.space
+        if self.edge is not None:
+            raise self._unsupported("row_view")
+        emission, rows = self.emission.by_row(len(space.attributes))
+        structure = space.structure.complete()
+        names = [str(i) for i in range(rows.shape[0])]
+        by_row = ChainSpace(structure, space.labels, names, space.allowed)
+        batch = ChainBatch(by_row, self.offsets, emission, None, self._gold, self.allowed, self.n_jobs)
+        return RowView(batch, rows, space.n_labels)
 
     def _check_possible(self, value: np.ndarray) -> None:
         bad = np.flatnonzero(~np.isfinite(value))

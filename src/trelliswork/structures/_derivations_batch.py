@@ -389,6 +389,10 @@ class DerivationBatch(Batch):
                 costs.append(np.array(weight))
         return Parts(edge=np.concatenate([np.zeros(0), *costs])), np.zeros(len(self))
 
+    def scale(self, parts: Parts, factors: np.ndarray) -> Parts:
+        """Edge values times a factor per sample."""
+        return Parts(edge=None if parts.edge is None else self._per_edge(factors, parts.edge))
+
     def check_gold(self) -> None:
         """Refuse true outputs that were packed with ``unknown="mark"`` and are not derivable."""
         bad = np.flatnonzero(self.gold_codes.lengths == 0)

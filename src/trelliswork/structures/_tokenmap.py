@@ -135,6 +135,7 @@ class TokenMap:
         self.layout = layout
         self.blocks = blocks
         self.n_tokens = n_tokens
+        self._stacked: tuple[sp.csr_matrix, np.ndarray] | None = None
 
     @classmethod
     def compile(cls, layout: Layout, table: TokenTable, columns: dict[str, int]) -> TokenMap:
@@ -158,8 +159,14 @@ class TokenMap:
         return cls(layout, blocks, len(table))
 
     def subset(self, tokens: np.ndarray) -> TokenMap:
-        """Map of some of the tokens."""
-        blocks = [_Block(b.matrix, b.index[tokens], b.columns) for b in self.blocks]
+        """Map of some of the tokens; rows that few of them use are left behind."""
+        blocks = []
+        for b in self.blocks:
+            matrix, index = b.matrix, b.index[tokens]
+            if 2 * tokens.size < matrix.shape[0]:
+                used, index = np.unique(np.append(index, -1), return_inverse=True)
+                matrix, index = matrix[used[1:]], index[:-1].astype(np.int32) - 1
+            blocks.append(_Block(matrix, index, b.columns))
         return TokenMap(self.layout, blocks, tokens.size)
 
     def scores(self, w: np.ndarray, threads: int, out: np.ndarray | None = None) -> np.ndarray:
@@ -250,9 +257,15 @@ class TokenMap:
         index[tokens] = 0
         entry = (np.ones(1), np.array([attribute], dtype=np.int32), np.array([0, 1], dtype=np.int32))
         self.blocks.append(_Block(sp.csr_matrix(entry, shape=(1, self.layout.n_attributes)), index))
+        self._stacked = None
 
     def stacked(self) -> tuple[sp.csr_matrix, np.ndarray]:
         """All distinct rows in one matrix, and the rows (n_tokens, n_blocks) of every token."""
+        if self._stacked is None:
+            self._stacked = self._stack()
+        return self._stacked
+
+    def _stack(self) -> tuple[sp.csr_matrix, np.ndarray]:
         matrices, rows, base = [], [], 0
         for block in self.blocks:
             matrix = sp.csr_matrix(block.matrix)
@@ -264,3 +277,49 @@ class TokenMap:
             rows.append(np.where(block.index < 0, -1, block.index.astype(np.int64) + base))
             base += matrix.shape[0]
         return sp.vstack(matrices, format="csr"), np.stack(rows, axis=1)
+
+    def by_row(self, n_real: int) -> tuple[TokenMap, Any]:
+        """Map with one attribute per distinct row, and those rows over the first ``n_real`` attributes.
+
+        Other attributes (markers) follow the rows.
+        """
+        real = [b for b in self.blocks if b.dense or not b.matrix.nnz or b.matrix.indices.max() < n_real]
+        others = [b for b in self.blocks if not any(b is r for r in real)]
+        rows, index = _distinct_rows(real, n_real)
+        n_rows, n_markers = rows.shape[0], self.layout.n_attributes - n_real
+        layout = Layout(n_rows + n_markers, self.layout.n_columns)
+        shape = (n_rows, layout.n_attributes)
+        one = (np.ones(n_rows), np.arange(n_rows, dtype=np.int32), np.arange(n_rows + 1, dtype=np.int32))
+        blocks = [_Block(sp.csr_matrix(one, shape=shape), index)]
+        for b in others:
+            m = b.matrix
+            moved = (m.data, m.indices + np.int32(n_rows - n_real), m.indptr)
+            blocks.append(_Block(sp.csr_matrix(moved, shape=(m.shape[0], layout.n_attributes)), b.index))
+        return TokenMap(layout, blocks, self.n_tokens), rows
+
+
+def _distinct_rows(blocks: list[_Block], n_attributes: int) -> tuple[Any, np.ndarray]:
+    """Distinct sums of the rows of blocks, and the one of every token (-1 for none)."""
+    index = np.stack([b.index for b in blocks], axis=1)
+    combos, place = np.unique(index, axis=0, return_inverse=True)
+    place = place.ravel()
+    nothing = np.flatnonzero(np.all(combos < 0, axis=1))  # at most one
+    if nothing.size:
+        combos = np.delete(combos, nothing[0], axis=0)
+        place = np.where(place == nothing[0], -1, place - (place > nothing[0]))
+    if len(blocks) == 1 and blocks[0].dense:
+        dense = np.zeros((combos.shape[0], n_attributes))
+        dense[:, blocks[0].columns] = blocks[0].matrix[combos[:, 0]]
+        as_bytes = np.ascontiguousarray(dense).view(np.dtype((np.void, 8 * max(n_attributes, 1)))).ravel()
+        _, first, same = np.unique(as_bytes, return_index=True, return_inverse=True)
+        return dense[first], np.where(place < 0, -1, same[place]).astype(np.int32)
+    total = sp.csr_matrix((combos.shape[0], n_attributes))
+    for b, number in zip(blocks, combos.T, strict=True):
+        at = np.flatnonzero(number >= 0)
+        select = sp.csr_matrix((np.ones(at.size), (at, number[at])), shape=(number.size, b.matrix.shape[0]))
+        matrix = sp.csr_matrix(b.matrix)
+        if b.columns is not None:
+            indices = b.columns[matrix.indices]
+            matrix = sp.csr_matrix((matrix.data, indices, matrix.indptr), (matrix.shape[0], n_attributes))
+        total = total + select @ matrix[:, :n_attributes]
+    return sp.csr_matrix(total), place.astype(np.int32)

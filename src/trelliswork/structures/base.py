@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 
-__all__ = ["Batch", "Decoded", "Moments", "Parts", "Space", "Structure", "Unsupported"]
+__all__ = ["Ascent", "Batch", "Decoded", "Moments", "Parts", "RowView", "Space", "Structure", "Unsupported"]
 
 
 class Unsupported(TypeError):
@@ -127,6 +127,61 @@ class Moments(NamedTuple):
     covariance: np.ndarray
 
 
+class RowView(NamedTuple):
+    """Samples in terms of their distinct input rows: what a kernel on rows needs.
+
+    Attributes
+    ----------
+    batch : Batch
+        The same samples; its first ``n_rows * n_columns`` features are the pairs of a row and
+        a column (label), row by row, and the others are those that do not depend on rows.
+    rows : ndarray or csr_matrix of shape (n_rows, n_attributes)
+        Distinct rows.
+    n_columns : int
+        Number of columns.
+    """
+
+    batch: Batch
+    rows: Any
+    n_columns: int
+
+
+class Ascent(Protocol):
+    """Compiled ascent on the dual of a support vector machine, for one batch.
+
+    The planes of a sample are its outputs: ``score(gold) - score(output)``, times a scale, is to
+    reach a height, up to a slack. ``gap[i]`` is the duality gap of sample ``i`` (with neither cap
+    nor curvature: its largest violation) when it was last visited, before it was solved.
+    """
+
+    gap: np.ndarray
+
+    @property
+    def n_constraints(self) -> int:
+        """Number of planes that were ever used."""
+
+    def sweep(self, order: np.ndarray, search: bool) -> None:
+        """Solve the problems of single samples in turn; ``search`` looks for new outputs."""
+
+    def violations(self) -> np.ndarray:
+        """Largest violation of every sample at the present weights."""
+
+    def weights(self) -> np.ndarray:
+        """The present weights (a copy)."""
+
+    def linear_term(self) -> float:
+        """Sum of dual variables times heights."""
+
+    def masses(self) -> np.ndarray:
+        """Sum of the dual variables of every sample."""
+
+    def longest(self) -> float:
+        """Norm of the longest plane, or an upper bound."""
+
+    def support(self) -> list[tuple[int, Any, float]]:
+        """Sample, output and dual variable of all planes in use."""
+
+
 # Verbs that the base class answers with the help of others.
 _BUILT_ON = {
     "expect": ("log_partition", "marginals"),
@@ -138,6 +193,8 @@ _BUILT_ON = {
     "perceptron_passes": ("argmax",),
     "check_gold": ("evaluate",),
     "unpack_sample": (),
+    "contrast": (),
+    "ascent": (),
 }
 
 
@@ -249,6 +306,8 @@ class Batch(ABC):
     the scores. Results are sums over samples in a fixed order: the same bits whatever
     ``n_jobs``.
     """
+
+    one_label: ClassVar[bool] = False  # whether every output is a single label of ``space.labels``
 
     space: Space
     n_jobs: int | None
@@ -374,6 +433,14 @@ class Batch(ABC):
     def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
         """Costs that count what differs from the gold output, and a constant per sample."""
 
+    def label_costs(self, table: np.ndarray) -> tuple[Parts, np.ndarray]:
+        """Costs ``table[gold label, label]`` of every labelled part, and a constant per sample."""
+        raise self._unsupported("label_costs")
+
+    def scale(self, parts: Parts, factors: np.ndarray) -> Parts:
+        """Part values times a factor per sample."""
+        raise self._unsupported("scale")
+
     # -- conveniences over weights -------------------------------------------------------
 
     def evaluate(self, codes: Ragged, scores: Parts) -> np.ndarray:
@@ -387,6 +454,39 @@ class Batch(ABC):
     def gold(self) -> sp.csr_matrix:
         """Feature vectors of the gold outputs, shape (n_samples, n_features)."""
         return self.features(self.gold_codes)
+
+    def contrast(self, codes: Ragged, samples: np.ndarray) -> sp.csr_matrix:
+        """Gold features minus the features of one given output, for some of the samples.
+
+        ``codes`` has one output per sample of the batch. Rows may hold an entry in several pieces.
+        """
+        part = self.subset(samples)
+        return sp.csr_matrix(part.gold() - part.features(codes[samples]))
+
+    def ascent(
+        self,
+        height: Parts,
+        scale: Parts | None,
+        cap: np.ndarray,
+        curvature: np.ndarray,
+        cache_mb: float = 1000.0,
+    ) -> Ascent | None:
+        """Compiled solver of support vector machines, or None where there is none.
+
+        Parameters
+        ----------
+        height, scale : Parts
+            Height and scale of the outputs, as sums over parts; no scale is 1 for all.
+        cap, curvature : ndarray of shape (n_samples,)
+            Bound on the dual mass of each sample, and weight of its square.
+        cache_mb : float
+            Bound on the memory for outputs that are remembered, in megabytes.
+        """
+        return None
+
+    def row_view(self) -> RowView:
+        """The same samples with one feature per distinct input row, for kernels on rows."""
+        raise self._unsupported("row_view")
 
     def gold_sum(self, weights: np.ndarray | None = None) -> np.ndarray:
         """Sum of the gold feature vectors, times a weight per sample."""

@@ -1,0 +1,331 @@
+"""Block-coordinate ascent on the dual of a structural support vector machine.
+
+Sample ``i`` has up to ``M`` planes ``(a, h)``; its constraints are ``w . a >= h - slack``. The dual
+
+    max  sum beta h - |w|^2 / 2 - sum_i inv_c[i] (sum_p beta[i, p])^2 / 2,   w = sum beta a
+
+has ``beta >= 0`` and ``sum_p beta[i, p] <= cap[i]`` (infinite for squared slacks, where ``inv_c`` is
+positive, and for hard margins). A block is solved in terms of the inner products of its
+planes; the weights are touched once to read and once to write.
+
+Planes are sparse: entries ``start[i, p] .. start[i, p] + size[i, p] - 1`` of ``idx`` and ``val``; an
+index may repeat. With a ``kernel`` (n_rows, n_rows) the first ``n_rows * n_columns`` coordinates are
+pairs of a row and a column, the inner product of two of them is ``kernel[row, row']`` if the
+columns agree, ``w`` holds products with the solution instead of the solution itself, and
+changes of the latter are added to ``solution``. ``kernel`` has no rows in the linear case.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trelliswork._jit import njit
+
+
+@njit
+def _solve_block(gram, inv_c, top, beta, mass, cap, m, max_steps, tol):
+    """Ascent over pairs of planes; plane -1 is the zero plane. Returns the new mass.
+
+    ``top`` holds the violations ``h - w . a - inv_c * mass`` and follows the changes.
+    """
+    for _ in range(max_steps):
+        best, high = -1, 0.0
+        worst, low = -2, np.inf
+        if mass < cap:
+            worst, low = -1, 0.0
+        for p in range(m):
+            if top[p] > high:
+                best, high = p, top[p]
+            if beta[p] > 0.0 and top[p] < low:
+                worst, low = p, top[p]
+        if worst == -2 or high - low <= tol or best == worst:
+            break
+        curve = 0.0
+        if best >= 0:
+            curve += gram[best, best] + inv_c
+        if worst >= 0:
+            curve += gram[worst, worst] + inv_c
+            if best >= 0:
+                curve -= 2.0 * (gram[best, worst] + inv_c)
+        room = cap - mass if worst == -1 else beta[worst]
+        step = room
+        if curve > 1e-300:
+            step = min((high - low) / curve, room)
+        if step == np.inf or step <= 0.0:
+            break
+        if best >= 0:
+            beta[best] += step
+        else:
+            mass -= step
+        if worst >= 0:
+            beta[worst] = 0.0 if step >= room else beta[worst] - step
+        else:
+            mass = cap if step >= room else mass + step
+        for p in range(m):
+            change = 0.0
+            if best >= 0:
+                change += gram[p, best] + inv_c
+            if worst >= 0:
+                change -= gram[p, worst] + inv_c
+            top[p] -= step * change
+    return mass
+
+
+@njit
+def solve(gram, top, beta, mass, cap, max_steps, tol):
+    """One block: ascend until the violations of planes in use are within ``tol``; new mass."""
+    return _solve_block(gram, 0.0, top, beta, mass, cap, beta.size, max_steps, tol)
+
+
+@njit
+def _add_plane(idx, val, first, size, factor, w, kernel, n_columns, solution):
+    """``w += factor * a``, in the metric of the kernel if there is one."""
+    n_rows = kernel.shape[0]
+    for j in range(first, first + size):
+        c = idx[j]
+        x = factor * val[j]
+        if c < n_rows * n_columns:
+            row = kernel[c // n_columns]  # symmetric
+            at = c % n_columns
+            for r in range(n_rows):
+                w[r * n_columns + at] += x * row[r]
+        else:
+            w[c] += x
+        if n_rows:
+            solution[c] += x
+
+
+@njit
+def _product(idx, val, first, size, other, other_size, kernel, n_columns):
+    """Inner product of two planes in the metric of the kernel."""
+    pairs = kernel.shape[0] * n_columns
+    total = 0.0
+    for j in range(first, first + size):
+        c = idx[j]
+        for k in range(other, other + other_size):
+            d = idx[k]
+            if c == d and c >= pairs:
+                total += val[j] * val[k]
+            elif c < pairs and d < pairs and c % n_columns == d % n_columns:
+                total += val[j] * val[k] * kernel[c // n_columns, d // n_columns]
+    return total
+
+
+@njit
+def _dot(idx, val, first, size, w):
+    """``a . w`` with four running sums: one alone would wait for every addition."""
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    stop = first + size
+    j = first
+    while j + 3 < stop:
+        s0 += w[idx[j]] * val[j]
+        s1 += w[idx[j + 1]] * val[j + 1]
+        s2 += w[idx[j + 2]] * val[j + 2]
+        s3 += w[idx[j + 3]] * val[j + 3]
+        j += 4
+    while j < stop:
+        s0 += w[idx[j]] * val[j]
+        j += 1
+    return (s0 + s1) + (s2 + s3)
+
+
+@njit
+def visit(
+    order,
+    count,
+    start,
+    size,
+    idx,
+    val,
+    offset,
+    beta,
+    gram,
+    mass,
+    cap,
+    inv_c,
+    w,
+    kernel,
+    n_columns,
+    solution,
+    max_steps,
+    tol,
+    max_idle,
+    idle,
+    gap,
+):
+    """Solve the blocks of the samples of ``order``, one after the other.
+
+    Planes that were not in use for more than ``max_idle`` visits are left out. ``gap[i]`` is
+    what the block could gain at most, before it was solved (for hard margins: its largest
+    violation). ``idle[i, p]`` counts visits with ``beta = 0``.
+    """
+    slots = beta.shape[1]
+    top, old = np.empty(slots), np.empty(slots)
+    for i in order:
+        m = count[i]
+        if m == 0:
+            gap[i] = 0.0
+            continue
+        high, own = 0.0, 0.0
+        for p in range(m):
+            old[p] = beta[i, p]
+            if old[p] == 0.0 and idle[i, p] > max_idle:
+                top[p] = -np.inf
+                continue
+            total = offset[i, p] - _dot(idx, val, start[i, p], size[i, p], w)
+            top[p] = total
+            high = max(high, total)
+            own += total * beta[i, p]
+        gap[i] = _block_gap(high, own, mass[i], cap[i], inv_c[i])
+        if inv_c[i] > 0.0:
+            for p in range(m):
+                top[p] -= inv_c[i] * mass[i]
+        mass[i] = _solve_block(gram[i], inv_c[i], top, beta[i], mass[i], cap[i], m, max_steps, tol)
+        for p in range(m):
+            factor = beta[i, p] - old[p]
+            idle[i, p] = 0 if beta[i, p] > 0.0 else idle[i, p] + 1
+            if factor != 0.0:
+                _add_plane(idx, val, start[i, p], size[i, p], factor, w, kernel, n_columns, solution)
+
+
+@njit
+def _block_gap(high, own, mass, cap, inv_c):
+    """Duality gap of one block from its largest violation and ``sum beta * violation``."""
+    if cap < np.inf:
+        return cap * high - own
+    if inv_c > 0.0:
+        return 0.5 * high * high / inv_c + 0.5 * inv_c * mass * mass - own
+    return high
+
+
+@njit
+def insert(
+    owner,
+    indptr,
+    count,
+    start,
+    size,
+    idx,
+    val,
+    base,
+    offset,
+    new_offset,
+    beta,
+    gram,
+    idle,
+    kernel,
+    n_columns,
+    work,
+    slot,
+):
+    """Add planes (rows of CSR arrays that were appended to ``idx, val`` at ``base``).
+
+    ``slot[r]`` is the place of plane ``r``; -1 if the sample has an equal plane; -2 if it is
+    full, with every plane in use.
+    """
+    slots = beta.shape[1]
+    for r in range(owner.size):
+        i = owner[r]
+        first, last = base + indptr[r], base + indptr[r + 1]
+        length = last - first
+        norm = 0.0
+        if kernel.shape[0]:
+            norm = _product(idx, val, first, length, first, length, kernel, n_columns)
+        else:  # one dense copy of the new plane makes every product a walk over the other one
+            for j in range(first, last):
+                work[idx[j]] += val[j]
+            for j in range(first, last):
+                norm += work[idx[j]] * val[j]
+        row = np.empty(count[i])
+        same = False
+        for p in range(count[i]):
+            dot = 0.0
+            if kernel.shape[0]:
+                dot = _product(idx, val, first, length, start[i, p], size[i, p], kernel, n_columns)
+            else:
+                dot = _dot(idx, val, start[i, p], size[i, p], work)
+            row[p] = dot
+            apart = gram[i, p, p] + norm - 2.0 * dot
+            if apart <= 1e-12 * (norm + 1e-300) and abs(offset[i, p] - new_offset[r]) <= 1e-12:
+                same = True
+        if not kernel.shape[0]:
+            for j in range(first, last):
+                work[idx[j]] = 0.0
+        if same:
+            slot[r] = -1
+            continue
+        at = count[i]
+        if at == slots:
+            at = -1
+            for p in range(slots):
+                if beta[i, p] == 0.0 and (at < 0 or idle[i, p] > idle[i, at]):
+                    at = p
+            if at < 0:
+                slot[r] = -2
+                continue
+        else:
+            count[i] += 1
+        for p in range(row.size):
+            gram[i, p, at] = row[p]
+            gram[i, at, p] = row[p]
+        gram[i, at, at] = norm
+        start[i, at] = first
+        size[i, at] = last - first
+        offset[i, at] = new_offset[r]
+        beta[i, at] = 0.0
+        idle[i, at] = 0
+        slot[r] = at
+
+
+@njit
+def release(owner, count, start, size, idx, val, beta, mass, w, kernel, n_columns, solution, idle):
+    """Take the smallest plane of some samples out of use, to make room; stays feasible."""
+    for i in owner:
+        p = 0
+        for q in range(1, count[i]):
+            if beta[i, q] < beta[i, p]:
+                p = q
+        _add_plane(idx, val, start[i, p], size[i, p], -beta[i, p], w, kernel, n_columns, solution)
+        mass[i] = max(mass[i] - beta[i, p], 0.0)
+        beta[i, p] = 0.0
+        idle[i, p] = 1 << 30
+
+
+@njit
+def drop_idle(limit, count, start, size, offset, beta, gram, idle, serial, factor, key):
+    """Forget planes that were not in use for ``limit`` visits."""
+    for i in range(count.size):
+        p = 0
+        while p < count[i]:
+            if beta[i, p] > 0.0 or idle[i, p] < limit:
+                p += 1
+                continue
+            last = count[i] - 1
+            for q in range(count[i]):
+                gram[i, p, q] = gram[i, last, q]
+            for q in range(count[i]):
+                gram[i, q, p] = gram[i, q, last]
+            gram[i, p, p] = gram[i, last, last]
+            start[i, p] = start[i, last]
+            size[i, p] = size[i, last]
+            offset[i, p] = offset[i, last]
+            beta[i, p] = beta[i, last]
+            idle[i, p] = idle[i, last]
+            serial[i, p] = serial[i, last]
+            factor[i, p] = factor[i, last]
+            key[i, p] = key[i, last]
+            count[i] -= 1
+
+
+@njit
+def compact(count, start, size, idx, val, new_idx, new_val):
+    """Copy the entries of all planes one after the other."""
+    at = 0
+    for i in range(count.size):
+        for p in range(count[i]):
+            for j in range(start[i, p], start[i, p] + size[i, p]):
+                new_idx[at + j - start[i, p]] = idx[j]
+                new_val[at + j - start[i, p]] = val[j]
+            start[i, p] = at
+            at += size[i, p]
+    return at

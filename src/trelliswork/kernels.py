@@ -1,0 +1,141 @@
+"""Similarity functions k(x, x') of input rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+from trelliswork._errors import InputError
+
+__all__ = ["KERNELS", "RBF", "Kernel", "Linear", "Polynomial", "as_kernel"]
+
+
+class Kernel(BaseEstimator):
+    """Base of all kernels: ``kernel(A, B)`` is the matrix of similarities of two sets of rows."""
+
+    def __call__(self, A: Any, B: Any) -> np.ndarray:
+        """Matrix of shape (n_rows of A, n_rows of B)."""
+        raise NotImplementedError
+
+
+class Linear(Kernel):
+    """Inner product.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trelliswork.kernels import Linear
+    >>> Linear()(np.eye(2), np.array([[3.0, 4.0]])).tolist()
+    [[3.0], [4.0]]
+    """
+
+    def __call__(self, A: Any, B: Any) -> np.ndarray:
+        """Inner products."""
+        return _products(A, B)
+
+
+class Polynomial(Kernel):
+    """``(gamma <x, x'> + coef0) ** degree``.
+
+    Parameters
+    ----------
+    degree : int, default=2
+        Degree.
+    gamma : float, default=1.0
+        Factor of the inner product.
+    coef0 : float, default=1.0
+        Constant; 0 leaves out the monomials of lower degree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trelliswork.kernels import Polynomial
+    >>> Polynomial(2)(np.eye(2), np.array([[3.0, 4.0]])).tolist()
+    [[16.0], [25.0]]
+    """
+
+    def __init__(self, degree: int = 2, *, gamma: float = 1.0, coef0: float = 1.0):
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    def __call__(self, A: Any, B: Any) -> np.ndarray:
+        """Powers of shifted inner products."""
+        if self.degree != int(self.degree) or self.degree < 1:
+            raise InputError(f"degree must be a whole number of at least 1, got {self.degree!r}")
+        if not self.gamma > 0 or not self.coef0 >= 0:
+            raise InputError(f"gamma must be > 0 and coef0 >= 0, got {self.gamma!r} and {self.coef0!r}")
+        base = _products(A, B)
+        base *= self.gamma
+        base += self.coef0
+        out = base.copy()
+        for _ in range(int(self.degree) - 1):  # much faster than ** with an integer exponent
+            out *= base
+        return out
+
+
+class RBF(Kernel):
+    """``exp(-gamma |x - x'|^2)``.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Inverse squared width.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trelliswork.kernels import RBF
+    >>> RBF(0.5)(np.eye(2), np.eye(2)).round(3).tolist()
+    [[1.0, 0.368], [0.368, 1.0]]
+    """
+
+    def __init__(self, gamma: float = 1.0):
+        self.gamma = gamma
+
+    def __call__(self, A: Any, B: Any) -> np.ndarray:
+        """Gaussian similarities."""
+        if not self.gamma > 0:
+            raise InputError(f"gamma must be > 0, got {self.gamma!r}")
+        out = _products(A, B)
+        out *= -2.0
+        out += _squares(A)[:, None]
+        out += _squares(B)
+        np.maximum(out, 0.0, out=out)
+        out *= -self.gamma
+        return np.exp(out, out=out)
+
+
+def _products(A: Any, B: Any) -> np.ndarray:
+    product = A @ B.T
+    return product.toarray() if sp.issparse(product) else np.asarray(product, dtype=np.float64)
+
+
+def _squares(A: Any) -> np.ndarray:
+    if sp.issparse(A):
+        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", A, A)
+
+
+# Every kernel is listed here once, under the name that learners accept.
+KERNELS: dict[str, type[Kernel]] = {"linear": Linear, "poly": Polynomial, "rbf": RBF}
+
+
+def as_kernel(kernel: Any) -> Any:
+    """A kernel from its name or from itself; any function of two matrices will do.
+
+    Examples
+    --------
+    >>> from trelliswork.kernels import as_kernel
+    >>> as_kernel("rbf")
+    RBF()
+    """
+    if isinstance(kernel, str):
+        if kernel in KERNELS:
+            return KERNELS[kernel]()
+    elif callable(kernel):
+        return kernel
+    raise InputError(f"kernel must be one of {', '.join(map(repr, KERNELS))} or a function, got {kernel!r}")

@@ -1,0 +1,98 @@
+"""Driver of the compiled dual ascents of structures."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trelliswork.learners._progress import Progress
+from trelliswork.learners._svm_oracle import Form
+from trelliswork.learners._svm_solvers import Solution, refuse_inseparable
+from trelliswork.losses import Loss, ZeroOne
+from trelliswork.structures.base import Ascent, Batch, Parts
+
+__all__ = ["solve_ascent", "start_ascent"]
+
+_SWEEPS = 10  # over active samples, per round
+_ACTIVE, _ENOUGH = 1.0, 0.3
+
+
+def start_ascent(batch: Batch, loss: Loss, form: Form, shares: np.ndarray, cache_mb: float) -> Ascent | None:
+    """Compiled ascent for a problem, if the structure has one."""
+    hamming_like = form.rescale == "margin" and form.slack == "l1" and not isinstance(loss, ZeroOne)
+    found = loss.part_costs(batch) if batch.one_label or hamming_like else None
+    if found is None or found[1].any():
+        return None
+    height, scale = found[0], None
+    if batch.one_label:  # one part per output: any function of its loss is a sum over parts
+        planes = {name: form.plane(values) for name, values in height.items() if values is not None}
+        height = Parts(**{name: h for name, (h, _) in planes.items()})
+        scale = Parts(**{name: s for name, (_, s) in planes.items()})
+    cap = shares if form.slack == "l1" else np.where(shares > 0, np.inf, 0.0)
+    return batch.ascent(height, scale, cap.copy(), curvature_of(form, shares), cache_mb)
+
+
+def curvature_of(form: Form, shares: np.ndarray) -> np.ndarray:
+    """Weight of the squared dual mass of each sample: the inverse share for squared slacks."""
+    out = np.zeros(shares.size)
+    if form.slack == "l2":
+        out[shares > 0] = 1.0 / shares[shares > 0]
+    return out
+
+
+def solve_ascent(
+    ascent: Ascent,
+    form: Form,
+    shares: np.ndarray,
+    *,
+    tol: float,
+    max_iter: int,
+    rng: np.random.RandomState,
+    progress: Progress,
+    solution: Solution,
+) -> None:
+    """Sweeps over all samples, each followed by sweeps over those that still move.
+
+    Parameters as in ``solve_blocks``; a round is one sweep that looks for new outputs.
+    """
+    usable = np.flatnonzero(shares > 0)
+    curvature = curvature_of(form, shares)
+    for number in range(1, max_iter + 1):
+        solution.n_iter = number
+        ascent.sweep(rng.permutation(usable), True)
+        seen = float(ascent.gap[usable].sum())
+        left = seen
+        for _ in range(_SWEEPS):
+            active = usable[ascent.gap[usable] > _ACTIVE * left / max(usable.size, 1)]
+            if not active.size:
+                break
+            ascent.sweep(rng.permutation(active), False)
+            left = float(ascent.gap[active].sum())
+            if left <= _ENOUGH * seen:
+                break
+        w = ascent.weights()
+        squared, linear = float(w @ w), ascent.linear_term()
+        solution.dual = linear - 0.5 * squared - 0.5 * float(curvature @ ascent.masses() ** 2)
+        certified = form.slack == "none" or seen <= 3.0 * tol * abs(solution.dual) or number == max_iter
+        if certified:
+            slack = np.maximum(ascent.violations()[usable], 0.0)
+            shrink = 1.0
+            if form.slack == "none":  # weights count once every constraint holds
+                shrink = 1.0 - float(slack.max(initial=0.0))
+                primal = 0.5 * squared / shrink**2 if shrink > 0 else np.inf
+                refuse_inseparable(linear, ascent.longest(), float(np.sqrt(squared)))
+            else:
+                term = slack if form.slack == "l1" else 0.5 * slack**2
+                primal = 0.5 * squared + float(shares[usable] @ term)
+            if primal < solution.primal:
+                solution.primal, solution.weights = primal, w / shrink
+        solution.n_constraints = ascent.n_constraints
+        progress.step(
+            primal=solution.primal,
+            dual=solution.dual,
+            gap=solution.gap if certified else seen / max(abs(solution.dual), 1e-12),
+            certified=certified,
+            constraints=solution.n_constraints,
+        )
+        if certified and solution.gap <= tol:
+            solution.converged = True
+            break

@@ -1,0 +1,343 @@
+"""The most violated output of every sample, for every form of the problem.
+
+With the margin ``w . dPsi = score(gold) - score(y)`` and the loss ``D`` of an output, its
+violation is ``h - s * margin``, where ``h`` and ``s`` are powers of ``D`` or 1 (:class:`Form`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from trelliswork._errors import InputError
+from trelliswork._ragged import Ragged, gather_ranges, offsets_of
+from trelliswork.losses import Loss, ZeroOne
+from trelliswork.structures.base import Batch, Parts, Unsupported
+
+__all__ = ["Form", "Found", "Oracle"]
+
+_TANGENTS = 12  # argmax rounds before lists
+_PROFILE_AFTER = 16  # candidates; from there on one loss profile is cheaper
+_SLIGHTLY = 1e-9
+
+
+@dataclass(frozen=True)
+class Form:
+    """Which of the seven problems.
+
+    Attributes
+    ----------
+    slack : {"none", "l1", "l2"}
+        Penalty on the slack variables.
+    rescale : {"margin", "slack"} or None
+        Where the loss goes.
+    """
+
+    slack: str
+    rescale: str | None
+
+    @property
+    def power(self) -> float:
+        """Exponent of the loss: squared slacks need its root."""
+        return 0.5 if self.slack == "l2" else 1.0
+
+    def plane(self, loss: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Offset ``h`` and factor ``s`` of the constraints of outputs with the given losses."""
+        one = np.ones_like(loss)
+        if self.rescale is None:
+            return one, one
+        size = loss**self.power
+        return size, (size if self.rescale == "slack" else one)
+
+    def bound(self, total: np.ndarray, lam: np.ndarray) -> np.ndarray:
+        """Largest violation of an output with ``lam * D + base <= total`` (``base``: see ``Oracle``)."""
+        if self.rescale == "margin":
+            return total + 0.25 / lam if self.slack == "l2" else total
+        positive = np.maximum(total, 0.0)
+        if self.slack == "l2":
+            return 2.0 * positive**1.5 / np.sqrt(27.0 * lam)
+        return positive**2 / (4.0 * lam)
+
+    def tangent(self, loss: np.ndarray, base: np.ndarray) -> np.ndarray:
+        """The ``lam`` at which :meth:`bound` touches the violation of an output."""
+        loss = np.maximum(loss, 1e-12)
+        if self.rescale == "margin":
+            return 0.5 / np.sqrt(loss) if self.slack == "l2" else np.ones_like(loss)
+        return np.maximum(base, 1e-12) / loss * (0.5 if self.slack == "l2" else 1.0)
+
+
+class Found(NamedTuple):
+    """One output per sample.
+
+    Attributes
+    ----------
+    codes : Ragged
+        The outputs; the gold output where there is no other.
+    loss : ndarray
+        Their losses.
+    value : ndarray
+        Their violations; at most 0 where no constraint is violated.
+    """
+
+    codes: Ragged
+    loss: np.ndarray
+    value: np.ndarray
+
+
+class Oracle:
+    """Finds the most violated outputs of one batch.
+
+    Parameters
+    ----------
+    batch : Batch
+        Samples with their true outputs.
+    loss : Loss
+        The loss.
+    form : Form
+        The problem.
+    approx : bool, default=False
+        Do not certify products of loss and margin; the answers may then be second best.
+    max_candidates : int, default=4096
+        Longest k-best list that is searched.
+    """
+
+    def __init__(
+        self, batch: Batch, loss: Loss, form: Form, *, approx: bool = False, max_candidates: int = 4096
+    ):
+        self.batch, self.loss, self.form = batch, loss, form
+        self.approx, self.max_candidates = approx, max_candidates
+        # All wrong outputs have loss 1: rescaling changes nothing.
+        self.plain = form.rescale is None or isinstance(loss, ZeroOne)
+        self.costs: Parts | None = None
+        if not self.plain:
+            found = loss.part_costs(batch)
+            if found is not None:
+                self.costs, self.constant = found
+                zeros = batch.scores(np.zeros(batch.space.n_features))
+                self._cost_scores = zeros + self.costs
+        self._lam = np.ones(len(batch))
+
+    def find(self, w: np.ndarray) -> Found:
+        """Most violated outputs under the weights ``w``."""
+        scores = self.batch.scores(w)
+        gold = self.batch.evaluate(self.batch.gold_codes, scores)
+        if self.plain:
+            return self._two_best(scores, gold)
+        if self.costs is None:
+            return self._lists(w, np.arange(len(self.batch)), None, None)
+        if self.form.rescale == "margin" and self.form.power == 1.0:
+            codes, values = self.batch.argmax(scores, self.costs)
+            return Found(codes, self._loss_of(codes), values + self.constant - gold)
+        return self._tangents(w, scores, gold)
+
+    def _loss_of(self, codes: Ragged) -> np.ndarray:
+        # Sums of costs: what should be zero may be rounded to just below it.
+        return np.maximum(self.batch.evaluate(codes, self._cost_scores) + self.constant, 0.0)
+
+    def _two_best(self, scores: Parts, gold: np.ndarray) -> Found:
+        """The best output other than the true one."""
+        right = self.batch.gold_codes
+        rows, values = [], np.zeros(len(self.batch))
+        loss = np.ones(len(self.batch))
+        for i, best in enumerate(self.batch.kbest(scores, 2)):
+            for j in range(len(best.codes)):
+                if not np.array_equal(best.codes[j], right[i]):
+                    rows.append(best.codes[j])
+                    values[i] = 1.0 + best.values[j] - gold[i]
+                    break
+            else:
+                rows.append(right[i])
+                loss[i] = 0.0
+        return Found(_joined(rows), loss, values)
+
+    # -- products and roots of the loss ---------------------------------------------------------
+    #
+    # ``base`` is 1 - margin for slack rescaling and -margin for margin rescaling. An argmax of
+    # lam * D + base, for the lam at which the bound is tight for the best output so far, either
+    # proves that output best or shows another one.
+
+    def _base(self, margins: np.ndarray) -> np.ndarray:
+        return 1.0 - margins if self.form.rescale == "slack" else -margins
+
+    def _violation(self, loss: np.ndarray, margins: np.ndarray) -> np.ndarray:
+        h, s = self.form.plane(loss)
+        return h - s * margins
+
+    def _tangents(self, w: np.ndarray, scores: Parts, gold: np.ndarray) -> Found:
+        assert self.costs is not None
+        n = len(self.batch)
+        best = _Best(self.batch.gold_codes, np.zeros(n))
+        lam, open_ = self._lam.copy(), np.ones(n, dtype=bool)
+        for _ in range(_TANGENTS):
+            codes = self.batch.argmax(scores, self.batch.scale(self.costs, lam)).codes
+            loss = self._loss_of(codes)
+            margins = gold - self.batch.evaluate(codes, scores)
+            base = self._base(margins)
+            best.offer(codes, loss, self._violation(loss, margins), base)
+            bound = self.form.bound(lam * loss + base, lam)
+            closed = bound <= best.value + _SLIGHTLY * (1.0 + np.abs(best.value))
+            self._lam = np.where(open_, lam, self._lam)
+            open_ &= ~closed
+            if not open_.any():
+                break
+            at_best = self.form.tangent(best.loss, best.base)
+            # No violation yet: look for larger losses, or for better scores.
+            blind = np.where(loss > 0, lam / 4.0, lam * 4.0)
+            lam = np.where(open_, np.clip(np.where(best.value > 0, at_best, blind), 1e-9, 1e9), lam)
+        if open_.any() and not self.approx:
+            at = np.flatnonzero(open_)
+            best.replace(at, self._lists(w, at, np.maximum(lam[at], 1e-9), best))
+        return Found(best.joined(), best.loss, best.value)
+
+    def _lists(self, w: np.ndarray, at: np.ndarray, lam: np.ndarray | None, best: _Best | None) -> Found:
+        """Search k-best lists of growing length until the best output is certain."""
+        codes = [self.batch.gold_codes[int(i)] for i in at] if best is None else best.rows(at)
+        value = np.zeros(at.size) if best is None else best.value[at]
+        loss = np.zeros(at.size) if best is None else best.loss[at]
+        gold = self.batch.unpack(self.batch.gold_codes)
+        largest = np.array([self.loss.max_value(gold[i]) for i in at]) if lam is None else np.zeros(at.size)
+        left, k = np.arange(at.size), 4
+        while left.size:
+            part = _Part(self, at[left], w)
+            lists = part.lists(k, None if lam is None else lam[left])
+            everything = np.array([len(found.codes) < k for found in lists])
+            owner = np.repeat(np.arange(left.size), [len(found.codes) for found in lists])
+            outputs = [row for found in lists for row in found.codes]
+            losses, margins = part.measured(owner, outputs)
+            values = self._violation(losses, margins)
+            for j in range(owner.size):
+                i = left[owner[j]]
+                if values[j] > value[i]:
+                    value[i], loss[i], codes[i] = values[j], losses[j], outputs[j]
+            last = np.flatnonzero(np.append(np.diff(owner) > 0, True))
+            base = self._base(margins[last])
+            if lam is not None:
+                limit = self.form.bound(lam[left] * losses[last] + base, lam[left])
+            elif self.form.rescale == "slack":
+                limit = largest[left] ** self.form.power * np.maximum(base, 0.0)
+            else:
+                limit = largest[left] ** self.form.power + base
+            certain = everything | (limit <= value[left] + _SLIGHTLY * (1.0 + np.abs(value[left])))
+            left = left[~certain]
+            if self.approx and k >= _PROFILE_AFTER:
+                break
+            if left.size and k >= _PROFILE_AFTER and self._has_profile():
+                found = self._profile(w, at[left])
+                loss[left], value[left] = found.loss, found.value
+                for j, i in enumerate(left):
+                    codes[i] = found.codes[j]
+                break
+            if left.size and k >= self.max_candidates:
+                raise Unsupported(
+                    f"sample {int(at[left[0]])}: the most violated output is not among the {k} best; use "
+                    f"approx=True, or a loss that decomposes over the parts of "
+                    f"{type(self.batch.space.structure).__name__}"
+                )
+            k *= 4
+        return Found(_joined(codes), loss, value)
+
+    def _has_profile(self) -> bool:
+        if self.costs is None or not type(self.batch.space.structure).offers("loss_profile"):
+            return False
+        return all(a is None or np.array_equal(a, np.rint(a)) for _, a in self.costs.items())
+
+    def _profile(self, w: np.ndarray, at: np.ndarray) -> Found:
+        """Exact answer from the best score for every total loss."""
+        part = self.batch.subset(at)
+        scores = part.scores(w)
+        costs, constant = self.loss.part_costs(part)  # type: ignore[misc]
+        top = int(np.rint(part.argmax(part.scores(np.zeros(w.size)), costs).values.max()))
+        profile = part.loss_profile(scores, costs, top)
+        gold = part.evaluate(part.gold_codes, scores)
+        losses = np.arange(top + 1) + constant[:, None]
+        with np.errstate(invalid="ignore"):  # 0 * inf, at losses that no output has
+            values = self._violation(losses, gold[:, None] - profile)
+        values[profile == -np.inf] = -np.inf
+        chosen = values.argmax(axis=1)
+        codes = part.argmax_at_loss(scores, costs, chosen).codes
+        rows = np.arange(at.size)
+        return Found(codes, losses[rows, chosen], values[rows, chosen])
+
+
+class _Best:
+    """Best output of every sample so far."""
+
+    def __init__(self, codes: Ragged, value: np.ndarray):
+        self.value, self.loss, self.base = value, np.zeros(value.size), np.zeros(value.size)
+        self._codes = [codes]
+        self._source = np.zeros(value.size, dtype=np.int64)
+
+    def offer(self, codes: Ragged, loss: np.ndarray, value: np.ndarray, base: np.ndarray) -> None:
+        """Take what is better."""
+        better = value > self.value
+        if better.any():
+            self._source[better] = len(self._codes)
+            self._codes.append(codes)
+            self.value = np.where(better, value, self.value)
+            self.loss = np.where(better, loss, self.loss)
+            self.base = np.where(better, base, self.base)
+
+    def rows(self, at: np.ndarray) -> list[np.ndarray]:
+        """Codes of some samples."""
+        return [self._codes[self._source[i]][int(i)] for i in at]
+
+    def replace(self, at: np.ndarray, found: Found) -> None:
+        """Take the answers for some samples."""
+        codes = self.rows(np.arange(self.value.size))
+        for j, i in enumerate(at):
+            codes[i] = found.codes[j]
+        self._codes, self._source = [_joined(codes)], np.zeros(self.value.size, dtype=np.int64)
+        self.value[at], self.loss[at] = found.value, found.loss
+
+    def joined(self) -> Ragged:
+        """Codes of all samples."""
+        if not self._source.any():
+            return self._codes[0]
+        lengths = np.zeros(self.value.size, dtype=np.int64)
+        for number, codes in enumerate(self._codes):
+            lengths[self._source == number] = codes.lengths[self._source == number]
+        offsets = offsets_of(lengths)
+        values = np.empty(offsets[-1], dtype=np.int64)
+        for number, codes in enumerate(self._codes):
+            at = np.flatnonzero(self._source == number)
+            values[gather_ranges(offsets, at)] = codes.values[gather_ranges(codes.offsets, at)]
+        return Ragged(values, offsets)
+
+
+class _Part:
+    """Some samples of an oracle's batch, with repeated samples for lists of outputs."""
+
+    def __init__(self, oracle: Oracle, at: np.ndarray, w: np.ndarray):
+        self.oracle, self.at, self.w = oracle, at, w
+        self.batch = oracle.batch.subset(at)
+
+    def lists(self, k: int, lam: np.ndarray | None) -> list:
+        costs = None
+        if lam is not None:
+            costs = self.batch.scale(self.oracle.loss.part_costs(self.batch)[0], lam)  # type: ignore[index]
+        return self.batch.kbest(self.batch.scores(self.w), k, costs)
+
+    def measured(self, owner: np.ndarray, outputs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Losses and margins of outputs of the samples ``owner``."""
+        many = self.batch.subset(owner)
+        scores, codes = many.scores(self.w), _joined(outputs)
+        margins = many.evaluate(many.gold_codes, scores) - many.evaluate(codes, scores)
+        return np.maximum(self.oracle.loss.evaluate(many, codes), 0.0), margins
+
+
+def _joined(rows: list[np.ndarray]) -> Ragged:
+    values = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
+    return Ragged(values, offsets_of([row.size for row in rows]))
+
+
+def check_form(slack: str, rescale: str | None) -> Form:
+    """Form from its parameters, or an error."""
+    if slack not in ("l1", "l2", "none"):
+        raise InputError(f"slack must be 'l1', 'l2' or 'none', got {slack!r}")
+    if rescale not in ("margin", "slack", None):
+        raise InputError(f"rescale must be 'margin', 'slack' or None, got {rescale!r}")
+    if slack == "none" and rescale is not None:
+        raise InputError("slack='none' (hard margin) needs rescale=None")
+    return Form(slack, rescale)

@@ -1,0 +1,386 @@
+"""Constraints found so far, in shards of samples, and the weights they add up to."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork._ragged import Ragged
+from trelliswork.kernels import Kernel
+from trelliswork.learners._svm_oracle import Form, Found, Oracle
+from trelliswork.losses import Loss
+from trelliswork.structures.base import Batch, RowView
+
+__all__ = ["KernelWeights", "LinearWeights", "Shard", "Weights"]
+
+_NO_KERNEL = np.zeros((0, 0))
+_FIRST_SLOTS, _LEAST_SLOTS = 4, 16
+_BLOCK_STEPS = 50
+_EVER = 1 << 30
+
+
+class Weights(Protocol):
+    """The solution, as the shards see it."""
+
+    def view(self, number: int) -> np.ndarray:
+        """What planes of a shard are multiplied with; changes in place count."""
+
+    def metric(self, number: int) -> tuple[np.ndarray, int, np.ndarray]:
+        """Kernel matrix of the rows of a shard, number of columns, place for changes of the solution."""
+
+    def settle(self, number: int) -> None:
+        """Tell the other shards about the changes of one."""
+
+    def squared_norm(self) -> float:
+        """``|w|^2``."""
+
+
+class LinearWeights:
+    """One weight vector.
+
+    Parameters
+    ----------
+    n_features : int
+        Its length.
+    """
+
+    def __init__(self, n_features: int):
+        self.w = np.zeros(n_features)
+
+    def view(self, number: int) -> np.ndarray:
+        """The weights."""
+        return self.w
+
+    def metric(self, number: int) -> tuple[np.ndarray, int, np.ndarray]:
+        """No kernel."""
+        return _NO_KERNEL, 1, np.zeros(0)
+
+    def settle(self, number: int) -> None:
+        """Nothing to do: all shards share the vector."""
+
+    def squared_norm(self) -> float:
+        """``|w|^2``."""
+        return float(self.w @ self.w)
+
+
+class KernelWeights:
+    """Coefficients of rows, and their products with the rows of every shard.
+
+    Parameters
+    ----------
+    views : list of RowView
+        Rows of every shard.
+    kernel : Kernel
+        Similarity of rows.
+    cache_mb : float
+        Kernel matrices are kept up to this size.
+    """
+
+    def __init__(self, views: list[RowView], kernel: Kernel, cache_mb: float):
+        self.rows = [view.rows for view in views]
+        self.n_columns = views[0].n_columns
+        self.kernel = kernel
+        pairs = [rows.shape[0] * self.n_columns for rows in self.rows]
+        n_rest = views[0].batch.space.n_features - pairs[0]
+        self.solution = [np.zeros(n + n_rest) for n in pairs]
+        self.rest = np.zeros(n_rest)
+        self._products = [np.zeros(n + n_rest) for n in pairs]
+        self._changes = [np.zeros(n + n_rest) for n in pairs]
+        self._room = int(cache_mb * 2**20)
+        self._cache: dict[tuple[int, int], np.ndarray] = {}
+
+    def _matrix(self, a: int, b: int) -> np.ndarray:
+        found = self._cache.get((a, b))
+        if found is None:
+            found = np.ascontiguousarray(self.kernel(self.rows[a], self.rows[b]))
+            # First come, first kept: shards are visited in turn, where the last used is the worst to drop.
+            if found.nbytes <= self._room:
+                self._room -= found.nbytes
+                self._cache[a, b] = found
+        return found
+
+    def view(self, number: int) -> np.ndarray:
+        """Products of the solution with the rows of a shard, then the weights without rows."""
+        products = self._products[number]
+        products[products.size - self.rest.size :] = self.rest
+        return products
+
+    def metric(self, number: int) -> tuple[np.ndarray, int, np.ndarray]:
+        """Kernel matrix of the shard."""
+        return self._matrix(number, number), self.n_columns, self._changes[number]
+
+    def settle(self, number: int) -> None:
+        """Add the changes of one shard to the products of the others."""
+        change = self._changes[number]
+        if not change.any():
+            return
+        n_rest = self.rest.size
+        self.rest += change[change.size - n_rest :]
+        table = change[: change.size - n_rest].reshape(-1, self.n_columns)
+        used = np.flatnonzero(table.any(axis=1))
+        for other, products in enumerate(self._products):
+            if other != number and used.size:
+                whole = (other, number) in self._cache or products.size * table.shape[0] * 8 <= self._room
+                if whole:
+                    moved = self._matrix(other, number)[:, used] @ table[used]
+                else:
+                    moved = self.kernel(self.rows[other], self.rows[number][used]) @ table[used]
+                products[: products.size - n_rest] += moved.ravel()
+        self.solution[number] += change
+        change[:] = 0.0
+
+    def squared_norm(self) -> float:
+        """Norm in the space of the kernel."""
+        total = float(self.rest @ self.rest)
+        n_rest = self.rest.size
+        for own, products in zip(self.solution, self._products, strict=True):
+            stop = own.size - n_rest
+            total += float(own[:stop] @ products[:stop])
+        return total
+
+    def expansion(self) -> tuple[Any, np.ndarray]:
+        """Rows with a coefficient, and their coefficients (n_rows, n_columns)."""
+        stop = -self.rest.size if self.rest.size else None
+        tables = [own[:stop].reshape(-1, self.n_columns) for own in self.solution]
+        used = [np.flatnonzero(table.any(axis=1)) for table in tables]
+        rows = [rows[at] for rows, at in zip(self.rows, used, strict=True)]
+        stacked = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows)
+        return stacked, np.concatenate([table[at] for table, at in zip(tables, used, strict=True)])
+
+
+class Shard:
+    """Some of the samples, the constraints found for them and their dual variables.
+
+    Parameters
+    ----------
+    number : int
+        Number of the shard.
+    samples : ndarray
+        Its samples in the training data.
+    batch : Batch
+        The samples.
+    loss, form, approx
+        As in ``Oracle``.
+    caps : ndarray
+        Bound on the dual mass of each sample: its share of ``C``.
+    cache_mb : float
+        Bound on the memory for constraints.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        samples: np.ndarray,
+        batch: Batch,
+        loss: Loss,
+        form: Form,
+        approx: bool,
+        caps: np.ndarray,
+        cache_mb: float,
+    ):
+        n = len(batch)
+        self.number, self.samples, self.batch, self.form = number, samples, batch, form
+        self.oracle = Oracle(batch, loss, form, approx=approx)
+        self.shares = caps
+        self.cap = caps.copy() if form.slack == "l1" else np.where(caps > 0, np.inf, 0.0)
+        self.inv_c = np.zeros(n)
+        if form.slack == "l2":
+            self.inv_c[caps > 0] = 1.0 / caps[caps > 0]
+        self.count = np.zeros(n, dtype=np.int64)
+        self.mass, self.gap = np.zeros(n), np.zeros(n)
+        self.n_added = 0
+        self._tables(_FIRST_SLOTS)
+        self._idx, self._val = np.zeros(1024, dtype=np.int32), np.zeros(1024)
+        self._filled = 0
+        self._work = np.zeros(batch.space.n_features)
+        self._bytes = int(cache_mb * 2**20)
+        self._rng = np.random.default_rng(0)
+        self._hash = self._rng.integers(1, 2**62, 64)
+        self._codes: list[tuple[int, Ragged]] = []  # first number of each piece, outputs
+
+    def _tables(self, slots: int) -> None:
+        n = self.count.size
+        old = dict(vars(self))
+        shapes = {"start": np.int64, "size": np.int64, "offset": float, "factor": float, "beta": float}
+        for name, kind in {**shapes, "idle": np.int32, "serial": np.int64, "key": np.int64}.items():
+            table = np.zeros((n, slots), dtype=kind)
+            if name in old:
+                table[:, : old[name].shape[1]] = old[name]
+            setattr(self, name, table)
+        gram = np.zeros((n, slots, slots))
+        if "gram" in old:
+            width = old["gram"].shape[1]
+            gram[:, :width, :width] = old["gram"]
+        self.gram = gram
+
+    start: np.ndarray
+    size: np.ndarray
+    offset: np.ndarray
+    factor: np.ndarray
+    beta: np.ndarray
+    idle: np.ndarray
+    serial: np.ndarray
+    key: np.ndarray
+
+    # -- constraints --------------------------------------------------------------------------
+
+    def add(self, found: Found, weights: Weights) -> int:
+        """Take up the constraints that are violated; returns how many are new."""
+        keys = self._keys(found.codes)
+        known = (self.key == keys[:, None]) & (np.arange(self.key.shape[1]) < self.count[:, None])
+        at = np.flatnonzero((found.value > 0) & (self.shares > 0) & ~known.any(axis=1))
+        if not at.size:
+            return 0
+        h, s = self.form.plane(found.loss)
+        rows = self.batch.contrast(found.codes, at)
+        rows.data = rows.data * np.repeat(s[at], np.diff(rows.indptr))
+        slot = self._insert(at, rows, h[at], weights)
+        while np.any(slot == -2):
+            # Every slot is in use: more slots, or, at the bound on memory, give up the smallest plane.
+            full = np.flatnonzero(slot == -2)
+            slots = self.beta.shape[1]
+            size = 32 * self.count.size * slots * slots + 12 * self._filled
+            if slots < _LEAST_SLOTS or size <= self._bytes:
+                self._tables(2 * slots)
+            else:
+                self._release(at[full], weights)
+            slot[full] = self._insert(at[full], rows[full], h[at[full]], weights)
+        new = np.flatnonzero(slot >= 0)
+        self.factor[at[new], slot[new]] = s[at[new]]
+        self.key[at[new], slot[new]] = keys[at[new]]
+        self.serial[at[new], slot[new]] = self.n_added + np.arange(new.size)
+        self._codes.append((self.n_added, found.codes[at[new]]))
+        self.n_added += new.size
+        return int(new.size)
+
+    def _keys(self, codes: Ragged) -> np.ndarray:
+        """A number for every output, different for different outputs of a sample."""
+        longest = int(codes.lengths.max(initial=0))
+        while self._hash.size < longest:
+            self._hash = np.concatenate([self._hash, self._rng.integers(1, 2**62, self._hash.size)])
+        place = np.arange(codes.values.size) - np.repeat(codes.offsets[:-1], codes.lengths)
+        terms = np.append((codes.values + 1) * self._hash[place], 0)  # wraps around
+        sums = np.add.reduceat(terms, codes.offsets[:-1]) if len(codes) else np.zeros(0, dtype=np.int64)
+        return np.where(codes.lengths > 0, sums, 0)
+
+    def _insert(self, at: np.ndarray, rows: sp.csr_matrix, h: np.ndarray, weights: Weights) -> np.ndarray:
+        from trelliswork.dp import _planes
+
+        self._reserve(rows.nnz)
+        base = self._filled
+        self._idx[base : base + rows.nnz] = rows.indices
+        self._val[base : base + rows.nnz] = rows.data
+        self._filled += rows.nnz
+        slot = np.empty(at.size, dtype=np.int64)
+        kernel, n_columns, _ = weights.metric(self.number)
+        _planes.insert(
+            at,
+            rows.indptr.astype(np.int64),
+            self.count,
+            self.start,
+            self.size,
+            self._idx,
+            self._val,
+            base,
+            self.offset,
+            h,
+            self.beta,
+            self.gram,
+            self.idle,
+            kernel,
+            n_columns,
+            self._work,
+            slot,
+        )
+        return slot
+
+    def _release(self, at: np.ndarray, weights: Weights) -> None:
+        from trelliswork.dp import _planes
+
+        w, metric = weights.view(self.number), weights.metric(self.number)
+        planes = (self.count, self.start, self.size, self._idx, self._val)
+        _planes.release(at, *planes, self.beta, self.mass, w, *metric, self.idle)
+        weights.settle(self.number)
+
+    def _reserve(self, more: int) -> None:
+        from trelliswork.dp import _planes
+
+        if self._filled + more <= self._idx.size:
+            return
+        alive = int(self.size[np.arange(self.size.shape[1]) < self.count[:, None]].sum())
+        capacity = max(2 * (alive + more), 1024)
+        idx, val = np.empty(capacity, dtype=np.int32), np.empty(capacity)
+        self._filled = _planes.compact(self.count, self.start, self.size, self._idx, self._val, idx, val)
+        self._idx, self._val = idx, val
+
+    def forget(self, limit: int) -> None:
+        """Drop constraints that were not in use for ``limit`` visits."""
+        from trelliswork.dp import _planes
+
+        tables = (self.start, self.size, self.offset, self.beta, self.gram, self.idle)
+        _planes.drop_idle(limit, self.count, *tables, self.serial, self.factor, self.key)
+
+    # -- ascent ---------------------------------------------------------------------------------
+
+    def visit(self, weights: Weights, order: np.ndarray, max_idle: int = _EVER) -> float:
+        """Solve the block of every sample of ``order``; returns the sum of their gaps before."""
+        from trelliswork.dp import _planes
+
+        kernel, n_columns, solution = weights.metric(self.number)
+        _planes.visit(
+            order,
+            self.count,
+            self.start,
+            self.size,
+            self._idx,
+            self._val,
+            self.offset,
+            self.beta,
+            self.gram,
+            self.mass,
+            self.cap,
+            self.inv_c,
+            weights.view(self.number),
+            kernel,
+            n_columns,
+            solution,
+            _BLOCK_STEPS,
+            1e-12,
+            max_idle,
+            self.idle,
+            self.gap,
+        )
+        weights.settle(self.number)
+        return float(self.gap[order].max(initial=0.0) if self.form.slack == "none" else self.gap[order].sum())
+
+    def dual(self) -> float:
+        """Linear and slack terms of the dual objective."""
+        inner = np.arange(self.beta.shape[1]) < self.count[:, None]
+        total = float((self.beta * self.offset)[inner].sum())
+        return total - 0.5 * float(self.inv_c @ self.mass**2)
+
+    def loss_term(self, value: np.ndarray) -> float:
+        """Slack term of the primal objective, from the largest violations."""
+        slack = np.maximum(value, 0.0)
+        if self.form.slack == "l2":
+            return 0.5 * float(self.shares @ slack**2)
+        return float(self.shares @ slack)
+
+    def support(self) -> list[tuple[int, Any, float]]:
+        """Constraints in use: sample, output, dual variable in the scale of the textbook problem."""
+        i, p = np.nonzero((self.beta > 0) & (np.arange(self.beta.shape[1]) < self.count[:, None]))
+        serial = self.serial[i, p]
+        first = np.array([start for start, _ in self._codes], dtype=np.int64)
+        piece = np.searchsorted(first, serial, side="right") - 1
+        rows = [self._codes[a][1][int(b)] for a, b in zip(piece, serial - first[piece], strict=True)]
+        lengths = [row.size for row in rows]
+        codes = Ragged(
+            np.concatenate([np.zeros(0, dtype=np.int64), *rows]), np.concatenate([[0], np.cumsum(lengths)])
+        )
+        outputs = self.batch.subset(i).unpack(codes) if i.size else []
+        alpha = self.beta[i, p] * self.factor[i, p]
+        return [
+            (int(self.samples[a]), output, float(b)) for a, output, b in zip(i, outputs, alpha, strict=True)
+        ]

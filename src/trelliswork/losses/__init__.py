@@ -1,0 +1,40 @@
+"""Losses: how bad a prediction is, and what each of its parts costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trelliswork._errors import InputError
+from trelliswork.losses.base import Loss
+from trelliswork.losses.edit import Edit
+from trelliswork.losses.f1 import F1
+from trelliswork.losses.hamming import Hamming
+from trelliswork.losses.tree import Tree
+from trelliswork.losses.zero_one import ZeroOne
+
+__all__ = ["F1", "LOSSES", "Edit", "Hamming", "Loss", "Tree", "ZeroOne", "as_loss"]
+
+# Every loss is listed here once, under the name that learners accept.
+LOSSES: dict[str, type[Loss]] = {
+    "zero-one": ZeroOne,
+    "hamming": Hamming,
+    "f1": F1,
+    "edit": Edit,
+    "tree": Tree,
+}
+
+
+def as_loss(loss: Any) -> Loss:
+    """A loss from its name or from itself.
+
+    Examples
+    --------
+    >>> from trelliswork.losses import as_loss
+    >>> as_loss("hamming")
+    Hamming()
+    """
+    if isinstance(loss, Loss):
+        return loss
+    if isinstance(loss, str) and loss in LOSSES:
+        return LOSSES[loss]()
+    raise InputError(f"loss must be one of {', '.join(map(repr, LOSSES))} or a Loss, got {loss!r}")

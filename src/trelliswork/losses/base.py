@@ -1,0 +1,83 @@
+"""What a loss is: a number for a pair of outputs and, where it decomposes, costs of parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from trelliswork._errors import InputError
+from trelliswork._ragged import Ragged
+from trelliswork.structures.base import Batch, Parts
+
+__all__ = ["Loss", "PartCosts", "is_label"]
+
+PartCosts = tuple[Parts, np.ndarray]
+
+
+class Loss(BaseEstimator):
+    """Base of all losses.
+
+    ``loss(y_true, y_pred)`` is the loss of one pair of outputs: not negative, zero for
+    equal outputs. A subclass that decomposes over parts also has :meth:`part_costs`.
+    """
+
+    def __call__(self, y_true: Any, y_pred: Any) -> float:
+        """Loss of one prediction."""
+        raise NotImplementedError
+
+    def label_loss(self, true: Any, predicted: Any) -> float:
+        """Loss of one label, where an output is one label."""
+        return float(true != predicted)
+
+    def max_value(self, y_true: Any) -> float:
+        """Upper bound on the loss of any output of a sample whose true output is ``y_true``."""
+        raise NotImplementedError
+
+    def part_costs(self, batch: Batch) -> PartCosts | None:
+        """Costs of the parts of all outputs, and a constant per sample.
+
+        The loss of an output is the sum of the costs of its parts plus the constant of its
+        sample. None where the loss does not decompose over the parts of this structure.
+
+        Parameters
+        ----------
+        batch : Batch
+            Samples packed with their true outputs.
+        """
+        return batch.label_costs(self.table(batch.space.labels)) if batch.one_label else None  # type: ignore[attr-defined]
+
+    def table(self, labels: Sequence[Any]) -> np.ndarray:
+        """Losses ``[true, predicted]`` of all pairs of labels."""
+        return np.array([[self.label_loss(a, b) for b in labels] for a in labels], dtype=np.float64)
+
+    def evaluate(self, batch: Batch, codes: Ragged) -> np.ndarray:
+        """Loss of one given output per sample.
+
+        Parameters
+        ----------
+        batch : Batch
+            Samples packed with their true outputs.
+        codes : Ragged
+            One output per sample.
+        """
+        found = self.part_costs(batch)
+        if found is None:
+            pairs = zip(batch.unpack(batch.gold_codes), batch.unpack(codes), strict=True)
+            return np.array([self(a, b) for a, b in pairs], dtype=np.float64)
+        costs, constant = found
+        return batch.evaluate(codes, batch.scores(np.zeros(batch.space.n_features)) + costs) + constant
+
+
+def is_label(y: Any) -> bool:
+    """Whether an output is one label and not a sequence of labels or parts."""
+    return isinstance(y, (str, bytes)) or not hasattr(y, "__len__")
+
+
+def check_label_weight(label_weight: Mapping[Any, float] | None) -> None:
+    """Refuse weights that are not positive numbers."""
+    for label, weight in (label_weight or {}).items():
+        if not np.isfinite(weight) or weight <= 0:
+            raise InputError(f"label_weight[{label!r}] must be a finite number > 0, got {weight!r}")

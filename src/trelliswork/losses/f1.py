@@ -1,0 +1,52 @@
+"""F1 loss: one minus the harmonic mean of precision and recall of the parts of an output."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from trelliswork.losses.base import Loss, is_label
+
+__all__ = ["F1"]
+
+
+class F1(Loss):
+    """``1 - 2 c / (p + r)``: ``c`` right, ``p`` predicted and ``r`` true parts.
+
+    Parts are the items of an output (brackets, segments, pairs), whatever their order;
+    an output with none equals another with none. The loss does not decompose over parts:
+    the support vector machine searches k-best lists.
+
+    Parameters
+    ----------
+    entities : bool, default=False
+        Outputs are label sequences (``B-PER I-PER O ...``) and their parts are the entities.
+
+    Examples
+    --------
+    >>> from trelliswork.losses import F1
+    >>> F1()([(0, 2), (2, 3)], [(0, 2), (1, 3)])
+    0.5
+    >>> F1(entities=True)(["B-PER", "I-PER", "O"], ["B-PER", "I-PER", "B-LOC"])
+    0.33...
+    """
+
+    def __init__(self, entities: bool = False):
+        self.entities = entities
+
+    def __call__(self, y_true: Any, y_pred: Any) -> float:
+        """Loss of one prediction."""
+        true, predicted = self._parts(y_true), self._parts(y_pred)
+        size = true.total() + predicted.total()
+        return 1.0 - 2.0 * (true & predicted).total() / size if size else 0.0
+
+    def _parts(self, y: Any) -> Counter[Any]:
+        if self.entities:
+            from trelliswork.metrics import entity_spans
+
+            return Counter(entity_spans(y))
+        return Counter([y] if is_label(y) else y)
+
+    def max_value(self, y_true: Any) -> float:
+        """1."""
+        return 1.0

@@ -1,0 +1,75 @@
+"""Hamming loss: the number of labels that are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from trelliswork.losses.base import Loss, PartCosts, check_label_weight, is_label
+from trelliswork.structures.base import Batch
+
+__all__ = ["Hamming"]
+
+
+class Hamming(Loss):
+    """Number of wrong labels.
+
+    On other structures than label sequences, the number of predicted parts that the true
+    output lacks (``Batch.mismatch``).
+
+    Parameters
+    ----------
+    normalized : bool, default=False
+        Divide by the length of the true output.
+    label_weight : dict or None, default=None
+        What an error on each true label counts; labels that are not in the dict count 1.
+
+    Examples
+    --------
+    >>> from trelliswork.losses import Hamming
+    >>> Hamming()(["D", "N", "V"], ["D", "V", "N"])
+    2.0
+    >>> Hamming(normalized=True, label_weight={"V": 4.0})(["D", "V"], ["D", "N"])
+    2.0
+    """
+
+    def __init__(self, normalized: bool = False, label_weight: Mapping[Any, float] | None = None):
+        self.normalized = normalized
+        self.label_weight = label_weight
+
+    def __call__(self, y_true: Any, y_pred: Any) -> float:
+        """Sum (or mean) over the places that differ."""
+        if is_label(y_true):
+            return self.label_loss(y_true, y_pred)
+        if len(y_true) == len(y_pred):
+            total = sum(self._weight(a) for a, b in zip(y_true, y_pred, strict=True) if a != b)
+        else:  # no common positions: outputs are collections of parts
+            present = set(y_true)
+            total = sum(self._weight(b) for b in y_pred if b not in present)
+        return float(total) / max(len(y_true), 1) if self.normalized else float(total)
+
+    def label_loss(self, true: Any, predicted: Any) -> float:
+        """Weight of the true label if the predicted one differs."""
+        return self._weight(true) if true != predicted else 0.0
+
+    def _weight(self, label: Any) -> float:
+        return 1.0 if self.label_weight is None else float(self.label_weight.get(label, 1.0))
+
+    def max_value(self, y_true: Any) -> float:
+        """Every label wrong."""
+        if is_label(y_true):
+            return self._weight(y_true)
+        total = sum(self._weight(label) for label in y_true)
+        return total / max(len(y_true), 1) if self.normalized else total
+
+    def part_costs(self, batch: Batch) -> PartCosts:
+        """Cost 1, or the weight of the true label, per wrong part."""
+        check_label_weight(self.label_weight)
+        costs, constant = batch.mismatch(self.label_weight)
+        if not self.normalized or batch.one_label:
+            return costs, constant
+        lengths = np.array([len(y) for y in batch.unpack(batch.gold_codes)], dtype=np.float64)
+        factors = 1.0 / np.maximum(lengths, 1.0)
+        return batch.scale(costs, factors), constant * factors

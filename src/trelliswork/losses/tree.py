@@ -1,0 +1,68 @@
+"""Tree loss: how far up a taxonomy two classes first meet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from trelliswork._errors import InputError
+from trelliswork.losses.base import Loss, PartCosts, is_label
+from trelliswork.structures._taxonomy import Taxonomy
+from trelliswork.structures.base import Batch
+
+__all__ = ["Tree"]
+
+
+class Tree(Loss):
+    """Height of the first common ancestor of two classes (a leaf has height 0).
+
+    Parameters
+    ----------
+    taxonomy : pairs, dict, graph, path or None, default=None
+        As in :class:`~trelliswork.Classes`; None takes the taxonomy of the structure.
+
+    Examples
+    --------
+    >>> from trelliswork.losses import Tree
+    >>> loss = Tree({"animal": {"cat": {}, "dog": {}}, "plant": {"oak": {}, "elm": {}}})
+    >>> loss("cat", "dog"), loss("cat", "oak"), loss("cat", "cat")
+    (1.0, 2.0, 0.0)
+    """
+
+    def __init__(self, taxonomy: Any = None):
+        self.taxonomy = taxonomy
+
+    def __call__(self, y_true: Any, y_pred: Any) -> float:
+        """Height for two classes; the sum of heights for two sequences of classes."""
+        tree = self._tree()
+        if is_label(y_true):
+            return tree.height_of_meeting(y_true, y_pred)
+        return sum(tree.height_of_meeting(a, b) for a, b in zip(y_true, y_pred, strict=True))
+
+    def label_loss(self, true: Any, predicted: Any) -> float:
+        """Height of the first common ancestor."""
+        return self._tree().height_of_meeting(true, predicted)
+
+    def _tree(self) -> Taxonomy:
+        if self.taxonomy is None:
+            raise InputError("Tree(taxonomy=None) needs a structure with a taxonomy; pass Tree(taxonomy)")
+        return Taxonomy.read(self.taxonomy)
+
+    def max_value(self, y_true: Any) -> float:
+        """Height of the root, per label."""
+        height = float(self._tree().height)
+        return height if is_label(y_true) else height * len(y_true)
+
+    def table(self, labels: Sequence[Any]) -> np.ndarray:
+        """Losses of all pairs of labels."""
+        return self._tree().meeting_heights(labels)
+
+    def part_costs(self, batch: Batch) -> PartCosts:
+        """Height of the first common ancestor for every wrong label."""
+        labels = batch.space.labels  # type: ignore[attr-defined]
+        own = getattr(batch.space, "taxonomy", None)
+        if self.taxonomy is None and own is not None:
+            return batch.label_costs(own.meeting_heights(labels))
+        return batch.label_costs(self.table(labels))

@@ -1,0 +1,34 @@
+"""Zero-one loss: an output is right or wrong as a whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trelliswork.losses.base import Loss
+
+__all__ = ["ZeroOne"]
+
+
+class ZeroOne(Loss):
+    """1 for every output that is not wholly right.
+
+    Margin and slack rescaling with this loss are the plain problem.
+
+    Examples
+    --------
+    >>> from trelliswork.losses import ZeroOne
+    >>> ZeroOne()(["D", "N"], ["D", "V"]), ZeroOne()("cat", "cat")
+    (1.0, 0.0)
+    """
+
+    def __call__(self, y_true: Any, y_pred: Any) -> float:
+        """0 or 1."""
+        if hasattr(y_true, "tolist") or hasattr(y_pred, "tolist"):
+            return float(not np.array_equal(y_true, y_pred))
+        return float(y_true != y_pred)
+
+    def max_value(self, y_true: Any) -> float:
+        """1."""
+        return 1.0

@@ -1,0 +1,111 @@
+"""Kernels in the joint space."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.preprocessing import PolynomialFeatures
+
+from trelliswork import Chain, Classes, Derivations, InputError, StructuredSVM, Unsupported
+from trelliswork.kernels import KERNELS, RBF, Linear, Polynomial, as_kernel
+from trelliswork.learners import svm as svm_module
+
+
+def chain_data(n=10, seed=0):
+    rng = np.random.default_rng(seed)
+    X = [rng.integers(0, 3, size=(m, 3)).astype(float) for m in rng.integers(1, 6, n)]
+    return X, [rng.choice(["A", "B", "C"], len(x)).tolist() for x in X]
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix])
+def test_kernels(make):
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(5, 3)), rng.normal(size=(4, 3))
+    np.testing.assert_allclose(Linear()(make(A), make(B)), A @ B.T)
+    wanted = polynomial_kernel(A, B, degree=3, gamma=0.5, coef0=2.0)
+    np.testing.assert_allclose(Polynomial(3, gamma=0.5, coef0=2.0)(make(A), make(B)), wanted)
+    np.testing.assert_allclose(RBF(0.7)(make(A), make(B)), rbf_kernel(A, B, gamma=0.7))
+
+
+@pytest.mark.parametrize("kernel", [Polynomial(0), Polynomial(2.5), Polynomial(gamma=0.0), RBF(-1.0)])
+def test_bad_kernels(kernel):
+    with pytest.raises(InputError, match="must be"):
+        kernel(np.eye(2), np.eye(2))
+
+
+def test_names():
+    for name, cls in KERNELS.items():
+        assert type(as_kernel(name)) is cls
+    with pytest.raises(InputError, match="kernel must be one of"):
+        as_kernel("cubic")
+
+
+@pytest.mark.parametrize("kind", ["chain", "chain-order-2", "chain-sparse", "classes", "classes-tree"])
+@pytest.mark.parametrize(("slack", "rescale"), [("l1", "margin"), ("l2", None), ("l1", "slack")])
+def test_linear_kernel_is_the_linear_model(kind, slack, rescale):
+    X, y = chain_data()
+    structure = Chain(2) if kind == "chain-order-2" else Chain()
+    if kind == "chain-sparse":
+        X = [sp.csr_matrix(x) for x in X]
+    if kind.startswith("classes"):
+        rng = np.random.default_rng(1)
+        X, y = rng.normal(size=(20, 3)), rng.choice(["a", "b", "c"], 20)
+        structure = Classes({"u": ["a", "b"], "v": ["c"]} if kind == "classes-tree" else None)
+    params = {"C": 5.0, "slack": slack, "rescale": rescale, "tol": 1e-6}
+    linear = StructuredSVM(structure, **params).fit(X, y)
+    for solver in ("bcfw", "working-set"):
+        dual = StructuredSVM(structure, kernel="linear", solver=solver, **params).fit(X, y)
+        assert dual.primal_ == pytest.approx(linear.primal_, rel=1e-5)
+        assert not hasattr(dual, "coef_")
+        a, b = linear.predict_kbest(X, 2), dual.predict_kbest(X, 2)
+        np.testing.assert_allclose(
+            [c.score for row in a for c in row], [c.score for row in b for c in row], atol=5e-2
+        )
+
+
+def test_polynomial_kernel_is_the_expanded_model():
+    X, y = chain_data()
+    expand = PolynomialFeatures(2).fit(X[0])
+    scale = np.ones(expand.n_output_features_)
+    for j, powers in enumerate(expand.powers_):
+        scale[j] = {0: 1.0, 1: np.sqrt(2.0)}.get(powers.sum(), 1.0 if powers.max() == 2 else np.sqrt(2.0))
+    params = {"C": 5.0, "tol": 1e-6}
+    primal = StructuredSVM(Chain(), **params).fit([expand.transform(x) * scale for x in X], y)
+    dual = StructuredSVM(Chain(), kernel=Polynomial(2), **params).fit(X, y)
+    assert dual.primal_ == pytest.approx(primal.primal_, rel=1e-5)
+
+
+@pytest.mark.parametrize("cache_mb", [1000.0, 1e-3])
+def test_several_shards_and_little_memory(cache_mb, monkeypatch):
+    X, y = chain_data(25, seed=2)
+    params = {"C": 5.0, "kernel": RBF(0.3), "tol": 1e-4}
+    wanted = StructuredSVM(Chain(), **params).fit(X, y)
+    monkeypatch.setattr(svm_module, "_ROWS_PER_SHARD", 5)
+    monkeypatch.setattr(svm_module, "_ROWS_AT_ONCE", 7)
+    model = StructuredSVM(Chain(), cache_mb=cache_mb, **params).fit(X, y)
+    assert model.primal_ == pytest.approx(wanted.primal_, rel=2e-4)
+    assert model.score(X, y) == pytest.approx(wanted.score(X, y), abs=0.05)
+
+
+def test_equal_rows_are_evaluated_once():
+    calls = []
+
+    def kernel(A, B):
+        calls.append((A.shape[0], B.shape[0]))
+        return A @ B.T
+
+    X = [np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])] * 6
+    model = StructuredSVM(Chain(), kernel=kernel).fit(X, [["A", "B", "A"]] * 6)
+    assert max(max(pair) for pair in calls) <= 2
+    calls.clear()
+    model.predict(X)
+    assert calls == [(2, model.support_rows_.shape[0])]
+
+
+def test_structures_without_rows():
+    with pytest.raises(Unsupported, match="'row_view'; these structures do: Chain, Classes"):
+        StructuredSVM(Derivations(lambda x: [("r", (), ["f"], "p")]), kernel="rbf").fit(["x"], [["p"]])
+    with pytest.raises(Unsupported, match="row_view"):
+        StructuredSVM(Chain(edge_features="all"), kernel="rbf").fit(*chain_data(3))

@@ -1,0 +1,146 @@
+"""Losses: zero on equality, bounds, and part costs against direct evaluation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from trelliswork import Chain, Classes, Derivations, Edge, InputError
+from trelliswork.losses import F1, LOSSES, Edit, Hamming, Tree, ZeroOne, as_loss
+
+TREE = {"top": {"V": {"X": {}, "Y": {}}, "W": {"Z": {}}}}
+WORDS = [["a", "b", "a"], ["b"], ["c", "a"], []]
+TAGS = [["X", "Y", "Z"], ["Y"], ["X", "X"], []]
+
+
+def segmentation(tokens):
+    n = len(tokens)
+    yield Edge(n)
+    for i in reversed(range(n)):
+        for j in range(i + 1, min(i + 2, n) + 1):
+            for label in "NO":
+                yield Edge(i, (j,), [("words", "".join(tokens[i:j]), label)], (i, j, label))
+
+
+SEGMENTS = [[(0, 2, "N"), (2, 3, "O")], [(0, 1, "O")], [(0, 1, "N"), (1, 2, "N")]]
+CASES = {
+    "chain": (Chain(), WORDS, TAGS),
+    "chain-order-2": (Chain(2), WORDS, TAGS),
+    "classes": (Classes(), np.eye(3), ["X", "Y", "Z"]),
+    "classes-sparse": (Classes(TREE), sp.identity(3, format="csr"), ["Z", "X", "Y"]),
+    "segments": (Derivations(segmentation), WORDS[:3], SEGMENTS),
+}
+LOSS = {
+    "zero-one": ZeroOne(),
+    "hamming": Hamming(),
+    "hamming-normalized": Hamming(normalized=True),
+    "hamming-weighted": Hamming(label_weight={"X": 2.5, (0, 1, "N"): 0.5}),
+    "f1": F1(),
+    "edit": Edit(),
+    "edit-normalized": Edit(normalized=True),
+    "tree": Tree(TREE),
+}
+
+
+def enumerated(name):
+    structure, X, y = CASES[name]
+    space = structure.bind(X, y)
+    batch = space.pack(X, y)
+    gold = batch.unpack(batch.gold_codes)
+    for i in range(len(batch)):
+        outputs = list(space.enumerate(X[i]))
+        packed = space.pack([X[i]] * len(outputs), outputs)
+        yield i, gold[i], outputs, packed.gold_codes, batch.subset(np.full(len(outputs), i))
+
+
+def applies(loss, name):
+    return not (isinstance(loss, Tree) and name == "segments")
+
+
+def direct(loss, name, a, b):
+    if name.startswith("classes"):
+        return loss.label_loss(a, b)
+    if name == "segments" and isinstance(loss, Hamming):  # parts that the true output lacks
+        weight = loss.label_weight or {}
+        return sum(weight.get(p, 1.0) for p in b if p not in a) / (len(a) if loss.normalized else 1)
+    return loss(a, b)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("kind", LOSS)
+def test_part_costs_are_the_loss(kind, name):
+    loss = LOSS[kind]
+    if not applies(loss, name):
+        pytest.skip("no labels")
+    decomposes = isinstance(loss, (Hamming, Tree)) or name.startswith("classes")
+    for _, gold, outputs, codes, batch in enumerated(name):
+        assert (loss.part_costs(batch) is not None) == decomposes
+        wanted = [direct(loss, name, gold, output) for output in outputs]
+        np.testing.assert_allclose(loss.evaluate(batch, codes), wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("kind", LOSS)
+def test_bounds(kind, name):
+    loss = LOSS[kind]
+    if not applies(loss, name):
+        pytest.skip("no labels")
+    for _, gold, outputs, _, _ in enumerated(name):
+        assert direct(loss, name, gold, gold) == 0.0
+        for output in outputs:
+            value = direct(loss, name, gold, output)
+            assert 0.0 <= value <= loss.max_value(gold) + 1e-12 or name == "segments"
+
+
+def test_every_loss_is_covered():
+    assert {type(loss) for loss in LOSS.values()} == set(LOSSES.values())
+
+
+@pytest.mark.parametrize("kind", LOSS)
+def test_clone(kind):
+    assert repr(clone(LOSS[kind])) == repr(LOSS[kind])
+
+
+def test_edit_distance_against_a_plain_recursion():
+    def plain(a, b):
+        if not a or not b:
+            return len(a) + len(b)
+        return min(plain(a[1:], b) + 1, plain(a, b[1:]) + 1, plain(a[1:], b[1:]) + (a[0] != b[0]))
+
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        a, b = ("".join(rng.choice(list("ab"), n)) for n in rng.integers(0, 5, 2))
+        assert Edit()(a, b) == plain(a, b)
+
+
+def test_f1_of_nothing_and_of_entities():
+    assert F1()([], []) == 0.0
+    assert F1()([], ["a"]) == 1.0
+    assert F1(entities=True)(["B-P", "O"], ["O", "O"]) == 1.0
+
+
+def test_tree_takes_the_taxonomy_of_the_structure():
+    X, y = np.eye(3), ["X", "Y", "Z"]
+    batch = Classes(TREE).bind(X, y).pack(X, y)
+    np.testing.assert_array_equal(Tree().part_costs(batch)[0].label, Tree(TREE).part_costs(batch)[0].label)
+    with pytest.raises(InputError, match="needs a structure with a taxonomy"):
+        Tree()("X", "Y")
+    with pytest.raises(InputError, match="'Q' is not in the taxonomy"):
+        Tree(TREE)("X", "Q")
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, np.nan])
+def test_bad_weights(weight):
+    batch = Chain().bind(WORDS, TAGS).pack(WORDS, TAGS)
+    with pytest.raises(InputError, match="label_weight"):
+        Hamming(label_weight={"X": weight}).part_costs(batch)
+
+
+def test_names():
+    assert isinstance(as_loss("zero-one"), ZeroOne)
+    loss = Edit()
+    assert as_loss(loss) is loss
+    with pytest.raises(InputError, match="loss must be one of"):
+        as_loss("hinge")

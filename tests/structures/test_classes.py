@@ -1,0 +1,208 @@
+"""Classes and taxonomies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import MultinomialNB
+
+import trelliswork as tw
+from trelliswork import CRF, Classes, Fixed, Generative, InputError, Perceptron
+from trelliswork.structures._taxonomy import Taxonomy
+
+TREE = {"animal": {"cat": {}, "dog": {}}, "plant": {"oak": {}, "elm": {}}}
+PAIRS = [("<root>", "animal"), ("<root>", "plant"), ("animal", "cat"), ("animal", "dog")]
+PAIRS += [("plant", "oak"), ("plant", "elm")]
+
+
+def blobs(n=60, p=4, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.choice(["cat", "dog", "elm", "oak"], n)
+    centres = {"cat": 0, "dog": 1, "elm": 2, "oak": 3}
+    return rng.normal(size=(n, p)) + 1.5 * np.eye(4)[[centres[c] for c in y]], y
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix, list, lambda X: X.tolist()])
+def test_crf_is_multinomial_logistic_regression(make):
+    X, y = blobs()
+    ours = CRF(Classes(bias=False), l2=0.5, tol=1e-9, max_iter=1000).fit(make(X), y)
+    theirs = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10, max_iter=5000).fit(X, y)
+    np.testing.assert_allclose(ours.coef_.reshape(4, 4).T, theirs.coef_, atol=1e-5)
+    p = ours.predict_marginals(make(X))
+    assert p.shape == (60, 4)
+    np.testing.assert_allclose(p, theirs.predict_proba(X), atol=1e-6)
+    assert ours.classes_ == theirs.classes_.tolist()
+    assert ours.predict(make(X)) == theirs.predict(X).tolist()
+    assert ours.score(make(X), y) == pytest.approx(theirs.score(X, y))
+
+
+def test_generative_is_naive_bayes():
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(0, 5, (40, 6)).astype(float), rng.integers(0, 3, 40)
+    ours, theirs = Generative(Classes()).fit(X, y), MultinomialNB().fit(X, y)
+    np.testing.assert_allclose(ours.coef_.reshape(7, 3)[:6].T, theirs.feature_log_prob_)
+    with pytest.raises(InputError, match="must not be negative"):
+        Generative(Classes()).fit(-X, y)
+
+
+def test_sharing_through_the_taxonomy():
+    X, y = blobs()
+    model = CRF(Classes(TREE), l2=0.1).fit(X, y)
+    assert ("feature", "0", "animal") in model.space_.feature_names
+    assert ("feature", "0", "<root>") not in model.space_.feature_names
+    assert model.score(X, y) > 0.6
+    assert set(model.tables()["top"]) == {"cat", "dog", "elm", "oak"}
+
+
+def test_large_sparse_rows():
+    rng = np.random.default_rng(0)
+    X = sp.random(200, 100_000, density=2e-4, format="csr", random_state=0)
+    y = rng.integers(0, 5, 200)
+    model = Perceptron(Classes(), max_iter=3).fit(X, y)
+    assert len(model.predict(X)) == 200
+
+
+def test_scikit_learn_tools():
+    X, y = blobs()
+    assert cross_val_score(CRF(Classes()), X, y, cv=3).mean() > 0.5
+    search = GridSearchCV(CRF(Classes()), {"l2": [0.1, 1.0], "structure__bias": [True, False]}, cv=2)
+    assert search.fit(X, y).best_score_ > 0.5
+    assert clone(Classes(TREE)).taxonomy == TREE
+
+
+def test_partial_fit_meets_new_classes():
+    X, y = blobs()
+    model = Perceptron(Classes())
+    order = np.argsort(y)
+    for part in np.array_split(order, 4):
+        model.partial_fit(X[part], y[part])
+    assert model.classes_ == ["cat", "dog", "elm", "oak"]
+
+
+def test_fixed_weights():
+    model = Fixed(Classes(), {("feature", "fur", "cat"): 1.0, ("bias", "oak"): 0.5})
+    assert model.predict([["fur"], ["leaf"]]) == ["cat", "oak"]
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (np.ones((2, 2)), ["a"], "X has 2 samples but y has 1"),
+        (np.array([[1.0, 2.0], [np.nan, 0.0]]), ["a", "b"], "sample 1: the row holds NaN"),
+        (sp.csr_matrix([[1.0], [np.inf]]), ["a", "b"], "sample 1: the row holds NaN or infinity"),
+        (np.ones(3), ["a", "b", "c"], "one row per sample"),
+        (["abc", "d"], ["a", "b"], "sample 0: expected a row, a list of strings or a dict"),
+        ([[1.0, 2.0], [1.0]], ["a", "b"], "sample 1: expected a row like"),
+        (np.array([["x"], ["y"]]), ["a", "b"], "X must hold numbers"),
+        (np.ones((2, 2)), [["a"], "b"], "sample 0: labels must be hashable"),
+    ],
+)
+def test_bad_input(X, y, message):
+    with pytest.raises(InputError, match=message):
+        CRF(Classes()).fit(X, y)
+
+
+def test_unknown_labels_and_columns_at_prediction():
+    X, y = blobs()
+    model = CRF(Classes()).fit(X, y)
+    assert model.log_prob(X[:1], ["eel"])[0] == -np.inf
+    with pytest.raises(InputError, match="label 'eel' is not one of the 4 classes"):
+        model.space_.pack(X[:1], ["eel"])
+    assert len(model.predict([{"0": 1.0, "new": 3.0}])) == 1
+    assert model.predict(np.zeros((0, 4))) == []
+
+
+# -- taxonomies ---------------------------------------------------------------------------------
+
+
+class Graph:
+    """What is used of networkx.DiGraph."""
+
+    def __init__(self, edges, directed=True):
+        self.edges, self._directed = edges, directed
+
+    def is_directed(self):
+        return self._directed
+
+
+def test_sources_of_taxonomies(tmp_path):
+    path = tmp_path / "taxonomy.tsv"
+    path.write_text("# a comment\n" + "\n".join(f"{a}\t{b}" for a, b in PAIRS) + "\n\n")
+    tables = []
+    for source in (PAIRS, TREE, {"<root>": TREE}, Graph(PAIRS), path, str(path)):
+        tree = Taxonomy.read(source)
+        assert set(tree.edges) == set(PAIRS)
+        tables.append(tree.meeting_heights(["cat", "dog", "oak"]))
+    for table in tables:
+        np.testing.assert_array_equal(table, [[0, 1, 2], [1, 0, 2], [2, 2, 0]])
+
+
+def test_dag_takes_the_lowest_meeting():
+    tree = Taxonomy([("r", "a"), ("r", "b"), ("a", "x"), ("b", "x"), ("b", "y"), ("a", "c"), ("c", "z")])
+    assert tree.height_of_meeting("x", "y") == 1
+    assert tree.height_of_meeting("x", "z") == 2
+    nodes, above = tree.nodes_above(["x", "y"])
+    assert nodes == ["x", "y", "a", "b"]
+    np.testing.assert_array_equal(above.toarray(), [[1, 0, 1, 1], [0, 1, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("taxonomy", "message"),
+    [
+        ([("a", "b"), ("b", "c"), ("c", "b")], "cycle: 'b' -> 'c' -> 'b'"),
+        ([("a", "a")], "cycle: 'a' -> 'a'"),
+        ([("a", "cat"), ("b", "dog"), ("b", "elm"), ("b", "oak")], "2 roots"),
+        ([("r", "cat"), ("r", "dog"), ("r", "elm")], "class 'oak' is not in the taxonomy"),
+        ([*PAIRS, ("oak", "acorn")], "class 'oak' is an inner node"),
+        ([], "taxonomy is empty"),
+        ([("a", "b", "c")], "item 0 must be a"),
+        ([("a", ["b"])], "item 0: nodes must be hashable"),
+        ({"a": "b"}, "expected a dict or a list of children"),
+        (Graph(PAIRS, directed=False), "must be directed"),
+        (7, "taxonomy must be"),
+        ("no-such-file.tsv", "no such file"),
+    ],
+)
+def test_bad_taxonomies(taxonomy, message):
+    X, y = blobs()
+    with pytest.raises(InputError, match=message):
+        CRF(Classes(taxonomy)).fit(X, y)
+
+
+def test_bad_lines(tmp_path):
+    path = tmp_path / "bad.tsv"
+    path.write_text("a\tb\nc\n")
+    with pytest.raises(InputError, match="bad.tsv:2: 1 columns; expected parent TAB child"):
+        Taxonomy.read(path)
+
+
+def test_save_and_load(tmp_path):
+    X, y = blobs()
+    for structure in (Classes(), Classes(TREE), Classes(PAIRS, bias=False)):
+        model = CRF(structure).fit(sp.csr_matrix(X), y)
+        tw.save(model, tmp_path / "model.tw")
+        again = tw.load(tmp_path / "model.tw")
+        np.testing.assert_array_equal(again.predict_marginals(X), model.predict_marginals(X))
+
+
+def test_a_taxonomy_file_is_not_needed_again(tmp_path):
+    path = tmp_path / "taxonomy.tsv"
+    path.write_text("\n".join(f"{a}\t{b}" for a, b in PAIRS))
+    X, y = blobs()
+    model = CRF(Classes(str(path))).fit(X, y)
+    tw.save(model, tmp_path / "model.tw")
+    path.unlink()
+    assert tw.load(tmp_path / "model.tw").predict(X) == model.predict(X)
+
+
+def test_too_many_weights_are_refused(monkeypatch):
+    from trelliswork.structures import classes
+
+    monkeypatch.setattr(classes, "_MAX_WEIGHTS", 10)
+    X, y = blobs()
+    with pytest.raises(InputError, match="weights; hash or select"):
+        CRF(Classes()).fit(X, y)
