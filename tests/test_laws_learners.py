@@ -44,6 +44,7 @@ FIXED = {("transition", "B-X", "I-X"): 1.0, ("transition", "I-X", "O"): -0.25}
 MAKE = {
     "CRF": lambda s: tw.CRF(s, l2=0.5, tol=1e-7),
     "Perceptron": lambda s: tw.Perceptron(s, max_iter=4),
+    "StructuredSVM": lambda s: tw.StructuredSVM(s, tol=1e-8),
     "Fixed": lambda s: tw.Fixed(s, FIXED),
 }
 

@@ -21,7 +21,7 @@ def test_import_is_light():
     assert out.strip() == "[]"
 
 
-@pytest.mark.parametrize("module", ["", ".features", ".io", ".metrics", ".testing"])
+@pytest.mark.parametrize("module", ["", ".features", ".io", ".kernels", ".losses", ".metrics", ".testing"])
 def test_every_public_name_has_an_example(module):
     module = importlib.import_module(f"trelliswork{module}")
     for name in module.__all__:

@@ -49,7 +49,7 @@ def test_missing_verbs_are_skipped(monkeypatch):
     monkeypatch.setattr(ChainBatch, "moments", Batch.moments)
     done = check_structure(Chain(), X, Y)
     assert [line.split(":")[0] for line in done.skipped] == ["kbest", "tangent", "moments", "loss_profile"]
-    assert "does not offer 'kbest'; these structures do: Derivations" in done.skipped[0]
+    assert "does not offer 'kbest'; these structures do: Classes, Derivations" in done.skipped[0]
     assert "argmax" in done.laws
     assert not Chain.offers("moments")
 
@@ -57,7 +57,7 @@ def test_missing_verbs_are_skipped(monkeypatch):
 def test_unsupported_message():
     batch = Chain().bind(X, Y).pack(X)
     message = str(batch._unsupported("argmax"))
-    assert message == "Chain does not offer 'argmax'; these structures do: Chain, Derivations"
+    assert message == "Chain does not offer 'argmax'; these structures do: Chain, Classes, Derivations"
     assert isinstance(batch._unsupported("nonsense"), Unsupported)
     assert str(batch._unsupported("nonsense")).endswith("do: none")
 

@@ -14,7 +14,18 @@ __all__ = ["KERNELS", "RBF", "Kernel", "Linear", "Polynomial", "as_kernel"]
 
 
 class Kernel(BaseEstimator):
-    """Base of all kernels: ``kernel(A, B)`` is the matrix of similarities of two sets of rows."""
+    """Base of all kernels: ``kernel(A, B)`` is the matrix of similarities of two sets of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trelliswork.kernels import Kernel
+    >>> class Common(Kernel):
+    ...     def __call__(self, A, B):
+    ...         return np.minimum(A[:, None], B).sum(axis=2)
+    >>> Common()(np.array([[1.0, 3.0]]), np.array([[2.0, 2.0]])).tolist()
+    [[3.0]]
+    """
 
     def __call__(self, A: Any, B: Any) -> np.ndarray:
         """Matrix of shape (n_rows of A, n_rows of B)."""

@@ -176,7 +176,7 @@ def test_bad_taxonomies(taxonomy, message):
 def test_bad_lines(tmp_path):
     path = tmp_path / "bad.tsv"
     path.write_text("a\tb\nc\n")
-    with pytest.raises(InputError, match="bad.tsv:2: 1 columns; expected parent TAB child"):
+    with pytest.raises(InputError, match=r"bad\.tsv:2: 1 columns; expected parent TAB child"):
         Taxonomy.read(path)
 
 

@@ -10,9 +10,10 @@ planes; the weights are touched once to read and once to write.
 
 Planes are sparse: entries ``start[i, p] .. start[i, p] + size[i, p] - 1`` of ``idx`` and ``val``; an
 index may repeat. With a ``kernel`` (n_rows, n_rows) the first ``n_rows * n_columns`` coordinates are
-pairs of a row and a column, the inner product of two of them is ``kernel[row, row']`` if the
-columns agree, ``w`` holds products with the solution instead of the solution itself, and
-changes of the latter are added to ``solution``. ``kernel`` has no rows in the linear case.
+pairs of a column and a row, column by column. The inner product of two of them is
+``kernel[row, row']`` if the columns agree, ``w`` holds products with the solution instead of the
+solution itself, and changes of the latter are added to ``solution``. ``kernel`` has no rows in
+the linear case.
 """
 
 from __future__ import annotations
@@ -85,10 +86,10 @@ def _add_plane(idx, val, first, size, factor, w, kernel, n_columns, solution):
         c = idx[j]
         x = factor * val[j]
         if c < n_rows * n_columns:
-            row = kernel[c // n_columns]  # symmetric
-            at = c % n_columns
+            row = kernel[c % n_rows]  # symmetric
+            part = w[c - c % n_rows : c - c % n_rows + n_rows]
             for r in range(n_rows):
-                w[r * n_columns + at] += x * row[r]
+                part[r] += x * row[r]
         else:
             w[c] += x
         if n_rows:
@@ -98,7 +99,8 @@ def _add_plane(idx, val, first, size, factor, w, kernel, n_columns, solution):
 @njit
 def _product(idx, val, first, size, other, other_size, kernel, n_columns):
     """Inner product of two planes in the metric of the kernel."""
-    pairs = kernel.shape[0] * n_columns
+    n_rows = kernel.shape[0]
+    pairs = n_rows * n_columns
     total = 0.0
     for j in range(first, first + size):
         c = idx[j]
@@ -106,8 +108,8 @@ def _product(idx, val, first, size, other, other_size, kernel, n_columns):
             d = idx[k]
             if c == d and c >= pairs:
                 total += val[j] * val[k]
-            elif c < pairs and d < pairs and c % n_columns == d % n_columns:
-                total += val[j] * val[k] * kernel[c // n_columns, d // n_columns]
+            elif c < pairs and d < pairs and c // n_rows == d // n_rows:
+                total += val[j] * val[k] * kernel[c % n_rows, d % n_rows]
     return total
 
 

@@ -10,7 +10,7 @@ from trelliswork.learners._svm_solvers import Solution, refuse_inseparable
 from trelliswork.losses import Loss, ZeroOne
 from trelliswork.structures.base import Ascent, Batch, Parts
 
-__all__ = ["solve_ascent", "start_ascent"]
+__all__ = ["judge_ascent", "solve_ascent", "start_ascent"]
 
 _SWEEPS = 10  # over active samples, per round
 _ACTIVE, _ENOUGH = 1.0, 0.3
@@ -55,7 +55,6 @@ def solve_ascent(
     Parameters as in ``solve_blocks``; a round is one sweep that looks for new outputs.
     """
     usable = np.flatnonzero(shares > 0)
-    curvature = curvature_of(form, shares)
     for number in range(1, max_iter + 1):
         solution.n_iter = number
         ascent.sweep(rng.permutation(usable), True)
@@ -69,22 +68,10 @@ def solve_ascent(
             left = float(ascent.gap[active].sum())
             if left <= _ENOUGH * seen:
                 break
-        w = ascent.weights()
-        squared, linear = float(w @ w), ascent.linear_term()
-        solution.dual = linear - 0.5 * squared - 0.5 * float(curvature @ ascent.masses() ** 2)
+        solution.dual = _dual(ascent, form, shares)
         certified = form.slack == "none" or seen <= 3.0 * tol * abs(solution.dual) or number == max_iter
         if certified:
-            slack = np.maximum(ascent.violations()[usable], 0.0)
-            shrink = 1.0
-            if form.slack == "none":  # weights count once every constraint holds
-                shrink = 1.0 - float(slack.max(initial=0.0))
-                primal = 0.5 * squared / shrink**2 if shrink > 0 else np.inf
-                refuse_inseparable(linear, ascent.longest(), float(np.sqrt(squared)))
-            else:
-                term = slack if form.slack == "l1" else 0.5 * slack**2
-                primal = 0.5 * squared + float(shares[usable] @ term)
-            if primal < solution.primal:
-                solution.primal, solution.weights = primal, w / shrink
+            judge_ascent(ascent, form, shares, solution)
         solution.n_constraints = ascent.n_constraints
         progress.step(
             primal=solution.primal,
@@ -96,3 +83,27 @@ def solve_ascent(
         if certified and solution.gap <= tol:
             solution.converged = True
             break
+
+
+def _dual(ascent: Ascent, form: Form, shares: np.ndarray) -> float:
+    w = ascent.weights()
+    squares = float(w @ w) + float(curvature_of(form, shares) @ ascent.masses() ** 2)
+    return ascent.linear_term() - 0.5 * squares
+
+
+def judge_ascent(ascent: Ascent, form: Form, shares: np.ndarray, solution: Solution) -> None:
+    """Exact objectives at the present weights, at the cost of one search."""
+    used = shares > 0
+    slack = np.maximum(ascent.violations()[used], 0.0)
+    w = ascent.weights()
+    squared, shrink = float(w @ w), 1.0
+    if form.slack == "none":
+        # Hard margins: weights count once they are scaled so that every constraint holds.
+        shrink = 1.0 - float(slack.max(initial=0.0))
+        primal = 0.5 * squared / shrink**2 if shrink > 0 else np.inf
+        refuse_inseparable(ascent.linear_term(), ascent.longest(), float(np.sqrt(squared)))
+    else:
+        primal = 0.5 * squared + float(shares[used] @ (slack if form.slack == "l1" else 0.5 * slack**2))
+    solution.dual = _dual(ascent, form, shares)
+    if primal < solution.primal:
+        solution.primal, solution.weights = primal, w / shrink

@@ -1,153 +1,23 @@
-"""Constraints found so far, in shards of samples, and the weights they add up to."""
+"""Constraints found so far, in shards of samples."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._ragged import Ragged
-from trelliswork.kernels import Kernel
 from trelliswork.learners._svm_oracle import Form, Found, Oracle
+from trelliswork.learners._svm_weights import Weights
 from trelliswork.losses import Loss
-from trelliswork.structures.base import Batch, RowView
+from trelliswork.structures.base import Batch
 
-__all__ = ["KernelWeights", "LinearWeights", "Shard", "Weights"]
+__all__ = ["Shard"]
 
-_NO_KERNEL = np.zeros((0, 0))
 _FIRST_SLOTS, _LEAST_SLOTS = 4, 16
 _BLOCK_STEPS = 50
 _EVER = 1 << 30
-
-
-class Weights(Protocol):
-    """The solution, as the shards see it."""
-
-    def view(self, number: int) -> np.ndarray:
-        """What planes of a shard are multiplied with; changes in place count."""
-
-    def metric(self, number: int) -> tuple[np.ndarray, int, np.ndarray]:
-        """Kernel matrix of the rows of a shard, number of columns, place for changes of the solution."""
-
-    def settle(self, number: int) -> None:
-        """Tell the other shards about the changes of one."""
-
-    def squared_norm(self) -> float:
-        """``|w|^2``."""
-
-
-class LinearWeights:
-    """One weight vector.
-
-    Parameters
-    ----------
-    n_features : int
-        Its length.
-    """
-
-    def __init__(self, n_features: int):
-        self.w = np.zeros(n_features)
-
-    def view(self, number: int) -> np.ndarray:
-        """The weights."""
-        return self.w
-
-    def metric(self, number: int) -> tuple[np.ndarray, int, np.ndarray]:
-        """No kernel."""
-        return _NO_KERNEL, 1, np.zeros(0)
-
-    def settle(self, number: int) -> None:
-        """Nothing to do: all shards share the vector."""
-
-    def squared_norm(self) -> float:
-        """``|w|^2``."""
-        return float(self.w @ self.w)
-
-
-class KernelWeights:
-    """Coefficients of rows, and their products with the rows of every shard.
-
-    Parameters
-    ----------
-    views : list of RowView
-        Rows of every shard.
-    kernel : Kernel
-        Similarity of rows.
-    cache_mb : float
-        Kernel matrices are kept up to this size.
-    """
-
-    def __init__(self, views: list[RowView], kernel: Kernel, cache_mb: float):
-        self.rows = [view.rows for view in views]
-        self.n_columns = views[0].n_columns
-        self.kernel = kernel
-        pairs = [rows.shape[0] * self.n_columns for rows in self.rows]
-        n_rest = views[0].batch.space.n_features - pairs[0]
-        self.solution = [np.zeros(n + n_rest) for n in pairs]
-        self.rest = np.zeros(n_rest)
-        self._products = [np.zeros(n + n_rest) for n in pairs]
-        self._changes = [np.zeros(n + n_rest) for n in pairs]
-        self._room = int(cache_mb * 2**20)
-        self._cache: dict[tuple[int, int], np.ndarray] = {}
-
-    def _matrix(self, a: int, b: int) -> np.ndarray:
-        found = self._cache.get((a, b))
-        if found is None:
-            found = np.ascontiguousarray(self.kernel(self.rows[a], self.rows[b]))
-            # First come, first kept: shards are visited in turn, where the last used is the worst to drop.
-            if found.nbytes <= self._room:
-                self._room -= found.nbytes
-                self._cache[a, b] = found
-        return found
-
-    def view(self, number: int) -> np.ndarray:
-        """Products of the solution with the rows of a shard, then the weights without rows."""
-        products = self._products[number]
-        products[products.size - self.rest.size :] = self.rest
-        return products
-
-    def metric(self, number: int) -> tuple[np.ndarray, int, np.ndarray]:
-        """Kernel matrix of the shard."""
-        return self._matrix(number, number), self.n_columns, self._changes[number]
-
-    def settle(self, number: int) -> None:
-        """Add the changes of one shard to the products of the others."""
-        change = self._changes[number]
-        if not change.any():
-            return
-        n_rest = self.rest.size
-        self.rest += change[change.size - n_rest :]
-        table = change[: change.size - n_rest].reshape(-1, self.n_columns)
-        used = np.flatnonzero(table.any(axis=1))
-        for other, products in enumerate(self._products):
-            if other != number and used.size:
-                whole = (other, number) in self._cache or products.size * table.shape[0] * 8 <= self._room
-                if whole:
-                    moved = self._matrix(other, number)[:, used] @ table[used]
-                else:
-                    moved = self.kernel(self.rows[other], self.rows[number][used]) @ table[used]
-                products[: products.size - n_rest] += moved.ravel()
-        self.solution[number] += change
-        change[:] = 0.0
-
-    def squared_norm(self) -> float:
-        """Norm in the space of the kernel."""
-        total = float(self.rest @ self.rest)
-        n_rest = self.rest.size
-        for own, products in zip(self.solution, self._products, strict=True):
-            stop = own.size - n_rest
-            total += float(own[:stop] @ products[:stop])
-        return total
-
-    def expansion(self) -> tuple[Any, np.ndarray]:
-        """Rows with a coefficient, and their coefficients (n_rows, n_columns)."""
-        stop = -self.rest.size if self.rest.size else None
-        tables = [own[:stop].reshape(-1, self.n_columns) for own in self.solution]
-        used = [np.flatnonzero(table.any(axis=1)) for table in tables]
-        rows = [rows[at] for rows, at in zip(self.rows, used, strict=True)]
-        stacked = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows)
-        return stacked, np.concatenate([table[at] for table, at in zip(tables, used, strict=True)])
 
 
 class Shard:
@@ -270,7 +140,7 @@ class Shard:
 
         self._reserve(rows.nnz)
         base = self._filled
-        self._idx[base : base + rows.nnz] = rows.indices
+        self._idx[base : base + rows.nnz] = weights.place(self.number, rows.indices)
         self._val[base : base + rows.nnz] = rows.data
         self._filled += rows.nnz
         slot = np.empty(at.size, dtype=np.int64)
@@ -299,7 +169,7 @@ class Shard:
     def _release(self, at: np.ndarray, weights: Weights) -> None:
         from trelliswork.dp import _planes
 
-        w, metric = weights.view(self.number), weights.metric(self.number)
+        w, metric = weights.work(self.number), weights.metric(self.number)
         planes = (self.count, self.start, self.size, self._idx, self._val)
         _planes.release(at, *planes, self.beta, self.mass, w, *metric, self.idle)
         weights.settle(self.number)
@@ -329,31 +199,19 @@ class Shard:
         from trelliswork.dp import _planes
 
         kernel, n_columns, solution = weights.metric(self.number)
-        _planes.visit(
-            order,
-            self.count,
-            self.start,
-            self.size,
-            self._idx,
-            self._val,
-            self.offset,
-            self.beta,
-            self.gram,
-            self.mass,
-            self.cap,
-            self.inv_c,
-            weights.view(self.number),
-            kernel,
-            n_columns,
-            solution,
-            _BLOCK_STEPS,
-            1e-12,
-            max_idle,
-            self.idle,
-            self.gap,
-        )
+        planes = (self.count, self.start, self.size, self._idx, self._val, self.offset, self.beta, self.gram)
+        limits = (self.mass, self.cap, self.inv_c)
+        seen = np.inf
+        metric = (weights.work(self.number), kernel, n_columns, solution)
+        for _ in range(weights.repeats):
+            _planes.visit(
+                order, *planes, *limits, *metric, _BLOCK_STEPS, 1e-12, max_idle, self.idle, self.gap
+            )
+            if seen == np.inf:
+                gap = self.gap[order]
+                seen = float(gap.max(initial=0.0) if self.form.slack == "none" else gap.sum())
         weights.settle(self.number)
-        return float(self.gap[order].max(initial=0.0) if self.form.slack == "none" else self.gap[order].sum())
+        return seen
 
     def dual(self) -> float:
         """Linear and slack terms of the dual objective."""

@@ -11,9 +11,10 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork.learners._progress import Progress
 from trelliswork.learners._svm_oracle import Found
-from trelliswork.learners._svm_planes import LinearWeights, Shard, Weights
+from trelliswork.learners._svm_planes import Shard
+from trelliswork.learners._svm_weights import LinearWeights, Weights
 
-__all__ = ["Solution", "solve_blocks", "solve_one_slack"]
+__all__ = ["Solution", "judge_blocks", "solve_blocks", "solve_one_slack"]
 
 _IDLE_VISITS = 60  # constraints that were not in use for so long are forgotten
 _FULL_EVERY, _SKIP, _FRESH = 5, 0.3, 2  # of the sweeps between rounds, see _polish
@@ -97,17 +98,17 @@ def solve_blocks(
         Updated in place, so that an interrupt loses nothing.
     """
     hard = shards[0].form.slack == "none"
-    judge = _judge_hard if hard else _judge
     averaged = weights.w.copy() if average and isinstance(weights, LinearWeights) else None
     expected = np.inf  # gap that the last round saw, on weights that moved meanwhile
     for number in range(1, max_iter + 1):
         solution.n_iter = number
-        fixed = not eager or hard or expected <= 1.5 * tol * max(abs(solution.dual), 1e-12)
+        small = expected <= 1.5 * tol * max(abs(solution.dual), 1e-12)
+        fixed = small or not eager or hard or number == max_iter
         outer = 0.0
         if fixed:
             views = [averaged if averaged is not None else weights.view(s.number) for s in shards]
             found = [s.oracle.find(v) for s, v in zip(shards, views, strict=True)]
-            judge(shards, weights, found, averaged, solution)
+            _judge(shards, weights, found, averaged, solution)
             if solution.gap <= tol:
                 solution.converged = True
             else:
@@ -172,6 +173,12 @@ def _dual(shards: list[Shard], weights: Weights) -> float:
     return sum(shard.dual() for shard in shards) - 0.5 * weights.squared_norm()
 
 
+def judge_blocks(shards: list[Shard], weights: Weights, solution: Solution) -> None:
+    """Exact objectives at the present weights, at the cost of one search."""
+    found = [shard.oracle.find(weights.view(shard.number)) for shard in shards]
+    _judge(shards, weights, found, None, solution)
+
+
 def _judge(
     shards: list[Shard],
     weights: Weights,
@@ -179,32 +186,20 @@ def _judge(
     averaged: np.ndarray | None,
     solution: Solution,
 ) -> None:
-    """Exact objectives at the present weights."""
+    """Objectives from the most violated outputs at the present (or averaged) weights."""
     norm = weights.squared_norm() if averaged is None else float(averaged @ averaged)
-    primal = 0.5 * norm + sum(s.loss_term(one.value) for s, one in zip(shards, found, strict=True))
+    shrink = 1.0
+    if shards[0].form.slack == "none":
+        # Hard margins: weights count once they are scaled so that every constraint holds.
+        shrink = min((1.0 - float(one.value.max(initial=0.0)) for one in found), default=1.0)
+        primal = 0.5 * norm / shrink**2 if shrink > 0 else np.inf
+    else:
+        primal = 0.5 * norm + sum(s.loss_term(one.value) for s, one in zip(shards, found, strict=True))
     solution.dual = max(solution.dual, _dual(shards, weights))
     if primal < solution.primal:
         solution.primal = primal
         if isinstance(weights, LinearWeights):
-            solution.weights = (weights.w if averaged is None else averaged).copy()
-
-
-def _judge_hard(
-    shards: list[Shard],
-    weights: Weights,
-    found: list[Found],
-    averaged: np.ndarray | None,
-    solution: Solution,
-) -> None:
-    """Hard margins: weights count once they are scaled so that every constraint holds."""
-    smallest = min((1.0 - float(one.value.max(initial=0.0)) for one in found), default=1.0)
-    solution.dual = max(solution.dual, _dual(shards, weights))
-    if smallest > 0:
-        primal = 0.5 * weights.squared_norm() / smallest**2
-        if primal < solution.primal:
-            solution.primal = primal
-            if isinstance(weights, LinearWeights):
-                solution.weights = weights.w / smallest
+            solution.weights = (weights.w if averaged is None else averaged) / shrink
 
 
 def _check_separable(shards: list[Shard], weights: Weights) -> None:

@@ -12,11 +12,12 @@ from sklearn.utils import check_random_state
 from trelliswork._errors import InputError
 from trelliswork.kernels import as_kernel
 from trelliswork.learners._progress import Progress
-from trelliswork.learners._svm_ascent import solve_ascent, start_ascent
+from trelliswork.learners._svm_ascent import judge_ascent, solve_ascent, start_ascent
 from trelliswork.learners._svm_oracle import Form, check_form
-from trelliswork.learners._svm_planes import KernelWeights, LinearWeights, Shard
-from trelliswork.learners._svm_solvers import Solution, solve_blocks, solve_one_slack
-from trelliswork.learners.base import StructuredEstimator, combined_weights, warn_interrupted
+from trelliswork.learners._svm_planes import Shard
+from trelliswork.learners._svm_solvers import Solution, judge_blocks, solve_blocks, solve_one_slack
+from trelliswork.learners._svm_weights import KernelWeights, LinearWeights
+from trelliswork.learners.base import StructuredEstimator, check_number, combined_weights, warn_interrupted
 from trelliswork.losses import Loss, as_loss
 from trelliswork.structures.base import Batch, Structure
 
@@ -202,11 +203,8 @@ class StructuredSVM(StructuredEstimator):
     def _checked(self) -> tuple[Form, Loss, Any]:
         form, loss = check_form(self.slack, self.rescale), as_loss(self.loss)
         for name in ("C", "tol", "cache_mb"):
-            value = getattr(self, name)
-            if not np.isfinite(value) or value <= 0:
-                raise InputError(f"{name} must be a finite number > 0, got {value!r}")
-        if self.max_iter < 1:
-            raise InputError(f"max_iter must be at least 1, got {self.max_iter}")
+            check_number(name, getattr(self, name), 0, above=True)
+        check_number("max_iter", self.max_iter, 1, whole=True)
         if self.solver not in _SOLVERS:
             raise InputError(f"solver must be one of {', '.join(map(repr, _SOLVERS))}, got {self.solver!r}")
         kernel = None if self.kernel is None else as_kernel(self.kernel)
@@ -266,6 +264,7 @@ def fit_svm(
             solve_ascent(ascent, form, shares, rng=rng, **options)
         except KeyboardInterrupt:
             solution.interrupted = True
+            judge_ascent(ascent, form, shares, solution)
         model = ascent.weights()
         solution.support = ascent.support()
     else:
@@ -283,6 +282,7 @@ def fit_svm(
             batches = [view.batch for view in views]
             expansion = KernelWeights(views, kernel, 0.75 * cache_mb)
             cache_mb = 0.25 * cache_mb
+        shared = linear if expansion is None else expansion
         shards = [
             Shard(i, part, one, loss, form, approx, shares[part], cache_mb / n_shards)
             for i, (part, one) in enumerate(zip(samples, batches, strict=True))
@@ -293,7 +293,7 @@ def fit_svm(
             else:
                 solve_blocks(
                     shards,
-                    linear if expansion is None else expansion,
+                    shared,
                     eager=solver != "working-set",
                     average=average,
                     rng=rng,
@@ -301,6 +301,8 @@ def fit_svm(
                 )
         except KeyboardInterrupt:
             solution.interrupted = True
+            if solver != "one-slack":
+                judge_blocks(shards, shared, solution)
         if solver != "one-slack":
             solution.support = sorted(
                 (entry for shard in shards for entry in shard.support()), key=lambda entry: entry[0]

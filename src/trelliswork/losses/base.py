@@ -22,6 +22,17 @@ class Loss(BaseEstimator):
 
     ``loss(y_true, y_pred)`` is the loss of one pair of outputs: not negative, zero for
     equal outputs. A subclass that decomposes over parts also has :meth:`part_costs`.
+
+    Examples
+    --------
+    >>> from trelliswork.losses import Loss
+    >>> class FirstLabel(Loss):
+    ...     def __call__(self, y_true, y_pred):
+    ...         return float(y_true[0] != y_pred[0])
+    ...     def max_value(self, y_true):
+    ...         return 1.0
+    >>> FirstLabel()(["D", "N"], ["D", "V"])
+    0.0
     """
 
     def __call__(self, y_true: Any, y_pred: Any) -> float:

@@ -644,25 +644,11 @@ class ChainBatch(Batch):
 
     def contrast(self, codes: Ragged, samples: np.ndarray) -> sp.csr_matrix:
         """Gold features minus those of given label sequences; compiled for chains of order 1."""
-        from trelliswork.dp import _contrast
+        from trelliswork.structures import _chain_views
 
-        space = self.space
-        if space.order != 1 or self.edge is not None:
+        if self.space.order != 1 or self.edge is not None:
             return super().contrast(codes, samples)
-        matrix, rows = self.emission.stacked()
-        k, layout = space.n_labels, space.emission_layout
-        flat = np.zeros(0, dtype=np.int64) if layout.flat is None else layout.flat
-        pairs = np.full(k * k, -1, dtype=np.int64)
-        grams = space.ngram_matrix.tocoo()
-        pairs[grams.row] = grams.col + space.n_emissions
-        tokens = (matrix.indptr, matrix.indices, matrix.data, rows, self.offsets)
-        args = (*tokens, self.gold_codes.values, codes.values, samples, k, flat, pairs)
-        indptr = np.zeros(samples.size + 1, dtype=np.int64)
-        _contrast.contrast(*args, indptr, np.zeros(0, dtype=np.int32), np.zeros(0), False)
-        np.cumsum(indptr, out=indptr)
-        indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
-        _contrast.contrast(*args, indptr, indices, data, True)
-        return sp.csr_matrix((data, indices, indptr), shape=(samples.size, space.n_features))
+        return _chain_views.contrast(self, codes, samples)
 
     def ascent(
         self,
@@ -682,17 +668,11 @@ class ChainBatch(Batch):
 
     def row_view(self) -> RowView:
         """The same sequences with one attribute per distinct token."""
-        from trelliswork.structures.chain import ChainSpace
+        from trelliswork.structures import _chain_views
 
-        space = self.space
         if self.edge is not None:
             raise self._unsupported("row_view")
-        emission, rows = self.emission.by_row(len(space.attributes))
-        structure = space.structure.complete()
-        names = [str(i) for i in range(rows.shape[0])]
-        by_row = ChainSpace(structure, space.labels, names, space.allowed)
-        batch = ChainBatch(by_row, self.offsets, emission, None, self._gold, self.allowed, self.n_jobs)
-        return RowView(batch, rows, space.n_labels)
+        return _chain_views.row_view(self)
 
     def _check_possible(self, value: np.ndarray) -> None:
         bad = np.flatnonzero(~np.isfinite(value))

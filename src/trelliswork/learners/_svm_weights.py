@@ -1,0 +1,184 @@
+"""The solution of the dual, as shards of samples see it: a weight vector, or a kernel expansion."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork.kernels import Kernel
+from trelliswork.structures.base import RowView
+
+__all__ = ["KernelWeights", "LinearWeights", "Weights"]
+
+_NO_KERNEL = np.zeros((0, 0))
+
+
+class Weights(Protocol):
+    """The solution, as the shards see it."""
+
+    repeats: int  # visits of a shard before the others are told
+
+    def view(self, number: int) -> np.ndarray:
+        """Weights in the features of the batch of a shard."""
+
+    def work(self, number: int) -> np.ndarray:
+        """What planes of a shard are multiplied with; changes in place count."""
+
+    def place(self, number: int, indices: np.ndarray) -> np.ndarray:
+        """Coordinates of features in :meth:`work`."""
+
+    def metric(self, number: int) -> tuple[np.ndarray, int, np.ndarray]:
+        """Kernel matrix of the rows of a shard, number of columns, place for changes of the solution."""
+
+    def settle(self, number: int) -> None:
+        """Tell the other shards about the changes of one."""
+
+    def squared_norm(self) -> float:
+        """``|w|^2``."""
+
+
+class LinearWeights:
+    """One weight vector.
+
+    Parameters
+    ----------
+    n_features : int
+        Its length.
+    """
+
+    repeats = 1
+
+    def __init__(self, n_features: int):
+        self.w = np.zeros(n_features)
+
+    def view(self, number: int) -> np.ndarray:
+        """The weights."""
+        return self.w
+
+    work = view
+
+    def place(self, number: int, indices: np.ndarray) -> np.ndarray:
+        """The features themselves."""
+        return indices
+
+    def metric(self, number: int) -> tuple[np.ndarray, int, np.ndarray]:
+        """No kernel."""
+        return _NO_KERNEL, 1, np.zeros(0)
+
+    def settle(self, number: int) -> None:
+        """Nothing to do: all shards share the vector."""
+
+    def squared_norm(self) -> float:
+        """``|w|^2``."""
+        return float(self.w @ self.w)
+
+
+class KernelWeights:
+    """Coefficients of rows, and their products with the rows of every shard.
+
+    Both are kept column by column (label by label), so that a change runs along a row of
+    the kernel matrix; the features of a batch go row by row.
+
+    Parameters
+    ----------
+    views : list of RowView
+        Rows of every shard.
+    kernel : Kernel
+        Similarity of rows.
+    cache_mb : float
+        Kernel matrices are kept up to this size.
+    """
+
+    repeats = 8
+
+    def __init__(self, views: list[RowView], kernel: Kernel, cache_mb: float):
+        self.rows = [view.rows for view in views]
+        self.n_columns = views[0].n_columns
+        self.kernel = kernel
+        pairs = [rows.shape[0] * self.n_columns for rows in self.rows]
+        n_rest = views[0].batch.space.n_features - pairs[0]
+        self.solution = [np.zeros(n + n_rest) for n in pairs]
+        self.rest = np.zeros(n_rest)
+        self._products = [np.zeros(n + n_rest) for n in pairs]
+        self._changes = [np.zeros(n + n_rest) for n in pairs]
+        self._room = int(cache_mb * 2**20)
+        self._cache: dict[tuple[int, int], np.ndarray] = {}
+
+    def _matrix(self, a: int, b: int) -> np.ndarray | None:
+        """Kernel matrix of the rows of two shards, ``a <= b``, if there is room for it."""
+        found = self._cache.get((a, b))
+        size = 8 * self.rows[a].shape[0] * self.rows[b].shape[0]
+        # First come, first kept: shards are visited in turn, where the last used is the worst to drop.
+        if found is None and (a == b or size <= self._room):
+            found = np.ascontiguousarray(self.kernel(self.rows[a], self.rows[b]))
+            if size <= self._room:
+                self._room -= size
+                self._cache[a, b] = found
+        return found
+
+    def _spread(self, number: int, other: int, table: np.ndarray) -> np.ndarray:
+        """Products of the rows of another shard with coefficients of the rows of one."""
+        matrix = self._matrix(min(number, other), max(number, other))
+        if matrix is not None:
+            return table @ (matrix if number < other else matrix.T)
+        used = np.flatnonzero(table.any(axis=0))
+        return table[:, used] @ self.kernel(self.rows[number][used], self.rows[other])
+
+    def _table(self, values: np.ndarray) -> np.ndarray:
+        """Part of a vector that belongs to rows, shape (n_columns, n_rows)."""
+        return values[: values.size - self.rest.size].reshape(self.n_columns, -1)
+
+    def view(self, number: int) -> np.ndarray:
+        """Products of the solution with the rows of a shard, then the weights without rows."""
+        return np.concatenate([self._table(self._products[number]).T.ravel(), self.rest])
+
+    def work(self, number: int) -> np.ndarray:
+        """The same, label by label."""
+        products = self._products[number]
+        products[products.size - self.rest.size :] = self.rest
+        return products
+
+    def place(self, number: int, indices: np.ndarray) -> np.ndarray:
+        """From row by row to label by label."""
+        n_rows = self.rows[number].shape[0]
+        row, column = np.divmod(indices, self.n_columns)
+        return np.where(indices < n_rows * self.n_columns, column * n_rows + row, indices)
+
+    def metric(self, number: int) -> tuple[np.ndarray, int, np.ndarray]:
+        """Kernel matrix of the shard."""
+        own = self._matrix(number, number)
+        assert own is not None
+        return own, self.n_columns, self._changes[number]
+
+    def settle(self, number: int) -> None:
+        """Add the changes of one shard to the products of the others."""
+        change = self._changes[number]
+        if not change.any():
+            return
+        n_rest = self.rest.size
+        self.rest += change[change.size - n_rest :]
+        table = self._table(change)
+        for other, products in enumerate(self._products):
+            if other != number:
+                products[: products.size - n_rest] += self._spread(number, other, table).ravel()
+        self.solution[number] += change
+        change[:] = 0.0
+
+    def squared_norm(self) -> float:
+        """Norm in the space of the kernel."""
+        total = float(self.rest @ self.rest)
+        n_rest = self.rest.size
+        for own, products in zip(self.solution, self._products, strict=True):
+            stop = own.size - n_rest
+            total += float(own[:stop] @ products[:stop])
+        return total
+
+    def expansion(self) -> tuple[Any, np.ndarray]:
+        """Rows with a coefficient, and their coefficients (n_rows, n_columns)."""
+        tables = [self._table(own).T for own in self.solution]
+        used = [np.flatnonzero(table.any(axis=1)) for table in tables]
+        rows = [rows[at] for rows, at in zip(self.rows, used, strict=True)]
+        stacked = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows)
+        return stacked, np.concatenate([table[at] for table, at in zip(tables, used, strict=True)])
