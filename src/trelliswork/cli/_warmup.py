@@ -57,7 +57,7 @@ def _problems() -> Iterator[tuple[Any, Any, Any]]:
     """A structure with samples; another structure adds its own here."""
     import numpy as np
 
-    from trelliswork import Chain, Derivations, Edge
+    from trelliswork import Chain, Classes, Derivations, Edge
 
     def segments(x: list[str]) -> Iterator[Edge]:
         yield Edge(len(x))
@@ -73,6 +73,7 @@ def _problems() -> Iterator[tuple[Any, Any, Any]]:
         yield Chain(order=order, emissions="observed", scheme="BIO"), words, y
     yield Chain(edge_features="all"), words, y
     yield Chain(), numbers, y
+    yield Classes(), np.eye(3), ["a", "b", "c"]
     yield Derivations(segments), words, [[(0, 2), (2, 3)], [(0, 1), (1, 2)], [(0, 1)]]
 
 
@@ -87,6 +88,11 @@ def _exercise(structure: Any, X: Any, y: Any) -> None:
     variants: dict[str, list[dict[str, Any]]] = {
         "CRF": [{"max_iter": 3}, {"max_iter": 3, "l1": 0.1}, {"max_iter": 2, "solver": "newton-cg"}],
         "Perceptron": [{"max_iter": 2}],
+        "StructuredSVM": [
+            {"max_iter": 3},
+            {"max_iter": 3, "rescale": "slack"},
+            {"max_iter": 3, "kernel": "rbf"},
+        ],
         "Fixed": [],  # no training of its own
     }
     for name, cls in LEARNERS.items():
