@@ -22,7 +22,13 @@ X = [["the", "cat"], ["a", "dog", "barks"], ["the", "dog"]]
 Y = [["D", "N"], ["D", "N", "V"], ["D", "N"]]
 NAN, INF = float("nan"), float("inf")
 
-FITTED = {"CRF": tw.CRF, "Perceptron": tw.Perceptron, "Generative": tw.Generative}
+FITTED = {
+    "CRF": tw.CRF,
+    "Perceptron": tw.Perceptron,
+    "Generative": tw.Generative,
+    "ZScore": tw.ZScore,
+    "SODA": tw.SODA,
+}
 
 
 def learners(**params):

@@ -30,10 +30,12 @@ _NAMES = {
     "Parts": "trelliswork.structures",
     "Perceptron": "trelliswork.learners",
     "Ragged": "trelliswork._ragged",
+    "SODA": "trelliswork.learners",
     "load": "trelliswork.persist",
     "save": "trelliswork.persist",
     "StructuredSVM": "trelliswork.learners",
     "Unsupported": "trelliswork.structures",
+    "ZScore": "trelliswork.learners",
 }
 _MODULES = ("features", "io", "kernels", "losses", "metrics", "testing")
 
@@ -59,12 +61,14 @@ if TYPE_CHECKING:
     from trelliswork._errors import ModelFileError as ModelFileError
     from trelliswork._ragged import Ragged as Ragged
     from trelliswork.learners import CRF as CRF
+    from trelliswork.learners import SODA as SODA
     from trelliswork.learners import Candidate as Candidate
     from trelliswork.learners import FitInterrupted as FitInterrupted
     from trelliswork.learners import Fixed as Fixed
     from trelliswork.learners import Generative as Generative
     from trelliswork.learners import Perceptron as Perceptron
     from trelliswork.learners import StructuredSVM as StructuredSVM
+    from trelliswork.learners import ZScore as ZScore
     from trelliswork.persist import load as load
     from trelliswork.persist import save as save
     from trelliswork.structures import Chain as Chain

@@ -1,7 +1,7 @@
 """How good are predicted sequences: token, sequence and entity scores, scorers, cross-validation.
 
-All functions take lists of sequences of unequal length, in pure Python; none
-needs a fitted model of this package.
+Functions take lists of sequences of unequal length, in pure Python; only
+``relative_rank`` needs a fitted model of this package.
 
 >>> from trelliswork import metrics
 >>> y_true, y_pred = [["B-PER", "O"], ["O", "B-LOC"]], [["B-PER", "O"], ["O", "O"]]
@@ -22,6 +22,7 @@ from trelliswork.metrics._entities import (
     entity_scores,
     entity_spans,
 )
+from trelliswork.metrics._rank import relative_rank
 from trelliswork.metrics._tokens import sequence_accuracy, token_accuracy, token_error
 from trelliswork.metrics.scorers import make_scorer
 
@@ -35,6 +36,7 @@ __all__ = [
     "entity_scores",
     "entity_spans",
     "make_scorer",
+    "relative_rank",
     "scorers",
     "sequence_accuracy",
     "token_accuracy",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Generator, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,10 +13,12 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork._validate import as_number
-from trelliswork.structures._chain_counts import hmm_weights
+from trelliswork.structures import _chain_store
+from trelliswork.structures._chain_counts import hmm_scores, hmm_weights
 from trelliswork.structures._contexts import context_before
+from trelliswork.structures._covariance import Covariance
 from trelliswork.structures._tokenmap import TokenMap
-from trelliswork.structures.base import Ascent, Batch, Decoded, Moments, Parts, RowView
+from trelliswork.structures.base import Ascent, Batch, Decoded, Parts, RowView, Space
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain import ChainSpace
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["ChainBatch"]
 
 _TOKENS_PER_CHUNK = 16384
+_TOKENS_OF_DRAWS = 200_000
 _MAX_LANES = 32
 _LANE_FLOATS = 4_000_000  # a group of lanes holds at most this many scores at a time
 _NO_EDGES = np.zeros((0, 0, 0))
@@ -70,16 +73,37 @@ class ChainBatch(Batch):
         self.emission = emission
         self.edge = edge
         self._gold = gold
-        self.allowed = allowed
+        self.user_allowed = allowed
         self.n_jobs = n_jobs
         self._lane_cache: _Lanes | None = None
         self._scratch: tuple[np.ndarray, np.ndarray] | None = None
+        self._limits: np.ndarray | None = None
 
     def __len__(self) -> int:
         return self.offsets.size - 1
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_scratch": None, "_lane_cache": None}  # cheap to build again
+
+    @property
+    def allowed(self) -> np.ndarray | None:
+        """Labels (n_tokens, n_labels) that the user and the symbols of a token allow; None for all."""
+        mask = self.space.symbol_mask
+        if mask is None:
+            return self.user_allowed
+        if self._limits is None:
+            forbidden = np.zeros((self.space.emission_layout.n_attributes, self.space.n_labels))
+            forbidden[: mask.shape[0]] = ~mask
+            used = (self.emission.token_matrix() != 0).astype(np.float64)
+            own = self.user_allowed
+            self._limits = used @ forbidden == 0
+            if own is not None:
+                self._limits &= own
+            unary, trans = np.zeros(self._limits.shape), np.zeros(self.space.successor.shape)
+            zeros = Parts(unary=unary, trans=trans, edge=None)
+            stuck = gather_ranges(self.offsets, np.flatnonzero(self.log_partition(zeros) == -np.inf))
+            self._limits[stuck] = True if own is None else own[stuck]
+        return self._limits
 
     @property
     def has_gold(self) -> bool:
@@ -106,15 +130,29 @@ class ChainBatch(Batch):
         """Batch of some of the sequences."""
         index = np.asarray(index)
         tokens = gather_ranges(self.offsets, index)
-        return ChainBatch(
+        part = ChainBatch(
             self.space,
             offsets_of(np.diff(self.offsets)[index]),
             self.emission.subset(tokens),
             None if self.edge is None else self.edge.subset(tokens),
             None if self._gold is None else self._gold[tokens],
-            None if self.allowed is None else self.allowed[tokens],
+            None if self.user_allowed is None else self.user_allowed[tokens],
             self.n_jobs,
         )
+        part._limits = None if self._limits is None else self._limits[tokens]
+        return part
+
+    def into(self, space: Space) -> ChainBatch:
+        """The same sequences in a larger or restricted space."""
+        return _chain_store.into_space(self, cast("ChainSpace", space))
+
+    def joined(self, other: Batch) -> ChainBatch:
+        """Sequences of two batches."""
+        return _chain_store.joined(self, cast("ChainBatch", other))
+
+    def state(self) -> dict[str, Any]:
+        """Distinct rows, rows of tokens, labels."""
+        return _chain_store.batch_state(self)
 
     # -- linear maps ------------------------------------------------------------------------
 
@@ -186,6 +224,28 @@ class ChainBatch(Batch):
             edge = np.zeros((self.n_tokens, k, k))
             edge[at, labels[at - 1], labels[at]] = value[at]
         return Parts(unary=unary, trans=trans if each else trans[0], edge=edge)
+
+    def dot_each(self, parts: Parts, other: Parts) -> np.ndarray:
+        """Products of part values, summed per sequence."""
+        out = np.zeros(len(self))
+        owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        for name in ("unary", "edge"):
+            a, b = getattr(parts, name), getattr(other, name)
+            if a is not None and b is not None:
+                rows = np.einsum("tk,tk->t", a.reshape(a.shape[0], -1), b.reshape(b.shape[0], -1))
+                out += np.bincount(owner, rows, minlength=len(self))
+        if parts.trans is not None and other.trans is not None:
+            out += np.einsum("nck,nck->n", parts.trans, np.broadcast_to(other.trans, parts.trans.shape))
+        return out
+
+    def scaled(self, parts: Parts, weights: np.ndarray) -> Parts:
+        """Part values times a weight per sequence."""
+        tokens = np.repeat(weights, np.diff(self.offsets))
+        return Parts(
+            unary=None if parts.unary is None else parts.unary * tokens[:, None],
+            trans=None if parts.trans is None else parts.trans * weights[:, None, None],
+            edge=None if parts.edge is None else parts.edge * tokens[:, None, None],
+        )
 
     # -- hard constraints -------------------------------------------------------------------
 
@@ -485,13 +545,26 @@ class ChainBatch(Batch):
 
         return _chain_graph.argmax_at_loss(self, scores, costs, losses)
 
-    def moments(self, w: np.ndarray | None = None, weights: np.ndarray | None = None) -> Moments:
-        """Means per sequence and the summed covariance."""
-        from trelliswork.structures import _chain_graph
+    def covariance(
+        self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"
+    ) -> Covariance:
+        """Second moments; in closed form for the uniform law over all label sequences."""
+        from trelliswork.structures import _chain_moments
 
-        if self.space.n_features > _chain_graph.MAX_DENSE:
-            return super().moments(w, weights)
-        return _chain_graph.moments(self, w, weights)
+        if scores is None and _chain_moments.is_free(self):
+            return _chain_moments.UniformChain(self, None, weights, about)
+        return _chain_moments.GibbsChain(self, scores, weights, about)
+
+    def features_of_draws(self, draws: Sequence[Ragged]) -> sp.csr_matrix:
+        """Feature vectors of several label sequences per sample, many draws at a time."""
+        step = max(1, _TOKENS_OF_DRAWS // max(self.n_tokens, 1))
+        pieces = []
+        for first in range(0, len(draws), step):
+            part = draws[first : first + step]
+            repeated = self.subset(np.tile(np.arange(len(self)), len(part)))
+            codes = np.concatenate([codes.values for codes in part])
+            pieces.append(repeated.features(Ragged(codes, repeated.offsets)))
+        return sp.vstack(pieces, format="csr")
 
     # -- outputs ---------------------------------------------------------------------------------
 
@@ -560,6 +633,18 @@ class ChainBatch(Batch):
     def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
         """Weights of a hidden Markov model."""
         return hmm_weights(self, smoothing, weights)
+
+    def reference_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+        """Weights of a hidden Markov model in which symbols that were never seen say nothing."""
+        w = hmm_weights(self, smoothing, weights)
+        if "unknown" in self.space.marker_names and self.emission.blocks[-1].index.max(initial=-1) < 0:
+            # Smoothing alone would make rare labels likely at unknown symbols.
+            self.space.split(w)[0].reshape(-1, self.space.n_labels)[-1] = 0.0
+        return w
+
+    def reference_scores(self, w: np.ndarray) -> Parts:
+        """Scores of a hidden Markov model; the attributes of a token are averaged, not added."""
+        return hmm_scores(self, w)
 
     def perceptron_passes(
         self,

@@ -8,11 +8,12 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork.structures._contexts import context_before
+from trelliswork.structures.base import Parts
 
 if TYPE_CHECKING:
     from trelliswork.structures._chain_batch import ChainBatch
 
-__all__ = ["hmm_weights"]
+__all__ = ["hmm_scores", "hmm_weights"]
 
 
 def hmm_weights(batch: ChainBatch, smoothing: float, weights: np.ndarray | None) -> np.ndarray:
@@ -53,6 +54,24 @@ def hmm_weights(batch: ChainBatch, smoothing: float, weights: np.ndarray | None)
     grams = _ngram_weights(batch, codes, tokens, last if "end" in markers else None, a, table, markers)
     edges = np.zeros(space.n_edges)
     return np.concatenate([space.emission_layout.gather(table), edges, grams])
+
+
+def hmm_scores(batch: ChainBatch, w: np.ndarray) -> Parts:
+    """Part scores in which the log-probabilities of the attributes of a token are averaged.
+
+    Overlapping attributes say the same thing several times; their sum would be far too sure.
+    """
+    space = batch.space
+    k, n_real = space.n_labels, len(space.attributes)
+    table = space.emission_layout.table(space.split(w)[0])
+    tokens = batch.emission.token_matrix()
+    own = tokens[:, :n_real]
+    total = np.asarray(own.sum(axis=1)).ravel()
+    unary = np.asarray(own @ table[:n_real]) / np.where(total > 1.0, total, 1.0)[:, None]
+    unary += tokens[:, n_real:] @ table[n_real:]
+    grams = (space.ngram_matrix @ space.split(w)[2]).reshape(-1, k)
+    edge = None if batch.edge is None else np.zeros((batch.n_tokens, k, k))
+    return Parts(unary=unary, trans=grams, edge=edge)
 
 
 def _ngram_weights(

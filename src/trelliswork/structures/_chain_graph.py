@@ -211,10 +211,10 @@ def argmax_at_loss(batch: ChainBatch, scores: Parts, costs: Parts, losses: np.nd
     return Decoded(Ragged(labels, batch.offsets), np.concatenate([np.zeros(0), *(v for _, v in found)]))
 
 
-def moments(batch: ChainBatch, w: np.ndarray | None, weights: np.ndarray | None) -> Moments:
+def moments(batch: ChainBatch, scores: Parts, weights: np.ndarray | None) -> Moments:
     """Exact means and covariance by dense increments; for at most ``MAX_DENSE`` features."""
     d, n = batch.space.n_features, len(batch)
-    trellis = batch._trellis(batch.scores(np.zeros(d) if w is None else w), None)
+    trellis = batch._trellis(scores, None)
     weight = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
     tokens = token_features(batch)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,10 +11,11 @@ import scipy.sparse as sp
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
-from trelliswork.structures import _graph
+from trelliswork.structures import _derivations_store, _graph
+from trelliswork.structures._covariance import Covariance
 from trelliswork.structures._derivations_gold import derivation_of
 from trelliswork.structures._graph import Graph, concatenate
-from trelliswork.structures.base import Batch, Decoded, Moments, Parts
+from trelliswork.structures.base import Batch, Decoded, Parts, Space
 
 if TYPE_CHECKING:
     from trelliswork.structures.derivations import DerivationSpace
@@ -112,6 +113,18 @@ class DerivationBatch(Batch):
             self.n_jobs,
         )
 
+    def into(self, space: Space) -> DerivationBatch:
+        """The same graphs in a larger space."""
+        return _derivations_store.into_space(self, cast("DerivationSpace", space))
+
+    def joined(self, other: Batch) -> DerivationBatch:
+        """Graphs of two batches."""
+        return _derivations_store.joined(self, cast("DerivationBatch", other))
+
+    def state(self) -> dict[str, Any]:
+        """Graphs, features of edges, parts and gold codes; no inputs."""
+        return _derivations_store.batch_state(self)
+
     # -- linear maps ------------------------------------------------------------------------
 
     def scores(self, w: np.ndarray) -> Parts:
@@ -140,6 +153,15 @@ class DerivationBatch(Batch):
         if weights is None:
             return values
         return values * np.repeat(np.asarray(weights, dtype=np.float64), np.diff(self.edge_ptr))
+
+    def dot_each(self, parts: Parts, other: Parts) -> np.ndarray:
+        """Products of edge values, summed per sample."""
+        owner = np.repeat(np.arange(len(self)), np.diff(self.edge_ptr))
+        return np.bincount(owner, parts.edge * other.edge, minlength=len(self))
+
+    def scaled(self, parts: Parts, weights: np.ndarray) -> Parts:
+        """Edge values times a weight per sample."""
+        return Parts(edge=self._per_edge(weights, parts.edge))
 
     # -- verbs ---------------------------------------------------------------------------------
 
@@ -288,14 +310,11 @@ class DerivationBatch(Batch):
         codes = Ragged(edges - np.repeat(self.edge_ptr[:-1], np.diff(offsets)), offsets)
         return Decoded(codes, np.concatenate([np.zeros(0), *(values for _, values in found)]))
 
-    def moments(self, w: np.ndarray | None = None, weights: np.ndarray | None = None) -> Moments:
-        """Means per sample and the summed covariance."""
-        if self.space.n_features > _graph.MAX_DENSE:
-            return super().moments(w, weights)
-        score = np.zeros(self.n_edges) if w is None else self._total(self.scores(w), None)
-        weight = np.ones(len(self)) if weights is None else np.asarray(weights, dtype=np.float64)
-        chunks = balanced_chunks(self.edge_ptr, _EDGES_PER_CHUNK)
-        return Moments(*_graph.moments(self.graph, score, self.phi, weight, chunks, n_threads(self.n_jobs)))
+    def covariance(
+        self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"
+    ) -> Covariance:
+        """Second moments of the features."""
+        return _EdgeCovariance(self, scores, weights, about)
 
     def count(self) -> list[int]:
         """Exact number of derivations of every sample."""
@@ -406,6 +425,26 @@ class DerivationBatch(Batch):
             why = self.dead_ends[i]
             hint = "" if why is None else f"; build(x) has no edge for node {why[0]!r}"
             raise InputError(f"sample {i}: no output is possible{hint}")
+
+
+class _EdgeCovariance(Covariance):
+    """Second moments of edge features."""
+
+    batch: DerivationBatch
+
+    def diagonal(self) -> np.ndarray:
+        """Variances of the features if edges were independent, a preconditioner."""
+        rho = self.marginals(weighted=False).edge
+        return self.batch.phi.power(2).T @ self.batch._per_edge(self.weights, rho * (1.0 - rho))
+
+    def _covariance(self) -> np.ndarray:
+        batch = self.batch
+        if self.n_features > _graph.MAX_DENSE:
+            return super()._covariance()
+        weight = np.ones(len(batch)) if self.weights is None else self.weights
+        chunks = balanced_chunks(batch.edge_ptr, _EDGES_PER_CHUNK)
+        score = batch._total(self.law, None)
+        return _graph.moments(batch.graph, score, batch.phi, weight, chunks, n_threads(batch.n_jobs))[1]
 
 
 def _short(value: Any) -> str:

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from trelliswork._threads import balanced_chunks, even_chunks, run
 from trelliswork._tokens import TokenTable
 
-__all__ = ["Layout", "TokenMap"]
+__all__ = ["Block", "Layout", "TokenMap"]
 
 _ROWS_PER_CHUNK = 16384
 _SCATTER_FROM = 8  # entries per attribute
@@ -62,7 +62,7 @@ class Layout:
 
 
 @dataclass
-class _Block:
+class Block:
     """One token block with global columns."""
 
     matrix: Any  # csr_matrix with D columns, or a dense array over `columns`
@@ -125,13 +125,13 @@ class TokenMap:
     ----------
     layout : Layout
         Where the weights are.
-    blocks : list of _Block
+    blocks : list of Block
         Compiled features.
     n_tokens : int
         Number of tokens.
     """
 
-    def __init__(self, layout: Layout, blocks: list[_Block], n_tokens: int):
+    def __init__(self, layout: Layout, blocks: list[Block], n_tokens: int):
         self.layout = layout
         self.blocks = blocks
         self.n_tokens = n_tokens
@@ -146,7 +146,7 @@ class TokenMap:
             identity = index.size == matrix.shape[0] and bool(np.all(index == np.arange(index.size)))
             if not sp.issparse(matrix):
                 dense = matrix if known.size == len(names) else np.ascontiguousarray(matrix[:, known])
-                blocks.append(_Block(dense, index, target[known], identity))
+                blocks.append(Block(dense, index, target[known], identity))
                 continue
             entries = target[matrix.indices]
             keep = entries >= 0
@@ -155,7 +155,7 @@ class TokenMap:
                 (matrix.data[keep], entries[keep].astype(np.int32), indptr),
                 shape=(matrix.shape[0], layout.n_attributes),
             )
-            blocks.append(_Block(mapped, index, None, identity))
+            blocks.append(Block(mapped, index, None, identity))
         return cls(layout, blocks, len(table))
 
     def subset(self, tokens: np.ndarray) -> TokenMap:
@@ -166,7 +166,7 @@ class TokenMap:
             if 2 * tokens.size < matrix.shape[0]:
                 used, index = np.unique(np.append(index, -1), return_inverse=True)
                 matrix, index = matrix[used[1:]], index[:-1].astype(np.int32) - 1
-            blocks.append(_Block(matrix, index, b.columns))
+            blocks.append(Block(matrix, index, b.columns))
         return TokenMap(self.layout, blocks, tokens.size)
 
     def scores(self, w: np.ndarray, threads: int, out: np.ndarray | None = None) -> np.ndarray:
@@ -256,7 +256,7 @@ class TokenMap:
         index = np.full(self.n_tokens, -1, dtype=np.int32)
         index[tokens] = 0
         entry = (np.ones(1), np.array([attribute], dtype=np.int32), np.array([0, 1], dtype=np.int32))
-        self.blocks.append(_Block(sp.csr_matrix(entry, shape=(1, self.layout.n_attributes)), index))
+        self.blocks.append(Block(sp.csr_matrix(entry, shape=(1, self.layout.n_attributes)), index))
         self._stacked = None
 
     def stacked(self) -> tuple[sp.csr_matrix, np.ndarray]:
@@ -290,15 +290,15 @@ class TokenMap:
         layout = Layout(n_rows + n_markers, self.layout.n_columns)
         shape = (n_rows, layout.n_attributes)
         one = (np.ones(n_rows), np.arange(n_rows, dtype=np.int32), np.arange(n_rows + 1, dtype=np.int32))
-        blocks = [_Block(sp.csr_matrix(one, shape=shape), index)]
+        blocks = [Block(sp.csr_matrix(one, shape=shape), index)]
         for b in others:
             m = b.matrix
             moved = (m.data, m.indices + np.int32(n_rows - n_real), m.indptr)
-            blocks.append(_Block(sp.csr_matrix(moved, shape=(m.shape[0], layout.n_attributes)), b.index))
+            blocks.append(Block(sp.csr_matrix(moved, shape=(m.shape[0], layout.n_attributes)), b.index))
         return TokenMap(layout, blocks, self.n_tokens), rows
 
 
-def _distinct_rows(blocks: list[_Block], n_attributes: int) -> tuple[Any, np.ndarray]:
+def _distinct_rows(blocks: list[Block], n_attributes: int) -> tuple[Any, np.ndarray]:
     """Distinct sums of the rows of blocks, and the one of every token (-1 for none)."""
     index = np.stack([b.index for b in blocks], axis=1)
     combos, place = np.unique(index, axis=0, return_inverse=True)

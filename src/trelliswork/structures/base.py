@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
+from trelliswork.structures._covariance import Covariance
 
 __all__ = ["Ascent", "Batch", "Decoded", "Moments", "Parts", "RowView", "Space", "Structure", "Unsupported"]
 
@@ -187,8 +188,11 @@ _BUILT_ON = {
     "expect": ("log_partition", "marginals"),
     "log_count": ("log_partition",),
     "means": ("marginals",),
-    "covariance_product": ("tangent",),
-    "moments": ("marginals", "tangent"),
+    "covariance": ("marginals", "tangent"),
+    "covariance_product": ("covariance",),
+    "moments": ("covariance",),
+    "reference_weights": ("generative_weights",),
+    "reference_scores": (),
     "generative_weights": ("marginals",),
     "perceptron_passes": ("argmax",),
     "check_gold": ("evaluate",),
@@ -285,11 +289,31 @@ class Space(ABC):
 
     def grown(self, X: Any, y: Any) -> Space:
         """Space of the same structure that also has the labels and features of more data."""
+        return self.merged(self.structure.bind(X, y))
+
+    def merged(self, other: Space) -> Space:
+        """Space with the labels and features of two spaces of one structure."""
         raise Unsupported(f"{type(self.structure).__name__} cannot grow; use fit instead of partial_fit")
 
     def advice(self) -> str:
         """What to do about an output that breaks the constraints."""
         return "repair it or drop the constraint"
+
+    @property
+    def outputs_fixed(self) -> bool:
+        """Whether the outputs of an input stay the same, however much the space grows."""
+        return False
+
+    def observed(self, batch: Batch, symbols: Any = "auto") -> Space:
+        """Space that forbids what does not occur in the gold outputs of a batch."""
+        raise Unsupported(
+            f"{type(self.structure).__name__} does not tell observed outputs from others; use "
+            "reference='uniform' or 'generative'"
+        )
+
+    def restore(self, state: Mapping[str, Any], *, n_jobs: int | None = None) -> Batch:
+        """Batch from :meth:`Batch.state`; refuses arrays that do not fit."""
+        raise Unsupported(f"batches of {type(self.structure).__name__} cannot be stored")
 
     def tables(self, weights: np.ndarray, top: int = 10) -> dict[str, Any]:
         """Weights for reading: for each kind of feature the rows with the largest weights."""
@@ -341,6 +365,28 @@ class Batch(ABC):
     @abstractmethod
     def indicators(self, codes: Ragged, weights: np.ndarray | None = None, *, each: bool = False) -> Parts:
         """How often each part occurs in the given outputs, times a weight per sample."""
+
+    def dot_each(self, parts: Parts, other: Parts) -> np.ndarray:
+        """Sum of the products of all entries of two part arrays, per sample; the first has ``each=True``."""
+        raise self._unsupported("dot_each")
+
+    def scaled(self, parts: Parts, weights: np.ndarray) -> Parts:
+        """Parts made with ``each=True`` times a weight per sample."""
+        raise self._unsupported("scaled")
+
+    # -- storing and joining ------------------------------------------------------------
+
+    def into(self, space: Space) -> Batch:
+        """The same samples in a larger space (see :meth:`Space.merged`), or in a restricted one."""
+        raise self._unsupported("into")
+
+    def joined(self, other: Batch) -> Batch:
+        """Samples of two batches of one space, one after the other."""
+        raise self._unsupported("joined")
+
+    def state(self) -> dict[str, Any]:
+        """Arrays and plain values from which ``Space.restore`` makes the batch again."""
+        raise self._unsupported("state")
 
     # -- verbs on part scores ---------------------------------------------------------
 
@@ -451,6 +497,10 @@ class Batch(ABC):
         """Feature vectors of one given output per sample."""
         return self.pull_each(self.indicators(codes, each=True))
 
+    def features_of_draws(self, draws: Sequence[Ragged]) -> sp.csr_matrix:
+        """Feature vectors of several outputs per sample; those of the first draw come first."""
+        return sp.vstack([self.features(codes) for codes in draws], format="csr")
+
     def gold(self) -> sp.csr_matrix:
         """Feature vectors of the gold outputs, shape (n_samples, n_features)."""
         return self.features(self.gold_codes)
@@ -504,29 +554,34 @@ class Batch(ABC):
         """Log of the number of outputs of each sample."""
         return self.log_partition(self.scores(np.zeros(self.space.n_features)))
 
+    def covariance(
+        self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"
+    ) -> Covariance:
+        """Second moments of the features under the law of ``scores`` (None: uniform), as an operator."""
+        return Covariance(self, scores, weights, about)
+
     def covariance_product(
         self, w: np.ndarray | None, V: np.ndarray, weights: np.ndarray | None = None
     ) -> np.ndarray:
         """Sum over samples of (covariance of the features) times ``V``; uniform law for ``w=None``."""
-        scores = self.scores(np.zeros(self.space.n_features) if w is None else w)
-        if V.ndim == 1:
-            return self.pull(self.tangent(scores, self.scores(V), weights=weights))
-        columns = [
-            self.pull(self.tangent(scores, self.scores(np.ascontiguousarray(v)), weights=weights))
-            for v in V.T
-        ]
-        return np.stack(columns, axis=1) if columns else np.zeros((self.space.n_features, 0))
+        return self.covariance(None if w is None else self.scores(w), weights).product(V)
 
     def means(self, w: np.ndarray | None = None) -> sp.csr_matrix:
         """Mean features of every sample; uniform law for ``w=None``."""
-        scores = self.scores(np.zeros(self.space.n_features) if w is None else w)
-        return self.pull_each(self.marginals(scores, each=True))
+        return self.covariance(None if w is None else self.scores(w)).means()
 
     def moments(self, w: np.ndarray | None = None, weights: np.ndarray | None = None) -> Moments:
         """Means per sample and the summed covariance; for small numbers of features."""
-        d = self.space.n_features
-        covariance = self.covariance_product(w, np.eye(d), weights)
-        return Moments(self.means(w).toarray(), (covariance + covariance.T) / 2)
+        covariance = self.covariance(None if w is None else self.scores(w), weights)
+        return Moments(covariance.means().toarray(), covariance.dense())
+
+    def reference_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+        """Generative weights for use as a reference law, see :meth:`reference_scores`."""
+        return self.generative_weights(smoothing, weights)
+
+    def reference_scores(self, w: np.ndarray) -> Parts:
+        """Part scores of :meth:`reference_weights`."""
+        return self.scores(w)
 
     def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
         """Weights made of smoothed counts; here log-odds of gold against uniform outputs."""

@@ -13,8 +13,10 @@ from sklearn.base import clone
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork._tokens import TokenTable, compile_tokens
+from trelliswork.structures import _chain_store
 from trelliswork.structures._chain_batch import ChainBatch
 from trelliswork.structures._contexts import (
+    context_before,
     level_starts,
     ngram_map,
     scheme_masks,
@@ -240,6 +242,7 @@ class ChainSpace(Space):
         self.edge_columns = {a: i for i, a in enumerate(chosen)}
         self.edge_layout = Layout(len(chosen), n * n) if structure.edge_features is not None else None
         self.allowed = allowed
+        self.symbol_mask: np.ndarray | None = None  # (n_attributes, n_labels), see `observed`
         self.start_mask: np.ndarray | None = None
         self.end_mask: np.ndarray | None = None
         mask = allowed
@@ -389,6 +392,10 @@ class ChainSpace(Space):
                 f"X: expected tokens with names as in fit, got arrays with {table.width} columns"
             )
 
+    def restore(self, state: Mapping[str, Any], *, n_jobs: int | None = None) -> ChainBatch:
+        """Batch from its state."""
+        return _chain_store.restored(self, state, n_jobs)
+
     def _allowed_mask(self, allowed: Any, offsets: np.ndarray) -> np.ndarray:
         if not _is_list(allowed):
             raise InputError(f"allowed must be a list with one entry per sequence, got {allowed!r:.80}")
@@ -431,32 +438,100 @@ class ChainSpace(Space):
         assert isinstance(self.structure, Chain)
         X = self.structure.prepare(X)
         self._check_width(X.values)
-        more = self.structure.bind(X, y)
-        labels = (
-            self.labels if self.structure.labels is not None else _sorted_labels({*self.labels, *more.labels})
-        )
-        attributes = list(dict.fromkeys([*self.attributes, *more.attributes]))
+        return self.merged(self.structure.bind(X, y))
+
+    def merged(self, other: Space) -> ChainSpace:
+        """Space with the labels, attributes and observed pairs of both."""
+        assert isinstance(self.structure, Chain)
+        assert isinstance(other, ChainSpace)
+        if self.width != other.width and self.attributes and other.attributes:
+            raise InputError(f"X: expected arrays with {self.width} columns as before, got {other.width}")
+        labels = self.labels
+        if self.structure.labels is None:
+            labels = _sorted_labels({*self.labels, *other.labels})
+        attributes = list(dict.fromkeys([*self.attributes, *other.attributes]))
         place = {label: i for i, label in enumerate(labels)}
         allowed = np.zeros((len(labels), len(labels)), dtype=bool)
-        for space in (self, more):
+        for space in (self, other):
             codes = [place[label] for label in space.labels]
             allowed[np.ix_(codes, codes)] |= space.allowed
         if isinstance(self.structure.transitions, str) and self.structure.transitions == "all":
             allowed[:] = True
         space = ChainSpace(self.structure, labels, attributes, allowed, self.width)
         if self.structure.emissions == "observed":
-            space.emission_layout = _merged(space.emission_layout, self, more, space, "emission_layout")
+            space.emission_layout = _merged(space.emission_layout, self, other, space, "emission_layout")
             if space.edge_layout is not None:
-                space.edge_layout = _merged(space.edge_layout, self, more, space, "edge_layout")
+                space.edge_layout = _merged(space.edge_layout, self, other, space, "edge_layout")
         return space
+
+    @property
+    def outputs_fixed(self) -> bool:
+        """Whether labels and transitions cannot change when the space grows."""
+        assert isinstance(self.structure, Chain)
+        limits = self.structure.transitions
+        return self.structure.labels is not None and not (isinstance(limits, str) and limits == "observed")
+
+    def observed(self, batch: Batch, symbols: str | Sequence[str] | None = "auto") -> ChainSpace:
+        """Space that forbids transitions and (symbol, label) pairs that a batch has not.
+
+        Parameters
+        ----------
+        batch : ChainBatch
+            Sequences with their labels.
+        symbols : "auto", None or list of str
+            Attributes that are symbols: those that start with one of the prefixes; None for
+            transitions only. "auto": all of them if no token has two, else none. A token may have
+            the labels that all its symbols were seen with; symbols that were not seen do not limit.
+
+        Notes
+        -----
+        A label that nothing was seen to follow may be followed by any, and a sequence for which
+        nothing would be left is not limited by its symbols, so that every input has an output.
+        """
+        assert isinstance(batch, ChainBatch)
+        n = self.n_labels
+        codes, offsets = batch.gold_codes.values, batch.offsets
+        at = np.flatnonzero(context_before(codes, offsets, n, 1) >= 0)
+        seen = np.zeros((n, n), dtype=bool)
+        seen[codes[at - 1], codes[at]] = True
+        seen[~seen.any(axis=1)] = True
+        space = ChainSpace(self.structure, self.labels, self.attributes, self.allowed & seen, self.width)
+        space.emission_layout, space.edge_layout = self.emission_layout, self.edge_layout
+        space.symbol_mask = self._symbol_mask(batch, symbols)
+        return space
+
+    def _symbol_mask(self, batch: ChainBatch, symbols: str | Sequence[str] | None) -> np.ndarray | None:
+        n_real = len(self.attributes)
+        tokens = batch.emission.token_matrix()[:, :n_real]
+        if symbols is None:
+            return None
+        if isinstance(symbols, str):
+            if symbols != "auto":
+                raise InputError(f"symbols must be 'auto', None or a list of prefixes, got {symbols!r}")
+            if np.diff(tokens.indptr).max(initial=0) > 1:
+                return None
+            chosen = np.ones(n_real, dtype=bool)
+        else:
+            prefixes = tuple(symbols)
+            chosen = np.array([a.startswith(prefixes) for a in self.attributes], dtype=bool)
+        codes = batch.gold_codes.values
+        labels = sp.csr_matrix(
+            (np.ones(codes.size), (np.arange(codes.size), codes)), shape=(codes.size, self.n_labels)
+        )
+        mask = ((tokens != 0).T.astype(np.float64) @ labels).toarray() > 0
+        mask[~chosen | ~mask.any(axis=1)] = True
+        return mask
 
     def enumerate(self, x: Any) -> Iterator[list[Any]]:
         """Every allowed label sequence of one input, in lexicographic order."""
         n_steps = x.shape[0] if hasattr(x, "shape") else len(x)
+        limits = None if self.symbol_mask is None else self.pack([x]).allowed
         for codes in itertools.product(range(self.n_labels), repeat=n_steps):
             if n_steps and self.start_mask is not None and not self.start_mask[codes[0]]:
                 continue
             if n_steps and self.end_mask is not None and not self.end_mask[codes[-1]]:
+                continue
+            if limits is not None and not limits[np.arange(n_steps), codes].all():
                 continue
             if all(self.context_mask[a, b] for a, b in itertools.pairwise(codes)):
                 yield [self.labels[c] for c in codes]
@@ -498,6 +573,8 @@ class ChainSpace(Space):
             out["emission_flat"] = self.emission_layout.flat
         if self.edge_layout is not None and self.edge_layout.flat is not None:
             out["edge_flat"] = self.edge_layout.flat
+        if self.symbol_mask is not None:
+            out["symbol_mask"] = self.symbol_mask
         return out
 
     @classmethod
@@ -518,6 +595,10 @@ class ChainSpace(Space):
             space.emission_layout = _limited(space.emission_layout, state["emission_flat"])
         if "edge_flat" in state and space.edge_layout is not None:
             space.edge_layout = _limited(space.edge_layout, state["edge_flat"])
+        if "symbol_mask" in state:
+            space.symbol_mask = np.asarray(state["symbol_mask"], dtype=bool)
+            if space.symbol_mask.shape != (len(attributes), len(labels)):
+                raise InputError("the table of observed symbols does not fit the labels")
         return space
 
 

@@ -14,6 +14,7 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import offsets_of
 from trelliswork._validate import as_number
 from trelliswork.structures._derivations_batch import DerivationBatch
+from trelliswork.structures._derivations_store import restored
 from trelliswork.structures._graph import Graph, concatenate
 from trelliswork.structures.base import Batch, Space, Structure
 
@@ -265,10 +266,19 @@ class DerivationSpace(Space):
         for parts in walk(s.degrees.size - 1):
             yield parts if self.structure.decode is None else self.structure.decode(s.x, parts)
 
-    def grown(self, X: Any, y: Any) -> DerivationSpace:
-        """Space that also has the features of more inputs."""
-        more = self.structure.bind(X, y).features
-        return DerivationSpace(self.structure, list(dict.fromkeys([*self.features, *more])))
+    def merged(self, other: Space) -> DerivationSpace:
+        """Space with the features of both."""
+        assert isinstance(other, DerivationSpace)
+        return DerivationSpace(self.structure, list(dict.fromkeys([*self.features, *other.features])))
+
+    @property
+    def outputs_fixed(self) -> bool:
+        """True: ``build`` alone decides what the outputs of an input are."""
+        return True
+
+    def restore(self, state: Mapping[str, Any], *, n_jobs: int | None = None) -> DerivationBatch:
+        """Batch from its state; it knows no inputs."""
+        return restored(self, state, n_jobs)
 
     def state(self) -> dict[str, Any]:
         """Names of the features; the functions of the structure are not stored."""

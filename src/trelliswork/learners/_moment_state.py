@@ -1,0 +1,94 @@
+"""What a moment learner keeps of its data: sums, or the compiled samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from trelliswork._errors import InputError
+from trelliswork.learners._moment_sums import MomentSums
+from trelliswork.structures.base import Batch, Space
+
+__all__ = ["MomentState"]
+
+
+class MomentState:
+    """Samples seen so far, in a form that can be merged, stored and solved again.
+
+    Sums are enough as long as more data cannot change the outputs of the samples already
+    seen. Otherwise (a new label, an observed transition) the compiled features are kept.
+
+    Parameters
+    ----------
+    space : Space
+        Alphabets of the samples, without the limits of a reference.
+    batch : Batch or None
+        Compiled samples.
+    weights : ndarray or None
+        Their weights.
+    sums : MomentSums or None
+        Moments instead of samples.
+    n_samples : int
+        Number of samples seen.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        batch: Batch | None = None,
+        weights: np.ndarray | None = None,
+        sums: MomentSums | None = None,
+        n_samples: int,
+    ):
+        self.space = space
+        self.batch, self.weights, self.sums = batch, weights, sums
+        self.n_samples = n_samples
+
+    def __repr__(self) -> str:
+        kept = "sums" if self.batch is None else "compiled features"
+        return f"MomentState({self.n_samples} samples, {self.space.n_features} features, {kept})"
+
+    def merged(self, other: MomentState) -> MomentState:
+        """State of the samples of both; alphabets may differ."""
+        n = self.n_samples + other.n_samples
+        space = self.space.merged(other.space)
+        if self.sums is not None and other.sums is not None:
+            total = self.sums.padded(self.space, space) + other.sums.padded(other.space, space)
+            return MomentState(space, sums=total, n_samples=n)
+        if self.batch is None or other.batch is None:
+            raise InputError("one model keeps sums and the other compiled features; fit both alike")
+        weights = None
+        if self.weights is not None or other.weights is not None:
+            pair = ((self.batch, self.weights), (other.batch, other.weights))
+            weights = np.concatenate([np.ones(len(b)) if w is None else w for b, w in pair])
+        batch = self.batch.into(space).joined(other.batch.into(space))
+        return MomentState(space, batch=batch, weights=weights, n_samples=n)
+
+    def state(self) -> dict[str, Any]:
+        """Plain values for a model file."""
+        out: dict[str, Any] = {"space": self.space, "n_samples": self.n_samples}
+        if self.sums is not None:
+            out["sums"] = dict(self.sums.arrays)
+        if self.batch is not None:
+            out["batch"] = self.batch.state()
+        if self.weights is not None:
+            out["weights"] = self.weights
+        return out
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], n_jobs: int | None) -> MomentState:
+        """Inverse of :meth:`state`, for files that are not trusted."""
+        space = state["space"]
+        if not isinstance(space, Space):
+            raise InputError("stored moments have no alphabets")
+        sums = MomentSums.checked(state["sums"], space.n_features) if "sums" in state else None
+        batch = space.restore(state["batch"], n_jobs=n_jobs) if "batch" in state else None
+        weights = state.get("weights")
+        if weights is not None:
+            weights = np.asarray(weights, dtype=np.float64)
+            if batch is None or weights.shape != (len(batch),) or not np.all(weights >= 0):
+                raise InputError("stored weights do not fit the samples")
+        return cls(space, batch=batch, weights=weights, sums=sums, n_samples=int(state["n_samples"]))

@@ -1,0 +1,101 @@
+"""How many outputs a model ranks above the right one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trelliswork._errors import InputError
+
+__all__ = ["relative_rank"]
+
+_FIRST_LIST = 16
+
+
+def relative_rank(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    max_rank: int = 1024,
+    n_samples: int = 1000,
+    random_state: Any = 0,
+    return_exact: bool = False,
+) -> Any:
+    """Share of all outputs of an input that score at least as high as the right one.
+
+    1 / (number of outputs) is the best value; the right output itself counts, and so do
+    ties. Where the right output is among the ``max_rank`` best, they are counted exactly (by
+    k-best lists, against the exact number of outputs); otherwise the share is estimated
+    from random outputs.
+
+    Parameters
+    ----------
+    model : fitted learner
+        Any learner of this package.
+    X, y : lists of inputs and outputs
+        Samples and their right outputs.
+    max_rank : int, default=1024
+        Longest list.
+    n_samples : int, default=1000
+        Random outputs per input.
+    random_state : int, Generator or None, default=0
+        Seed.
+    return_exact : bool, default=False
+        Whether to return, too, which values are exact.
+
+    Returns
+    -------
+    shares : ndarray of shape (n_samples,)
+        Between 0 and 1; 1 for outputs that the model does not allow.
+    exact : ndarray of bool
+        Only with ``return_exact``.
+
+    Examples
+    --------
+    >>> from trelliswork import Chain, Perceptron, metrics
+    >>> X, y = [["the", "cat"], ["a", "dog"]], [["D", "N"], ["D", "N"]]
+    >>> metrics.relative_rank(Perceptron(Chain()).fit(X, y), X, y).tolist()
+    [0.25, 0.25]
+    """
+    if max_rank < 1 or n_samples < 1:
+        raise InputError(f"max_rank and n_samples must be at least 1, got {max_rank} and {n_samples}")
+    if len(X) != len(y):
+        raise InputError(f"X has {len(X)} samples but y has {len(y)}")
+    batch = model._packed(X, y)
+    scores = model._scores(batch)
+    gold = batch.evaluate(batch.gold_codes, scores)
+    shares = np.ones(len(batch))
+    exact = gold == -np.inf
+    # Rounding differs between a sum over parts and a recursion; ties within it count.
+    floor = gold - 1e-9 * (1.0 + np.abs(np.where(exact, 0.0, gold)))
+    log_count = batch.log_count()
+    todo = np.flatnonzero(~exact)
+    k = min(_FIRST_LIST, max_rank)
+    while todo.size:
+        part = batch.subset(todo)
+        lists = part.kbest(model._scores(part), k)
+        above = np.array(
+            [int(np.sum(found.values >= floor[i])) for found, i in zip(lists, todo, strict=True)]
+        )
+        full = np.array([len(found.values) == k for found in lists])
+        done = (above < k) | ~full
+        shares[todo[done]] = np.minimum(np.exp(np.log(above[done]) - log_count[todo[done]]), 1.0)
+        exact[todo[done]] = True
+        todo = todo[~done]
+        if k == max_rank:
+            break
+        k = min(4 * k, max_rank)
+    if todo.size:
+        part = batch.subset(todo)
+        own = model._scores(part)
+        uniform = part.scores(np.zeros(batch.space.n_features))
+        hits = np.zeros(todo.size)
+        rng = np.random.default_rng(random_state)
+        for codes in part.sample(uniform, n_samples, rng):
+            hits += part.evaluate(codes, own) >= floor[todo]
+        # The lists have shown that at least max_rank outputs are as good.
+        least = np.exp(np.log(max_rank) - log_count[todo])
+        shares[todo] = np.minimum(np.maximum(hits / n_samples, least), 1.0)
+    return (shares, exact) if return_exact else shares

@@ -1,0 +1,146 @@
+"""Second moments of the features under one law, as a matrix or as an operator."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork._errors import InputError
+
+if TYPE_CHECKING:
+    from trelliswork.structures.base import Batch, Parts
+
+__all__ = ["Covariance", "check_dense"]
+
+_MAX_DENSE_BYTES = 4 << 30
+_PROBES = 8
+
+
+def check_dense(n_features: int) -> None:
+    """Refuse a dense covariance that would not fit, with its size and the alternative."""
+    size = 8 * n_features**2
+    if size > _MAX_DENSE_BYTES:
+        raise InputError(
+            f"the covariance of {n_features:,} features takes {size / 2**30:,.0f} GiB as a matrix (at most "
+            f"{_MAX_DENSE_BYTES / 2**30:.0f}); use covariance_product, or solver='cg'"
+        )
+
+
+class Covariance:
+    """Sum over samples of the covariance of the features, under one law per sample.
+
+    Parameters
+    ----------
+    batch : Batch
+        Samples; with their outputs when ``about`` is "gold".
+    scores : Parts or None
+        Part scores of the Gibbs law; None is the uniform law over all outputs.
+    weights : ndarray of shape (n_samples,) or None
+        Weight of each sample.
+    about : {"mean", "gold"}
+        Moment about the mean (the covariance C), or about the gold output,
+        ``C + sum of b b'`` with b = gold - mean features.
+    """
+
+    # Up to here a matrix is cheaper than products: it costs one product per feature.
+    max_dense = 1000
+    exact_diagonal = False
+
+    def __init__(
+        self, batch: Batch, scores: Parts | None, weights: np.ndarray | None = None, about: str = "mean"
+    ):
+        if about not in ("mean", "gold"):
+            raise ValueError(f"about must be 'mean' or 'gold', got {about!r}")
+        self.batch = batch
+        self.scores = scores
+        self.weights = None if weights is None else np.asarray(weights, dtype=np.float64)
+        self.about = about
+        self._shift: Parts | None = None
+        self._zeros: Parts | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Order of the matrix."""
+        return self.batch.space.n_features
+
+    @property
+    def law(self) -> Parts:
+        """Part scores of the law, zeros for the uniform one."""
+        if self.scores is not None:
+            return self.scores
+        if self._zeros is None:
+            self._zeros = self.batch.scores(np.zeros(self.n_features))
+        return self._zeros
+
+    def marginals(self, *, weighted: bool = True, each: bool = False) -> Parts:
+        """Expected use of the parts."""
+        return self.batch.marginals(self.law, weights=self.weights if weighted else None, each=each)
+
+    def tangent(self, direction: Parts, *, weighted: bool = True, each: bool = False) -> Parts:
+        """Covariance of every part with the sum of a direction in part scores."""
+        return self.batch.tangent(self.law, direction, weights=self.weights if weighted else None, each=each)
+
+    def shift(self) -> Parts:
+        """Parts of the gold output less their expected use, kept per sample."""
+        if self._shift is None:
+            gold = self.batch.indicators(self.batch.gold_codes, each=True)
+            self._shift = gold - self.marginals(weighted=False, each=True)
+        return self._shift
+
+    def product(self, v: np.ndarray) -> np.ndarray:
+        """The matrix times a vector (n_features,) or the columns of (n_features, k)."""
+        if v.ndim == 2:
+            columns = [self.product(np.ascontiguousarray(column)) for column in v.T]
+            return np.stack(columns, axis=1) if columns else np.zeros((self.n_features, 0))
+        direction = self.batch.scores(v)
+        moved = self.batch.pull(self.tangent(direction))
+        if self.about == "gold":
+            lift = self.batch.dot_each(self.shift(), direction)
+            lift = lift if self.weights is None else lift * self.weights
+            moved += self.batch.pull(self.batch.scaled(self.shift(), lift))
+        return moved
+
+    def diagonal(self) -> np.ndarray:
+        """Diagonal of the covariance about the mean; an estimate unless ``exact_diagonal``."""
+        plain = self.turned("mean")
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(_PROBES, self.n_features))
+        found = np.mean([sign * plain.product(sign) for sign in signs], axis=0)
+        return np.maximum(found, 0.1 * max(float(found.mean()), 0.0))
+
+    def direct(self, lam: float) -> Any:
+        """Direct solver for the matrix plus ``lam`` times the identity; None where there is none."""
+        return None
+
+    def dense(self) -> np.ndarray:
+        """The matrix; symmetric to the last bit."""
+        check_dense(self.n_features)
+        out = self._covariance()
+        if self.about == "gold":
+            b = self.deviations()
+            scaled = b if self.weights is None else sp.diags_array(self.weights) @ b
+            out += (b.T @ scaled).toarray()
+        return (out + out.T) / 2
+
+    def _covariance(self) -> np.ndarray:
+        return self.turned("mean").product(np.eye(self.n_features))
+
+    def means(self) -> sp.csr_matrix:
+        """Mean features of every sample, not weighted."""
+        return self.batch.pull_each(self.marginals(weighted=False, each=True))
+
+    def deviations(self) -> sp.csr_matrix:
+        """Gold less mean features of every sample, not weighted."""
+        return sp.csr_matrix(self.batch.gold() - self.means())
+
+    def deviation(self) -> np.ndarray:
+        """Weighted sum of :meth:`deviations`."""
+        return self.batch.gold_sum(self.weights) - self.batch.pull(self.marginals())
+
+    def turned(self, about: str) -> Covariance:
+        """The same law, about another origin; tables are shared."""
+        out = copy.copy(self)
+        out.about = about
+        return out
