@@ -94,14 +94,17 @@ class Row(NamedTuple):
 
 def compare(train: Dates, test: Dates) -> list[Row]:
     """Fit every learner and measure it on the test dates."""
-    from trelliswork import CRF, Chain, Generative, Perceptron
+    from trelliswork import CRF, SODA, Chain, Generative, Perceptron, StructuredSVM, ZScore
     from trelliswork.metrics import sequence_accuracy, token_accuracy
 
     single = [x[i : i + 1] for x in train.X for i in range(len(x))], [[d] for y in train.y for d in y]
     contenders = [
         ("digit by digit (no chain)", CRF(Chain(start=False, end=False), l2=0.1, n_jobs=-1), single),
         ("HMM", Generative(Chain()), train),
+        ("Z-score", ZScore(Chain(), reg=1e-2), train),
+        ("SODA", SODA(Chain(), reg=1e-2), train),
         ("Perceptron", Perceptron(Chain(), max_iter=20), train),
+        ("Structural SVM", StructuredSVM(Chain(), C=10.0, tol=0.01), train),
         ("CRF", CRF(Chain(), l2=0.1, n_jobs=-1), train),
         ("CRF, order 2", CRF(Chain(order=2), l2=0.1, n_jobs=-1), train),
     ]

@@ -38,7 +38,15 @@ TRAIN = [
     ("train.txt --label 3", "train.txt:1: label column 3 asked for; the file has 3 columns"),
     ("train.txt --columns 0,-4", "train.txt:1: input column -4 asked for; the file has 3 columns"),
     ("train.txt --columns word", "--columns: cannot read 'word'; expected numbers such as 0,2"),
-    ("train.txt --learner svn", "--learner: unknown learner 'svn'; expected one of crf, perceptron, hmm"),
+    (
+        "train.txt --learner svn",
+        "--learner: unknown learner 'svn'; expected one of crf, perceptron, hmm, zscore, soda, svm",
+    ),
+    ("train.txt --learner svm --C 0", "--C must be a finite number > 0, got 0.0"),
+    (
+        "train.txt --learner soda --reference other",
+        "train.txt: reference must be one of 'uniform', 'observed', 'generative', got 'other'",
+    ),
     (
         "train.txt --learner perceptron --l1 1",
         "--l1 does not go with --learner perceptron; its own options: --max-iter, --observed/--all-emissions",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import trelliswork
@@ -19,6 +19,9 @@ _PARAMETERS = {
     "l2": "l2",
     "max_iter": "max_iter",
     "smoothing": "smoothing",
+    "reg": "reg",
+    "reference": "reference",
+    "C": "C",
     "jobs": "n_jobs",
     "seed": "random_state",
 }
@@ -41,6 +44,8 @@ class LearnerEntry:
         Whether ``fit`` takes ``X_dev, y_dev``; otherwise ``--dev`` is only scored.
     template : str
         Features of a token when there is no ``--template``.
+    settings : mapping of str to object
+        Parameters of the class that differ from its defaults here.
 
     Examples
     --------
@@ -55,6 +60,7 @@ class LearnerEntry:
     options: tuple[str, ...] = ()
     uses_dev: bool = False
     template: str = "default"
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def build(self, structure: Any, given: Mapping[str, Any], *, verbose: int = 0) -> Any:
         """Estimator with the options that were given.
@@ -70,11 +76,15 @@ class LearnerEntry:
         """
         cls = getattr(trelliswork, self.class_name)
         known = inspect.signature(cls).parameters
-        values = {_PARAMETERS[k]: v for k, v in given.items() if k in _PARAMETERS}
+        values = {**self.settings, **{_PARAMETERS[k]: v for k, v in given.items() if k in _PARAMETERS}}
         if verbose:
             values["verbose"] = verbose
         return cls(structure, **{k: v for k, v in values.items() if k in known})
 
+
+# Labels of text are mostly skewed (one of them covers most tokens), where moments need a reference measure;
+# files keep the weights, not the moments.
+_MOMENTS = {"reference": "generative", "reg": 1.0, "reg_mode": "absolute", "keep_moments": False}
 
 # Every learner of the command line is listed here once.
 LEARNERS = {
@@ -83,6 +93,11 @@ LEARNERS = {
     ),
     "perceptron": LearnerEntry("Perceptron", "averaged perceptron", ("max_iter", "observed")),
     "hmm": LearnerEntry("Generative", "hidden Markov model", ("smoothing",), template="word"),
+    "zscore": LearnerEntry("ZScore", "largest Z-score", ("reg", "reference"), settings=_MOMENTS),
+    "soda": LearnerEntry("SODA", "least squares on margins", ("reg", "reference"), settings=_MOMENTS),
+    "svm": LearnerEntry(
+        "StructuredSVM", "structural SVM", ("C", "max_iter", "observed"), settings={"C": 1000.0}
+    ),
 }
 _LIMITED = {option for entry in LEARNERS.values() for option in entry.options}
 

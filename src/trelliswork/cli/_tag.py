@@ -62,6 +62,17 @@ def train(
     smoothing: Annotated[
         float | None, typer.Option(help="Count added to every event (hmm).", show_default="1")
     ] = None,
+    reg: Annotated[float | None, typer.Option(help="Ridge (zscore, soda).", show_default="1")] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            help="What outputs are compared with: uniform, observed or generative (zscore, soda).",
+            show_default="generative",
+        ),
+    ] = None,
+    C: Annotated[
+        float | None, typer.Option("--C", help="Price of errors (svm).", show_default="1000")
+    ] = None,
     max_iter: Annotated[
         int | None,
         typer.Option(min=1, help="Iterations at the most.", show_default="crf 200, perceptron 20"),
@@ -84,10 +95,13 @@ def train(
     One token a line, its label in one of the columns, a blank line after every sentence. Ctrl-C ends the
     training early: the best weights so far are saved, and the exit code is 130.
     """
-    wanted = {
+    wanted: dict[str, Any] = {
         "l1": l1,
         "l2": l2,
         "smoothing": smoothing,
+        "reg": reg,
+        "reference": reference,
+        "C": C,
         "max_iter": max_iter,
         "observed": observed,
         "jobs": _options.check_jobs(jobs),
@@ -95,9 +109,10 @@ def train(
     }
     given = {name: value for name, value in wanted.items() if value is not None}
     entry = find_learner(learner, given)
-    for option in ("l1", "l2", "smoothing"):
-        if not 0 <= given.get(option, 0) < math.inf or (option == "smoothing" and smoothing == 0):
-            least = "> 0" if option == "smoothing" else ">= 0"
+    for option in ("l1", "l2", "smoothing", "reg", "C"):
+        positive = option in ("smoothing", "C")
+        if not 0 <= given.get(option, 0) < math.inf or (positive and given.get(option) == 0):
+            least = "> 0" if positive else ">= 0"
             raise InputError(f"--{option} must be a finite number {least}, got {given[option]}")
     scheme = None if scheme is None else scheme.upper()
     if scheme not in (None, *_SCHEMES):
