@@ -117,67 +117,110 @@ def uniform_product(rows, index, offsets, gold, about_gold, weights, trans, firs
 
 
 @njit(fastmath={"contract"})
-def prepare(ahead, factors, offsets, first, last, rho, weights, pairs, doubtful):
+def prepare(unary, factors, offsets, members, base, first, last, ahead, rho, weights, pairs, doubtful):
     """Tables of a Gibbs law that :func:`gibbs_product` reads; False if numbers leave the range.
 
-    ``ahead`` holds the label scores and becomes such that, given label a at t, the label at
-    ``t + 1`` has probabilities in proportion to ``factors[a] * ahead[t + 1]``; ``rho`` become the label
-    probabilities. ``pairs`` gains the weighted sums of the transition probabilities q, ``doubtful``
-    those of q (1 - q).
+    Sequences stand in groups: group g has the lanes ``members[base[g, 1] : base[g + 1, 1]]``, longest
+    first, and its part of the tables, laid out (step, label, lane), starts at ``base[g, 0]``.
+    Given label a, the next label has probabilities in proportion to ``factors[a] * ahead`` there;
+    ``rho`` are the label probabilities. ``unary`` is used up. ``pairs`` gains the weighted sums of
+    the transition probabilities q, ``doubtful`` those of q (1 - q).
     """
-    n_labels = ahead.shape[1]
-    total = np.empty(n_labels)
-    for s in range(first, last):
-        lo, hi = offsets[s], offsets[s + 1]
-        w = weights[s]
-        for t in range(hi - 1, lo - 1, -1):
-            row = ahead[t]
-            top = row[0]
-            for b in range(1, n_labels):
-                top = max(top, row[b])
-            if top == -np.inf:
-                return False
-            largest = 0.0
-            for a in range(n_labels):
-                value = 1.0
-                if t < hi - 1:
+    n_labels = unary.shape[1]
+    here, there = np.empty(n_labels), np.empty(n_labels)
+    for g in range(first, last):
+        n_lanes = base[g + 1, 1] - base[g, 1]
+        for i in range(n_lanes):
+            s = members[base[g, 1] + i]
+            lo, hi = offsets[s], offsets[s + 1]
+            w = weights[s]
+            for t in range(hi - 1, lo - 1, -1):
+                row = unary[t]
+                top = row[0]
+                for b in range(1, n_labels):
+                    top = max(top, row[b])
+                if top == -np.inf:
+                    return False
+                largest = 0.0
+                for a in range(n_labels):
+                    value = 1.0
+                    if t < hi - 1:
+                        value = 0.0
+                        for b in range(n_labels):
+                            value += factors[a, b] * unary[t + 1, b]
+                    row[a] = np.exp(row[a] - top) * value
+                    largest = max(largest, row[a])
+                if not 1e-280 < largest < 1e280:
+                    return False
+                at = base[g, 0] + (t - lo) * n_labels * n_lanes + i
+                for a in range(n_labels):
+                    row[a] /= largest
+                    ahead[at + a * n_lanes] = row[a]
+            if hi > lo:
+                value = 0.0
+                for a in range(n_labels):
+                    value += unary[lo, a]
+                for a in range(n_labels):
+                    here[a] = unary[lo, a] / value
+                    rho[base[g, 0] + a * n_lanes + i] = here[a]
+            for t in range(lo, hi - 1):
+                for b in range(n_labels):
+                    there[b] = 0.0
+                for a in range(n_labels):
+                    if here[a] == 0.0:
+                        continue
                     value = 0.0
                     for b in range(n_labels):
-                        value += factors[a, b] * ahead[t + 1, b]
-                row[a] = np.exp(row[a] - top) * value
-                largest = max(largest, row[a])
-            if not 1e-280 < largest < 1e280:
-                return False
-            for a in range(n_labels):
-                row[a] /= largest
-        if hi > lo:
-            value = 0.0
-            for a in range(n_labels):
-                value += ahead[lo, a]
-            for a in range(n_labels):
-                rho[lo, a] = ahead[lo, a] / value
-        for t in range(lo, hi - 1):
-            here, there = rho[t], rho[t + 1]
-            for b in range(n_labels):
-                there[b] = 0.0
-                total[b] = 0.0
-            for a in range(n_labels):
+                        value += factors[a, b] * unary[t + 1, b]
+                    if value < _SMALLEST:
+                        return False
+                    x = here[a] / value
+                    for b in range(n_labels):
+                        q = x * factors[a, b] * unary[t + 1, b]
+                        there[b] += q
+                        pairs[a, b] += w * q
+                        doubtful[a, b] += w * q * (1.0 - min(q, 1.0))
+                at = base[g, 0] + (t + 1 - lo) * n_labels * n_lanes + i
                 for b in range(n_labels):
-                    total[a] += factors[a, b] * ahead[t + 1, b]
-                if here[a] == 0.0:
-                    continue
-                if total[a] < _SMALLEST:
-                    return False
-                x = here[a] / total[a]
-                for b in range(n_labels):
-                    q = x * factors[a, b] * ahead[t + 1, b]
-                    there[b] += q
-                    pairs[a, b] += w * q
-                    doubtful[a, b] += w * q * (1.0 - min(q, 1.0))
+                    here[b] = there[b]
+                    rho[at + b * n_lanes] = there[b]
     return True
 
 
-@njit(fastmath={"contract"})
+@njit
+def by_tokens(table, offsets, members, base, first, last, out):
+    """Rows per token of a table laid out by lanes."""
+    n_labels = out.shape[1]
+    for g in range(first, last):
+        n_lanes = base[g + 1, 1] - base[g, 1]
+        for i in range(n_lanes):
+            s = members[base[g, 1] + i]
+            for t in range(offsets[s + 1] - offsets[s]):
+                at = base[g, 0] + t * n_labels * n_lanes + i
+                for k in range(n_labels):
+                    out[offsets[s] + t, k] = table[at + k * n_lanes]
+
+
+@njit(inline="always")
+def _combine(out, rows, weights, n_active):
+    """``out[l] = sum_i weights[i] * rows[i, l]`` for the first ``n_active`` lanes."""
+    n = weights.size
+    n4 = n // 4 * 4
+    for lane in range(n_active):
+        out[lane] = 0.0
+    for i in range(0, n4, 4):
+        x0, x1, x2, x3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
+        r0, r1, r2, r3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+        for lane in range(n_active):
+            out[lane] += r0[lane] * x0 + r1[lane] * x1 + r2[lane] * x2 + r3[lane] * x3
+    for i in range(n4, n):
+        x0 = weights[i]
+        r0 = rows[i]
+        for lane in range(n_active):
+            out[lane] += r0[lane] * x0
+
+
+@njit(fastmath={"contract", "reassoc"})
 def gibbs_product(
     rows,
     index,
@@ -191,94 +234,144 @@ def gibbs_product(
     out_rows,
     out_trans,
     factors,
-    ahead,
-    rho,
+    members,
+    base,
+    flat_ahead,
+    flat_rho,
 ):
-    """Law of :func:`prepare`; arguments as in :func:`uniform_product`.
+    """Law of :func:`prepare`, for the groups ``first .. last - 1``.
 
-    What the direction ``trans`` itself adds to ``out_trans`` on top of the movement of the
-    probabilities, expected transitions times ``trans``, is left to the caller.
+    Inner loops run over the lanes of a group. What the direction ``trans`` itself adds to
+    ``out_trans`` on top of the movement of the probabilities, expected transitions times
+    ``trans``, is left to the caller; the rest as in :func:`uniform_product`.
     """
     n_labels = trans.shape[0]
-    longest = _longest(offsets, first, last)
-    after = np.zeros((longest, n_labels))  # direction of a label and mean direction of what follows
-    up = np.zeros((longest, n_labels))  # mean direction of what follows
-    inverse = np.zeros((longest, n_labels))  # one over the sum of what follows
-    change, moved = np.zeros(n_labels), np.zeros(n_labels)
+    n_blocks = index.shape[1]
+    most = largest = 0
+    for g in range(first, last):
+        most = max(most, base[g + 1, 1] - base[g, 1])
+        largest = max(largest, base[g + 1, 0] - base[g, 0])
+    work = np.empty((3, largest))
+    change = np.zeros((n_labels, most))
+    moved = np.zeros(most)
+    pq = np.zeros((2 * n_labels, most))  # what is ahead, and that times the direction from there on
+    moves = np.zeros((2 * n_labels, most))  # how far each label moves, and where it stays
+    u = np.empty(n_labels)
+    mean, total, lift, w, excess = np.zeros((5, most))
+    low, length = np.zeros((2, most), dtype=np.int64)
     weighed = factors * trans
-    factors_t, weighed_t = factors.T.copy(), weighed.T.copy()  # columns made contiguous
+    forth, back = np.empty((2, n_labels, 2 * n_labels))
+    forth[:, :n_labels], forth[:, n_labels:] = weighed, factors
+    back[:, :n_labels], back[:, n_labels:] = factors.T, weighed.T
     outer = np.zeros((n_labels, n_labels))
-    for s in range(first, last):
-        lo = offsets[s]
-        n_steps = offsets[s + 1] - lo
+    for g in range(first, last):
+        n_lanes = base[g + 1, 1] - base[g, 1]
+        n_steps = 0
+        for i in range(n_lanes):
+            s = members[base[g, 1] + i]
+            low[i], length[i], w[i] = offsets[s], offsets[s + 1] - offsets[s], weights[s]
+            total[i] = 0.0
+            n_steps = max(n_steps, length[i])
         if n_steps == 0:
             continue
-        w = weights[s]
-        total = 0.0
+        shape, size = (n_steps, n_labels, n_lanes), n_steps * n_labels * n_lanes
+        ahead = flat_ahead[base[g, 0] : base[g, 0] + size].reshape(shape)
+        rho = flat_rho[base[g, 0] : base[g, 0] + size].reshape(shape)
+        after = work[0, :size].reshape(shape)  # direction of a label and mean direction of what follows
+        up = work[1, :size].reshape(shape)  # mean direction of what follows
+        inverse = work[2, :size].reshape(shape)  # one over the total of what follows
+        n_next = 0  # lanes that go on after this step: always the first ones
         for t in range(n_steps - 1, -1, -1):
-            row = after[t]
-            _gather(rows, index, lo + t, row)
-            if about_gold:
-                total += row[gold[lo + t]]
-                if t > 0:
-                    total += trans[gold[lo + t - 1], gold[lo + t]]
-            if t == n_steps - 1:
-                continue
-            means, sums = up[t], inverse[t]
-            for a in range(n_labels):
-                means[a] = 0.0
-                sums[a] = 0.0
-            for b in range(n_labels):
-                p = ahead[lo + t + 1, b]
-                if p == 0.0:
-                    continue
-                q = p * after[t + 1, b]
-                plain, heavy = factors_t[b], weighed_t[b]
-                for a in range(n_labels):
-                    means[a] += q * plain[a] + p * heavy[a]
-                    sums[a] += p * plain[a]
-            for a in range(n_labels):
-                sums[a] = 1.0 / sums[a] if sums[a] > _SMALLEST else 0.0
-                means[a] *= sums[a]
-                row[a] += means[a]
-        mean = 0.0
-        for b in range(n_labels):
-            mean += rho[lo, b] * after[0, b]
-        for k in range(n_labels):
-            change[k] = rho[lo, k] * (after[0, k] - mean)
-        lift = w * (total - mean) if about_gold else 0.0
-        for t in range(n_steps):
-            here = rho[lo + t]
-            for k in range(n_labels):
-                moved[k] = w * change[k] - lift * here[k]
-            if about_gold:
-                moved[gold[lo + t]] += lift
-                if t > 0:
-                    out_trans[gold[lo + t - 1], gold[lo + t]] += lift
-            _scatter(moved, index, lo + t, out_rows)
-            if t == n_steps - 1:
-                break
-            next_p, next_rho, below = ahead[lo + t + 1], rho[lo + t + 1], after[t + 1]
-            for k in range(n_labels):
-                moved[k] = 0.0
-            for a in range(n_labels):
-                if here[a] == 0.0:
-                    continue
-                x = inverse[t, a]
-                shift, stay = x * (change[a] - here[a] * up[t, a]), x * here[a]
-                plain, heavy = factors[a], weighed[a]
-                own = w * shift - lift * stay
-                target = outer[a]
+            n_here = n_next
+            while n_here < n_lanes and length[n_here] > t:
+                n_here += 1
+            for i in range(n_here):
+                at = low[i] + t
+                for k in range(n_labels):
+                    u[k] = 0.0
+                for j in range(n_blocks):
+                    r = index[at, j]
+                    for k in range(n_labels):
+                        u[k] += rows[r, k]
+                for k in range(n_labels):
+                    after[t, k, i] = u[k]
+                if about_gold:
+                    total[i] += u[gold[at]]
+                    if t > 0:
+                        total[i] += trans[gold[at - 1], gold[at]]
+            if n_next:
                 for b in range(n_labels):
-                    moved[b] += shift * plain[b] + stay * heavy[b]
-                    target[b] += next_p[b] * (own + w * stay * below[b])
+                    for i in range(n_next):
+                        pq[b, i] = ahead[t + 1, b, i]
+                        pq[n_labels + b, i] = pq[b, i] * after[t + 1, b, i]
+                for a in range(n_labels):
+                    means, inverses, row = up[t, a], inverse[t, a], after[t, a]
+                    _combine(means, pq, forth[a], n_next)
+                    _combine(inverses, pq, factors[a], n_next)
+                    for i in range(n_next):
+                        x = 1.0 / inverses[i] if inverses[i] > _SMALLEST else 0.0
+                        inverses[i] = x
+                        means[i] *= x
+                        row[i] += means[i]
+            n_next = n_here
+        for i in range(n_next):
+            mean[i] = 0.0
+        for b in range(n_labels):
+            for i in range(n_next):
+                mean[i] += rho[0, b, i] * after[0, b, i]
+        for i in range(n_next):
+            lift[i] = w[i] * (total[i] - mean[i]) if about_gold else 0.0
+        for b in range(n_labels):
+            for i in range(n_next):
+                change[b, i] = rho[0, b, i] * (after[0, b, i] - mean[i])
+        n_here = n_next
+        for t in range(n_steps):
+            for i in range(n_here):
+                at = low[i] + t
+                for k in range(n_labels):
+                    u[k] = w[i] * change[k, i] - lift[i] * rho[t, k, i]
+                if about_gold:
+                    u[gold[at]] += lift[i]
+                    if t > 0:
+                        out_trans[gold[at - 1], gold[at]] += lift[i]
+                for j in range(n_blocks):
+                    r = index[at, j]
+                    for k in range(n_labels):
+                        out_rows[r, k] += u[k]
+            while n_here > 0 and length[n_here - 1] <= t + 1:
+                n_here -= 1
+            if n_here == 0:
+                break
+            for b in range(n_labels):
+                for i in range(n_here):
+                    pq[b, i] = ahead[t + 1, b, i]
+                    pq[n_labels + b, i] = pq[b, i] * after[t + 1, b, i]
+                    x = inverse[t, b, i]
+                    moves[b, i] = x * (change[b, i] - rho[t, b, i] * up[t, b, i])
+                    moves[n_labels + b, i] = x * rho[t, b, i]
+            for i in range(n_here):
+                excess[i] = 0.0
+            for b in range(n_labels):
+                _combine(moved, moves, back[b], n_here)
+                target, far = change[b], pq[b]
+                for i in range(n_here):
+                    target[i] = far[i] * moved[i] + rho[t + 1, b, i] * after[t + 1, b, i]
+                    excess[i] += target[i]
             # Changes of probabilities sum to zero; taking the rest off keeps rounding from piling up.
-            excess = 0.0
             for b in range(n_labels):
-                change[b] = next_p[b] * moved[b] + next_rho[b] * below[b]
-                excess += change[b]
-            for b in range(n_labels):
-                change[b] -= excess * next_rho[b]
+                for i in range(n_here):
+                    change[b, i] -= excess[i] * rho[t + 1, b, i]
+            for a in range(n_labels):
+                shift, stay = moves[a], moves[n_labels + a]
+                for i in range(n_here):
+                    shift[i] = w[i] * shift[i] - lift[i] * stay[i]
+                    stay[i] *= w[i]
+                for b in range(n_labels):
+                    far, level = pq[b], pq[n_labels + b]
+                    value = 0.0
+                    for i in range(n_here):
+                        value += shift[i] * far[i] + stay[i] * level[i]
+                    outer[a, b] += value
     for a in range(n_labels):
         for b in range(n_labels):
             out_trans[a, b] += factors[a, b] * outer[a, b]

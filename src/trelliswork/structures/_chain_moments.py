@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from trelliswork._ragged import offsets_of
 from trelliswork._threads import balanced_chunks, run
 from trelliswork.structures._covariance import Covariance
 from trelliswork.structures.base import Parts
@@ -68,7 +69,6 @@ class _TokenSums(Covariance):
         trans = (space.ngram_matrix @ grams).reshape(-1, space.n_labels)
         rows = self._times(np.ascontiguousarray(space.emission_layout.table(emission)))
         gold = batch.gold_codes.values if self.about == "gold" else np.zeros(0, dtype=np.int64)
-        size = max(_TOKENS_PER_PARTIAL, -(-batch.n_tokens // _MAX_PARTIAL))
 
         def task(a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
             out = np.zeros_like(rows), np.zeros_like(trans)
@@ -76,7 +76,7 @@ class _TokenSums(Covariance):
             return out
 
         summed, moved = np.zeros_like(rows), self._own_trans(trans)
-        chunks = balanced_chunks(batch.offsets, size)
+        chunks = self._chunks()
         for i in range(0, len(chunks), batch._threads):  # no more partial sums at a time than threads
             for part_rows, part_trans in run(task, chunks[i : i + batch._threads], batch._threads):
                 summed += part_rows
@@ -84,6 +84,11 @@ class _TokenSums(Covariance):
         table = self._adjoint(summed)
         tail = space.ngram_matrix.T @ moved.ravel()
         return np.concatenate([space.emission_layout.gather(table), tail])
+
+    def _chunks(self) -> list[tuple[int, int]]:
+        """Ranges of sequences, or whatever a sweep goes over; few, since each has its own sums."""
+        size = max(_TOKENS_PER_PARTIAL, -(-self.batch.n_tokens // _MAX_PARTIAL))
+        return balanced_chunks(self.batch.offsets, size)
 
     def _sweep(
         self,
@@ -96,6 +101,7 @@ class _TokenSums(Covariance):
         out_rows: np.ndarray,
         out_trans: np.ndarray,
     ) -> None:
+        """Add the products of a range to ``out_rows`` and ``out_trans``."""
         raise NotImplementedError
 
     def _own_trans(self, trans: np.ndarray) -> np.ndarray:
@@ -136,7 +142,7 @@ class _TokenSums(Covariance):
         return out
 
     def _squares(self, values: np.ndarray) -> np.ndarray:
-        """Sums of ``f ** 2 * values`` over tokens; no two blocks of a map share an attribute."""
+        """Table of the sums of ``f ** 2 * values`` over tokens; no two blocks of a map share an attribute."""
         from trelliswork.dp import _rows
 
         matrix, index = self._distinct()
@@ -148,7 +154,7 @@ class _TokenSums(Covariance):
             _rows.collect(np.ascontiguousarray(block), values, part)
             collected += part
         squared = sp.csr_matrix((matrix.data**2, matrix.indices, matrix.indptr), shape=matrix.shape)
-        return self.batch.emission.layout.gather(np.asarray(squared.T @ collected))
+        return np.asarray(squared.T @ collected)
 
 
 class UniformChain(_TokenSums):
@@ -259,16 +265,22 @@ class UniformChain(_TokenSums):
 
     # -- matrices ---------------------------------------------------------------------------
 
-    def means(self) -> sp.csr_matrix:
-        """Mean features of every sequence, not weighted."""
-        return self.batch.pull_each(self.marginals(weighted=False, each=True))
+    def deviation(self) -> np.ndarray:
+        """Weighted sum of gold less mean features; one array of the size of the data."""
+        if self.batch.edge is not None:
+            return super().deviation()
+        k = self.batch.space.n_labels
+        parts = self.batch.indicators(self.batch.gold_codes, self.weights)
+        unary = parts.unary
+        unary -= (self.token_weights() / k)[:, None]
+        return self.batch.pull(Parts(unary=unary, trans=parts.trans - self._steps()[0] / k**2, edge=None))
 
     def diagonal(self) -> np.ndarray:
         """Exact diagonal of the covariance."""
         batch, k = self.batch, self.batch.space.n_labels
         weight = self.token_weights()
-        own = self._squares(np.repeat((weight * (k - 1) / k**2)[:, None], k, axis=1))
-        pieces = [own]
+        own = self._squares((weight * (k - 1) / k**2)[:, None])
+        pieces = [batch.emission.layout.gather(np.repeat(own, k, axis=1))]
         if batch.edge is not None:
             s0, s1, _, _ = self._pair_sums(batch.edge.token_matrix())
             pieces.append(batch.edge.layout.gather(_pair_diagonal(k, s0.diagonal(), s1.diagonal())))
@@ -368,6 +380,8 @@ class _Tables(NamedTuple):
     """Tables of a Gibbs law, see ``dp/_covariance.py``."""
 
     factors: np.ndarray
+    members: np.ndarray
+    base: np.ndarray
     ahead: np.ndarray
     rho: np.ndarray
     pairs: np.ndarray
@@ -391,23 +405,48 @@ class GibbsChain(_TokenSums):
             return None
         top = float(trans.max()) if np.isfinite(trans.max()) else 0.0
         factors = np.exp(trans[0] - top)
-        ahead = unary if self.scores is None else unary.copy()
-        rho = np.zeros_like(ahead)
-        chunks = balanced_chunks(batch.offsets, _TOKENS_PER_PARTIAL)
+        unary = unary if self.scores is None else unary.copy()  # used up
+        members, group_ptr, _ = batch._lanes()
+        longest = np.diff(batch.offsets)[members[group_ptr[:-1]]]
+        base = np.stack([offsets_of(longest * np.diff(group_ptr) * k), group_ptr], axis=1)
+        ahead, rho = np.zeros((2, int(base[-1, 0])))
+        chunks = self._groups(base)
         pairs = np.zeros((2, max(len(chunks), 1), k, k))
-        w = self.sample_weights
+        args, w = (unary, factors, batch.offsets, members, base), self.sample_weights
         fine = run(
-            lambda i, a, b: _covariance.prepare(ahead, factors, batch.offsets, a, b, rho, w, *pairs[:, i]),
+            lambda i, a, b: _covariance.prepare(*args, a, b, ahead, rho, w, *pairs[:, i]),
             [(i, a, b) for i, (a, b) in enumerate(chunks)],
             batch._threads,
         )
-        return _Tables(factors, ahead, rho, *pairs.sum(axis=1)) if all(fine) else None
+        if not all(fine):
+            return None
+        return _Tables(factors, members, base, ahead, rho, *pairs.sum(axis=1))
+
+    def _groups(self, base: np.ndarray) -> list[tuple[int, int]]:
+        size = max(_TOKENS_PER_PARTIAL * self.batch.space.n_labels, -(-int(base[-1, 0]) // _MAX_PARTIAL))
+        return balanced_chunks(base[:, 0], size)
+
+    def _chunks(self) -> list[tuple[int, int]]:
+        assert self.tables is not None
+        return self._groups(self.tables.base)
+
+    def _rho(self) -> np.ndarray:
+        """Label probabilities (n_tokens, n_labels)."""
+        from trelliswork.dp import _covariance
+
+        assert self.tables is not None
+        _, members, base, _, rho, _, _ = self.tables
+        out = np.empty((self.batch.n_tokens, self.batch.space.n_labels))
+        _covariance.by_tokens(rho, self.batch.offsets, members, base, 0, base.shape[0] - 1, out)
+        return out
 
     def marginals(self, *, weighted: bool = True, each: bool = False) -> Parts:
         """Label and transition probabilities."""
         if each or self.tables is None or (self.weights is not None and not weighted):
             return super().marginals(weighted=weighted, each=each)
-        unary = self.tables.rho if self.weights is None else self.tables.rho * self.token_weights()[:, None]
+        unary = self._rho()
+        if self.weights is not None:
+            unary *= self.token_weights()[:, None]
         return Parts(unary=unary, trans=self.tables.pairs, edge=None)
 
     def product(self, v: np.ndarray) -> np.ndarray:
@@ -440,7 +479,7 @@ class GibbsChain(_TokenSums):
             last,
             out_rows,
             out_trans,
-            *self.tables[:3],
+            *self.tables[:5],
         )
 
     def _own_trans(self, trans: np.ndarray) -> np.ndarray:
@@ -451,9 +490,10 @@ class GibbsChain(_TokenSums):
         """Variances of the features if labels and transitions were independent, a preconditioner."""
         if self.tables is None:
             return super().diagonal()
-        rho = self.tables.rho
+        rho = self._rho()
         own = self._squares(rho * (1.0 - rho) * self.token_weights()[:, None])
-        return np.concatenate([own, self.batch.space.ngram_matrix.T @ self.tables.doubtful.ravel()])
+        tail = self.batch.space.ngram_matrix.T @ self.tables.doubtful.ravel()
+        return np.concatenate([self.batch.emission.layout.gather(own), tail])
 
     def _covariance(self) -> np.ndarray:
         from trelliswork.structures import _chain_graph

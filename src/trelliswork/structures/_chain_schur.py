@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["schur_solver", "woodbury"]
 
 _MAX_LABELS = 60
+_COLUMNS = 32
 _MAX_FLOATS = 32_000_000  # of the matrix of deviations that Woodbury's formula needs
 
 Solver = Callable[[np.ndarray], np.ndarray]
@@ -151,7 +152,9 @@ def woodbury(solve: Solver, b: sp.csr_matrix) -> Solver | None:
         return solve
     if n * d > _MAX_FLOATS:
         return None
-    z = solve(b.T.toarray())
+    z = np.empty((d, n))
+    for first in range(0, n, _COLUMNS):  # a few columns at a time: elimination needs several copies
+        z[:, first : first + _COLUMNS] = solve(b[first : first + _COLUMNS].T.toarray())
     small = np.eye(n) + np.asarray(b @ z)
     factor = _factor(small)
 
