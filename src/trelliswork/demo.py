@@ -101,8 +101,8 @@ def compare(train: Dates, test: Dates) -> list[Row]:
     contenders = [
         ("digit by digit (no chain)", CRF(Chain(start=False, end=False), l2=0.1, n_jobs=-1), single),
         ("HMM", Generative(Chain()), train),
-        ("Z-score", ZScore(Chain(), reg=1e-2), train),
-        ("SODA", SODA(Chain(), reg=1e-2), train),
+        ("Z-score", ZScore(Chain(), reg=10.0, reg_mode="absolute", reference="generative"), train),
+        ("SODA", SODA(Chain(), reg=0.1, loss="hamming"), train),
         ("Perceptron", Perceptron(Chain(), max_iter=20), train),
         ("Structural SVM", StructuredSVM(Chain(), C=10.0, tol=0.01), train),
         ("CRF", CRF(Chain(), l2=0.1, n_jobs=-1), train),
