@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence, Set
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,8 +69,10 @@ class TokenTable:
         The last answer is kept: looking up names is most of the work of a prediction.
         """
         if self._known is None or self._known[0] is not columns:
-            get = columns.get
-            targets = [np.array([get(name, -1) for name in b.names], dtype=np.int64) for b in self.blocks]
+            targets = [
+                np.fromiter(map(columns.get, b.names, repeat(-1)), dtype=np.int64, count=len(b.names))
+                for b in self.blocks
+            ]
             self._known = columns, targets
         return self._known[1]
 
