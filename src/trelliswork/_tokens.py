@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence, Set
-from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
+from trelliswork._names import Alphabet
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._validate import as_number
 
@@ -28,15 +28,15 @@ class TokenBlock(NamedTuple):
 
     Attributes
     ----------
-    names : list of str
-        Column names.
+    names : sequence of str
+        Column names; :class:`~trelliswork._names.Names` where blocks share stems.
     matrix : csr_matrix or ndarray of shape (n_rows, len(names))
         Distinct rows.
     rows : ndarray of int32, shape (n_tokens,)
         Row of each token; -1 where the token has nothing in this block.
     """
 
-    names: list[str]
+    names: Sequence[str]
     matrix: Any
     rows: np.ndarray
 
@@ -58,22 +58,18 @@ class TokenTable:
     def __init__(self, blocks: Sequence[TokenBlock], width: int | None = None):
         self.blocks = list(blocks)
         self.width = width
-        self._known: tuple[dict[str, int], list[np.ndarray]] | None = None
+        self._known: tuple[Alphabet, list[np.ndarray]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {"blocks": self.blocks, "width": self.width, "_known": None}
 
-    def columns_in(self, columns: dict[str, int]) -> list[np.ndarray]:
+    def columns_in(self, columns: Alphabet) -> list[np.ndarray]:
         """Where the names of each block stand in an alphabet, -1 for unknown names.
 
         The last answer is kept: looking up names is most of the work of a prediction.
         """
         if self._known is None or self._known[0] is not columns:
-            targets = [
-                np.fromiter(map(columns.get, b.names, repeat(-1)), dtype=np.int64, count=len(b.names))
-                for b in self.blocks
-            ]
-            self._known = columns, targets
+            self._known = columns, columns.numbers([b.names for b in self.blocks])
         return self._known[1]
 
     @property

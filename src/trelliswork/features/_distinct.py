@@ -5,13 +5,14 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, compress
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
+from trelliswork._names import Names
 from trelliswork._ragged import offsets_of
 from trelliswork._tokens import TokenBlock, TokenTable, attributes_of
 from trelliswork.features.template import Feature
@@ -104,8 +105,10 @@ class DistinctTokens:
             self.rows, fewer = distinct(keys, len(self.rows))
             self.index = fewer[self.index]
         self._columns: dict[int, tuple[list[str], np.ndarray]] = {}
-        self._codes: dict[Feature, tuple[list[str], np.ndarray]] = {}
-        self._matrices: dict[tuple[Feature, ...], tuple[list[str], Any]] = {}
+        self._stems: list[str] = []  # of all features, one after another
+        self._codes: dict[Feature, tuple[np.ndarray, np.ndarray]] = {}
+        self._called: dict[Feature, tuple[np.ndarray, Any]] = {}
+        self._matrices: dict[tuple[Feature, ...], tuple[np.ndarray, Any]] = {}
 
     def _check(self, features: Sequence[Feature]) -> None:
         if not self.rows:
@@ -152,48 +155,59 @@ class DistinctTokens:
         key = tuple(features)
         if key not in self._matrices:
             self._matrices[key] = self._assemble(features)
-        names, matrix = self._matrices[key]
+        stems, matrix = self._matrices[key]
         used = np.zeros(len(self.rows), dtype=bool)
         used[index[index >= 0]] = True
         if not used.all():  # a last word is nobody's left neighbour, so it has no name there
             index = np.where(index >= 0, (np.cumsum(used, dtype=np.int32) - np.int32(1))[index], np.int32(-1))
             matrix = matrix[np.flatnonzero(used)]
-            columns = np.bincount(matrix.indices, minlength=len(names)) > 0
-            names = list(compress(names, columns.tolist()))
+            columns = np.bincount(matrix.indices, minlength=stems.size) > 0
+            stems = stems[columns]
             number = np.cumsum(columns, dtype=np.int32) - np.int32(1)
             matrix = sp.csr_matrix(
-                (matrix.data, number[matrix.indices], matrix.indptr), shape=(matrix.shape[0], len(names))
+                (matrix.data, number[matrix.indices], matrix.indptr), shape=(matrix.shape[0], stems.size)
             )
-        return TokenBlock([prefix + name for name in names] if prefix else names, matrix, index)
+        return TokenBlock(Names(self._stems, stems, prefix), matrix, index)
 
-    def _assemble(self, features: Sequence[Feature]) -> tuple[list[str], Any]:
-        names: list[str] = []
+    def _assemble(self, features: Sequence[Feature]) -> tuple[np.ndarray, Any]:
+        """Stems of some features, and the matrix (distinct tokens, stems) of them."""
+        stems = np.zeros(0, dtype=np.int64)
         plain = [f for f in features if f.kind != "extra"]
         ids = np.empty((len(self.rows), len(plain)), dtype=np.int32)
         for k, feature in enumerate(plain):
             own, codes = self._encode(feature)
-            ids[:, k] = np.where(codes >= 0, codes + np.int32(len(names)), -1)
-            names += own
+            ids[:, k] = np.where(codes >= 0, codes + np.int32(stems.size), -1)
+            stems = np.concatenate([stems, own])
         present = ids >= 0
         indices = ids[present]
         matrix = sp.csr_matrix(
-            (np.ones(indices.size), indices, offsets_of(present.sum(axis=1))), shape=(len(ids), len(names))
+            (np.ones(indices.size), indices, offsets_of(present.sum(axis=1))), shape=(len(ids), stems.size)
         )
         for feature in features:
             if feature.kind == "extra":
-                own, rows = self._call(feature.arg)
-                names += own
+                own, rows = self._call(feature)
+                stems = np.concatenate([stems, own])
                 matrix = sp.hstack([matrix, rows], format="csr")
+        names = [self._stems[j] for j in stems.tolist()]
         if len(set(names)) < len(names):  # a column or an extra feature named like another feature
             names, where = distinct(names, len(names))
+            first = np.full(len(names), stems.size)
+            np.minimum.at(first, where, np.arange(stems.size))
+            stems = stems[first]
             matrix = sp.csr_matrix(
-                (matrix.data, where[matrix.indices], matrix.indptr), shape=(len(ids), len(names))
+                (matrix.data, where[matrix.indices], matrix.indptr), shape=(len(ids), stems.size)
             )
             matrix.sum_duplicates()
-        return names, matrix
+        return stems, matrix
 
-    def _encode(self, feature: Feature) -> tuple[list[str], np.ndarray]:
-        """Names of one feature, and which of them (or -1) each distinct token has."""
+    def _keep(self, names: Iterable[str]) -> np.ndarray:
+        """Append stems; where they stand."""
+        start = len(self._stems)
+        self._stems.extend(names)
+        return np.arange(start, len(self._stems))
+
+    def _encode(self, feature: Feature) -> tuple[np.ndarray, np.ndarray]:
+        """Stems of one feature, and which of them (or -1) each distinct token has."""
         if feature not in self._codes:
             if feature.column not in self._columns:
                 texts = [row[feature.column] for row in self.rows]
@@ -204,11 +218,15 @@ class DistinctTokens:
                 absent = values.index(None)
                 values.remove(None)
                 codes = np.where(codes == absent, -1, codes - (codes > absent)).astype(np.int32)
-            self._codes[feature] = [feature.stem + value for value in values], codes[where]
+            stems = self._keep(feature.stem + value for value in values)
+            self._codes[feature] = stems, codes[where]
         return self._codes[feature]
 
-    def _call(self, extra: Any) -> tuple[list[str], Any]:
-        """Features returned by the user's function, one row per distinct token."""
+    def _call(self, feature: Feature) -> tuple[np.ndarray, Any]:
+        """Stems returned by the user's function, and one row of them per distinct token."""
+        if feature in self._called:
+            return self._called[feature]
+        extra = feature.arg
         columns: dict[str, int] = {}
         indptr, indices, data = array("q", [0]), array("i"), array("d")
         for number, row in enumerate(self.rows):
@@ -231,7 +249,8 @@ class DistinctTokens:
             shape=(len(self.rows), len(columns)),
         )
         matrix.sum_duplicates()
-        return list(columns), matrix
+        self._called[feature] = self._keep(columns), matrix
+        return self._called[feature]
 
 
 def _columns(n: int) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from trelliswork._names import Alphabet
 from trelliswork._threads import balanced_chunks, even_chunks, run
 from trelliswork._tokens import TokenTable
 
@@ -138,7 +139,7 @@ class TokenMap:
         self._stacked: tuple[sp.csr_matrix, np.ndarray] | None = None
 
     @classmethod
-    def compile(cls, layout: Layout, table: TokenTable, columns: dict[str, int]) -> TokenMap:
+    def compile(cls, layout: Layout, table: TokenTable, columns: Alphabet) -> TokenMap:
         """Map the names of a token table to the columns of a space; unknown names drop out."""
         blocks = []
         for (names, matrix, index), target in zip(table.blocks, table.columns_in(columns), strict=True):

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from trelliswork._errors import InputError
+from trelliswork._names import Alphabet
 from trelliswork._ragged import Ragged
 from trelliswork._tokens import TokenTable, compile_tokens
 from trelliswork.structures import _chain_store
@@ -235,11 +236,11 @@ class ChainSpace(Space):
         self.attributes = list(attributes)
         self.order = int(structure.order)
         n = len(self.labels)
-        self.columns = {a: i for i, a in enumerate(self.attributes)}
+        self.columns = Alphabet(zip(self.attributes, range(len(self.attributes))))
         self.n_markers = len(self.marker_names)
         self.emission_layout = Layout(len(self.attributes) + self.n_markers, n)
         chosen = self._edge_attributes()
-        self.edge_columns = {a: i for i, a in enumerate(chosen)}
+        self.edge_columns = Alphabet(zip(chosen, range(len(chosen))))
         self.edge_layout = Layout(len(chosen), n * n) if structure.edge_features is not None else None
         self.allowed = allowed
         self.symbol_mask: np.ndarray | None = None  # (n_attributes, n_labels), see `observed`
@@ -634,7 +635,7 @@ def _merged(layout: Layout, old: ChainSpace, more: ChainSpace, new: ChainSpace, 
 
 
 def _observed(
-    table: TokenTable, columns: dict[str, int], tokens: np.ndarray, codes: np.ndarray, n_columns: int
+    table: TokenTable, columns: Alphabet, tokens: np.ndarray, codes: np.ndarray, n_columns: int
 ) -> np.ndarray:
     """Sorted positions ``attribute * n_columns + code`` that occur at the given tokens."""
     found = []

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
+from trelliswork._names import Alphabet
 from trelliswork._tokens import TokenBlock, TokenTable, compile_tokens
 from trelliswork.structures._classes_batch import ClassesBatch
 from trelliswork.structures._taxonomy import Taxonomy
@@ -146,7 +147,7 @@ class ClassesSpace(Space):
         if taxonomy is not None:
             taxonomy.check_classes(self.labels)
             self.nodes, self.above = taxonomy.nodes_above(self.labels)
-        self.columns = {a: i for i, a in enumerate(self.attributes)}
+        self.columns = Alphabet(zip(self.attributes, range(len(self.attributes))))
         self.layout = Layout(len(self.attributes) + bool(structure.bias), len(self.nodes))
         if self.layout.n_weights > _MAX_WEIGHTS:
             raise InputError(
