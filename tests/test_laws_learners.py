@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import trelliswork as tw
 from trelliswork.learners import LEARNERS
-from trelliswork.structures import _chain_batch, _tokenmap
+from trelliswork.structures import _chain_trellis, _tokenmap
 from trelliswork.testing import check_learner
 
 
@@ -89,7 +89,7 @@ def test_laws_of_other_crfs(l1):
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("chain", ["plain", "order2", "arrays"])
 def test_many_chunks_give_the_same_bits_on_two_threads(name, chain, monkeypatch):
-    monkeypatch.setattr(_chain_batch, "_TOKENS_PER_CHUNK", 9)
+    monkeypatch.setattr(_chain_trellis, "_TOKENS_PER_CHUNK", 9)
     monkeypatch.setattr(_tokenmap, "_ROWS_PER_CHUNK", 2)
     structure, kind = CHAINS[chain]
     X, y = tagged(np.random.default_rng(3), n=30, kind=kind)

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from trelliswork import Chain, Classes, Derivations, Edge, Ragged
-from trelliswork.structures import STRUCTURES, _chain_batch, _chain_graph, _derivations_batch, _graph
+from trelliswork.structures import STRUCTURES, _chain_graph, _chain_trellis, _derivations_batch, _graph
 from trelliswork.testing import check_structure
 
 WORDS = [["a", "b", "a"], ["b"], ["c", "a"], ["a", "a", "c", "b"]]
@@ -150,7 +150,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_laws(name, mode, monkeypatch):
     if mode != "whole":  # chunks of one or two samples, so that several threads have something to do
-        monkeypatch.setattr(_chain_batch, "_TOKENS_PER_CHUNK", 3)
+        monkeypatch.setattr(_chain_trellis, "_TOKENS_PER_CHUNK", 3)
         monkeypatch.setattr(_chain_graph, "_EDGES_PER_CHUNK", 8)
         monkeypatch.setattr(_derivations_batch, "_EDGES_PER_CHUNK", 8)
     if mode == "chunks-tangents":  # moments from tangents, as with many features

@@ -1,55 +1,34 @@
-"""Packed label sequences and their verbs."""
+"""Packed label sequences: features to part scores and back, and what the learners ask of gold labels."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
-from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork._validate import as_number
 from trelliswork.structures import _chain_store
 from trelliswork.structures._chain_counts import hmm_scores, hmm_weights
+from trelliswork.structures._chain_inference import ChainInference
 from trelliswork.structures._contexts import context_before
 from trelliswork.structures._covariance import Covariance
 from trelliswork.structures._tokenmap import TokenMap
 from trelliswork.structures.base import Ascent, Batch, Decoded, Parts, RowView, Space
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain import ChainSpace
+    from trelliswork.structures._chain_space import ChainSpace
 
 __all__ = ["ChainBatch"]
 
-_TOKENS_PER_CHUNK = 16384
 _TOKENS_OF_DRAWS = 200_000
-_MAX_LANES = 32
-_LANE_FLOATS = 4_000_000  # a group of lanes holds at most this many scores at a time
-_NO_EDGES = np.zeros((0, 0, 0))
 
 
-class _Trellis(NamedTuple):
-    """Scores with costs added and everything forbidden at -inf."""
-
-    unary: np.ndarray
-    trans: np.ndarray  # (n_tables, n_contexts, n_labels)
-    which: np.ndarray  # table of each sequence
-    edge: np.ndarray  # (n_tokens, n_labels, n_labels) or empty
-
-
-class _Lanes(NamedTuple):
-    """Sequences sorted into groups of similar length, and groups into chunks."""
-
-    members: np.ndarray
-    group_ptr: np.ndarray
-    chunks: list[tuple[int, int]]
-
-
-class ChainBatch(Batch):
+class ChainBatch(ChainInference):
     """Packed label sequences.
 
     Part arrays: ``unary`` (n_tokens, n_labels); ``trans`` (n_contexts, n_labels), shared,
@@ -68,6 +47,7 @@ class ChainBatch(Batch):
         allowed: np.ndarray | None,
         n_jobs: int | None,
     ):
+        super().__init__()
         self.space = space
         self.offsets = offsets
         self.emission = emission
@@ -75,12 +55,7 @@ class ChainBatch(Batch):
         self._gold = gold
         self.user_allowed = allowed
         self.n_jobs = n_jobs
-        self._lane_cache: _Lanes | None = None
-        self._scratch: tuple[np.ndarray, np.ndarray] | None = None
         self._limits: np.ndarray | None = None
-
-    def __len__(self) -> int:
-        return self.offsets.size - 1
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_scratch": None, "_lane_cache": None}  # cheap to build again
@@ -116,15 +91,6 @@ class ChainBatch(Batch):
         if self._gold is None:
             raise InputError("these sequences were packed without labels")
         return Ragged(self._gold, self.offsets)
-
-    @property
-    def n_tokens(self) -> int:
-        """Tokens of all sequences together."""
-        return int(self.offsets[-1])
-
-    @property
-    def _threads(self) -> int:
-        return n_threads(self.n_jobs)
 
     def subset(self, index: np.ndarray) -> ChainBatch:
         """Batch of some of the sequences."""
@@ -247,292 +213,6 @@ class ChainBatch(Batch):
             edge=None if parts.edge is None else parts.edge * tokens[:, None, None],
         )
 
-    # -- hard constraints -------------------------------------------------------------------
-
-    def _trellis(self, scores: Parts, costs: Parts | None, *, own: bool = False) -> _Trellis:
-        """Scores plus costs with forbidden parts at -inf; ``own`` allows changing ``scores``."""
-        space = self.space
-        if costs is not None:
-            scores = scores + costs
-            own = own or costs.unary is not None
-        unary, trans, edge = scores.unary, scores.trans, scores.edge
-        if self.edge is not None and edge is None:  # None stands for zeros; the parts are there
-            edge = np.zeros((self.n_tokens, space.n_labels, space.n_labels))
-        limited = self.allowed is not None or space.start_mask is not None or space.end_mask is not None
-        if limited:
-            unary = unary if own else unary.copy()
-            filled = np.diff(self.offsets) > 0
-            if self.allowed is not None:
-                unary[~self.allowed] = -np.inf
-            for mask, tokens in (
-                (space.start_mask, self.offsets[:-1][filled]),
-                (space.end_mask, self.offsets[1:][filled] - 1),
-            ):
-                if mask is not None:
-                    unary[tokens[:, None], np.flatnonzero(~mask)] = -np.inf
-        unary = np.ascontiguousarray(unary)
-        if not space.everything_allowed:
-            trans = np.where(space.context_mask, trans, -np.inf)
-        shared = trans.ndim == 2
-        which = np.zeros(len(self), dtype=np.int64) if shared else np.arange(len(self))
-        return _Trellis(
-            unary,
-            np.ascontiguousarray(trans[None] if shared else trans),
-            which,
-            _NO_EDGES if edge is None else np.ascontiguousarray(edge),
-        )
-
-    def _is_simple(self, trellis: _Trellis) -> bool:
-        return self.space.order == 1 and trellis.trans.shape[0] == 1 and trellis.edge.size == 0
-
-    def _graph(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return self.space.successor, self.space.level_ptr, self.offsets
-
-    def _lanes(self) -> _Lanes:
-        if self._lane_cache is None:
-            self._lane_cache = _arrange(self.offsets, self.space.n_labels)
-        return self._lane_cache
-
-    def _sequence_chunks(self) -> list[tuple[np.ndarray]]:
-        return [(np.arange(a, b),) for a, b in balanced_chunks(self.offsets, _TOKENS_PER_CHUNK)]
-
-    # -- verbs ---------------------------------------------------------------------------------
-
-    def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
-        """Best label sequences; refuses sequences for which nothing is allowed."""
-        from trelliswork.dp import _chain, _context
-
-        trellis = self._trellis(scores, costs)
-        labels = np.empty(self.n_tokens, dtype=np.int64)
-        value = np.empty(len(self))
-        if self._is_simple(trellis):
-            run(
-                lambda a, b: _chain.viterbi(
-                    trellis.unary, trellis.trans[0], self.offsets, a, b, labels, value
-                ),
-                balanced_chunks(self.offsets, _TOKENS_PER_CHUNK),
-                self._threads,
-            )
-        else:
-            run(
-                lambda part: _context.viterbi(*trellis, *self._graph(), part, labels, value),
-                self._sequence_chunks(),
-                self._threads,
-            )
-        self._check_possible(value)
-        return Decoded(Ragged(labels, self.offsets), value)
-
-    def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
-        """Up to ``k`` best label sequences of each sample."""
-        from trelliswork.dp import _context
-
-        trellis = self._trellis(scores, costs)
-        successor, level_ptr, offsets = self._graph()
-
-        def one(s: int) -> Decoded:
-            lo, hi = offsets[s], offsets[s + 1]
-            edge = trellis.edge[lo:hi] if trellis.edge.size else trellis.edge
-            labels, value = _context.kbest(
-                trellis.unary[lo:hi], trellis.trans[trellis.which[s]], edge, successor, level_ptr, k
-            )
-            return Decoded(Ragged(labels.ravel(), offsets_of(np.full(len(value), hi - lo))), value)
-
-        found = run(one, [(s,) for s in range(len(self))], self._threads)
-        self._check_possible(np.array([d.values[0] if d.values.size else -np.inf for d in found]))
-        return found
-
-    def log_partition(self, scores: Parts, costs: Parts | None = None) -> np.ndarray:
-        """Log of the sum over all allowed label sequences."""
-        from trelliswork.dp import _context, _scaled
-
-        trellis = self._trellis(scores, costs)
-        if self._is_simple(trellis):
-            return self._forward_backward(trellis, None, np.zeros((0, self.space.n_labels)))[0]
-        log_z = np.empty(len(self))
-        chunks = self._sequence_chunks()
-        if not trellis.edge.size:
-            factors, top, room = _factors(trellis.trans)
-            failed = np.zeros(len(self), dtype=bool)
-            args = (trellis.unary, factors, top, room, trellis.which, *self._graph())
-            run(lambda part: _scaled.inside(*args, part, log_z, failed), chunks, self._threads)
-            chunks = [(np.flatnonzero(failed),)]
-        run(lambda part: _context.inside(*trellis, *self._graph(), part, log_z), chunks, self._threads)
-        return log_z
-
-    def marginals(
-        self,
-        scores: Parts,
-        costs: Parts | None = None,
-        *,
-        weights: np.ndarray | None = None,
-        each: bool = False,
-    ) -> Parts:
-        """Label and context probabilities (times the weight of their sequence)."""
-        log_z, parts = self._expected(self._trellis(scores, costs), weights, each)
-        self._check_possible(log_z)
-        return parts
-
-    def expect(
-        self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Log partitions and summed expected features, in one pass."""
-        # Fresh arrays of this size cost more in page faults than the recursion: keep two.
-        shape = (self.n_tokens, self.space.n_labels)
-        if self._scratch is None:
-            self._scratch = (np.empty(shape), np.empty(shape))
-        trellis = self._trellis(self.scores(w, out=self._scratch[0]), costs, own=True)
-        log_z, parts = self._expected(trellis, weights, False, out=self._scratch[1])
-        return log_z, self.pull(parts)
-
-    def _expected(
-        self, trellis: _Trellis, weights: np.ndarray | None, each: bool, out: np.ndarray | None = None
-    ) -> tuple[np.ndarray, Parts]:
-        if self._is_simple(trellis) and not each:
-            out = np.empty_like(trellis.unary) if out is None else out
-            log_z, trans = self._forward_backward(trellis, weights, out)
-            return log_z, Parts(unary=out, trans=trans, edge=None)
-        return self._any_order_expected(trellis, weights, each)
-
-    def _forward_backward(
-        self, trellis: _Trellis, weights: np.ndarray | None, out: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Scaled recursion, and log space for the sequences on which it fails."""
-        from trelliswork.dp import _chain, _context
-
-        n, k = len(self), self.space.n_labels
-        w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
-        lanes = self._lanes()
-        log_z = np.empty(n)
-        failed = np.zeros(n, dtype=bool)
-        trans = np.zeros((len(lanes.chunks) + 1, k, k))
-
-        def task(number: int, first: int, last: int) -> None:
-            _chain.forward_backward(
-                trellis.unary,
-                trellis.trans[0],
-                self.offsets,
-                lanes.members,
-                lanes.group_ptr,
-                first,
-                last,
-                w,
-                log_z,
-                out,
-                trans[number],
-                failed,
-            )
-
-        run(task, [(i, a, b) for i, (a, b) in enumerate(lanes.chunks)], self._threads)
-        again = np.flatnonzero(failed)
-        if again.size:
-            if not out.size:
-                _context.inside(*trellis, *self._graph(), again, log_z)
-            else:
-                into = np.zeros(n, dtype=np.int64)
-                _context.marginals(
-                    *trellis, *self._graph(), again, w, log_z, out, trans[-1:], into, _NO_EDGES
-                )
-        return log_z, trans.sum(axis=0)
-
-    def _any_order_expected(
-        self, trellis: _Trellis, weights: np.ndarray | None, each: bool
-    ) -> tuple[np.ndarray, Parts]:
-        from trelliswork.dp import _context, _scaled
-
-        n = len(self)
-        w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
-        log_z = np.empty(n)
-        unary = np.empty_like(trellis.unary)
-        edge = np.empty_like(trellis.edge)
-        tables = _Tables(self, each)
-        failed = np.ones(n, dtype=bool)
-        if not trellis.edge.size:
-            factors, top, room = _factors(trellis.trans)
-            args = (trellis.unary, factors, top, room, trellis.which, *self._graph())
-            tables.run(
-                lambda part, out, into: _scaled.marginals(*args, part, w, log_z, unary, out, into, failed)
-            )
-        if failed.any():
-            tables.run(
-                lambda part, out, into: _context.marginals(
-                    *trellis, *self._graph(), part[failed[part]], w, log_z, unary, out, into, edge
-                )
-            )
-        return log_z, Parts(
-            unary=unary,
-            trans=tables.result(),
-            edge=edge if self.edge is not None and trellis.edge.size else None,
-        )
-
-    def tangent(
-        self,
-        scores: Parts,
-        direction: Parts,
-        costs: Parts | None = None,
-        *,
-        weights: np.ndarray | None = None,
-        each: bool = False,
-    ) -> Parts:
-        """Derivative of the marginals along a direction in part scores."""
-        from trelliswork.dp import _context, _scaled
-
-        trellis = self._trellis(scores, costs)
-        n, k = len(self), self.space.n_labels
-        n_contexts = self.space.successor.shape[0]
-        w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
-        d_unary = np.zeros_like(trellis.unary) if direction.unary is None else direction.unary
-        d_trans = np.zeros((n_contexts, k)) if direction.trans is None else direction.trans
-        shared = d_trans.ndim == 2
-        d_which = np.zeros(n, dtype=np.int64) if shared else np.arange(n)
-        d_trans = np.ascontiguousarray(d_trans[None] if shared else d_trans)
-        d_edge = _NO_EDGES if direction.edge is None else np.ascontiguousarray(direction.edge)
-        d_unary = np.ascontiguousarray(d_unary)
-        slope = np.empty(n)
-        unary = np.empty_like(trellis.unary)
-        edge = np.empty((self.n_tokens, k, k)) if self.edge is not None else _NO_EDGES
-        tables = _Tables(self, each)
-        failed = np.ones(n, dtype=bool)
-        moved = (d_unary, d_trans, d_which)
-        if self.edge is None:
-            factors, _, room = _factors(trellis.trans)
-            args = (trellis.unary, factors, room, trellis.which, *moved, *self._graph())
-            tables.run(
-                lambda part, out, into: _scaled.tangent(*args, part, w, slope, unary, out, into, failed)
-            )
-        if failed.any():
-            tables.run(
-                lambda part, out, into: _context.tangent(
-                    *trellis,
-                    *moved,
-                    d_edge,
-                    *self._graph(),
-                    part[failed[part]],
-                    w,
-                    slope,
-                    unary,
-                    out,
-                    into,
-                    edge,
-                )
-            )
-        return Parts(unary=unary, trans=tables.result(), edge=edge if self.edge is not None else None)
-
-    def sample(self, scores: Parts, n: int, rng: np.random.Generator) -> list[Ragged]:
-        """Independent label sequences from the Gibbs law of the scores."""
-        from trelliswork.dp import _context
-
-        trellis = self._trellis(scores, None)
-        uniforms = rng.random((n, self.n_tokens))
-        labels = np.empty((n, self.n_tokens), dtype=np.int64)
-        run(
-            lambda part: _context.sample(*trellis, *self._graph(), part, uniforms, labels),
-            self._sequence_chunks(),
-            self._threads,
-        )
-        if n and labels.size and labels.min() < 0:
-            self._check_possible(self.log_partition(scores))
-        return [Ragged(row, self.offsets) for row in labels]
-
     def loss_profile(self, scores: Parts, costs: Parts, max_loss: int) -> np.ndarray:
         """Best score for every total of integer costs, shape (n_sequences, max_loss + 1)."""
         from trelliswork.structures import _chain_graph
@@ -567,23 +247,6 @@ class ChainBatch(Batch):
         return sp.vstack(pieces, format="csr")
 
     # -- outputs ---------------------------------------------------------------------------------
-
-    def evaluate(self, codes: Ragged, scores: Parts) -> np.ndarray:
-        """Score of given label sequences; -inf where a label is unknown or forbidden."""
-        trellis = self._trellis(scores, None)
-        k = self.space.n_labels
-        known = codes.values >= 0
-        labels = np.where(known, codes.values, 0)
-        total = np.where(known, trellis.unary[np.arange(self.n_tokens), labels], -np.inf)
-        before = context_before(labels, self.offsets, k, self.space.order)
-        at = np.flatnonzero(before >= 0)
-        owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
-        total[at] += trellis.trans[trellis.which[owner[at]], before[at], labels[at]]
-        if trellis.edge.size:
-            total[at] += trellis.edge[at, labels[at - 1], labels[at]]
-        # reduceat gives an empty sequence the first term of the next one, possibly -inf.
-        sums = np.add.reduceat(np.append(total, 0.0), self.offsets[:-1])
-        return np.where(np.diff(self.offsets) > 0, sums, 0.0)
 
     def unpack(self, codes: Ragged) -> list[list[Any]]:
         """Codes to lists of labels."""
@@ -655,51 +318,11 @@ class ChainBatch(Batch):
         clock: np.ndarray,
     ) -> Generator[int, None, None]:
         """Passes of the perceptron, compiled for chains of order 1."""
-        from trelliswork.dp import _online
+        from trelliswork.structures import _chain_online
 
-        space = self.space
-        if space.order != 1 or self.edge is not None or self.allowed is not None:
-            yield from super().perceptron_passes(w, u, orders, weights, clock)
-            return
-        matrix, rows = self.emission.stacked()
-        k, layout = space.n_labels, space.emission_layout
-        tables = [layout.table(space.split(v)[0]).copy() for v in (w, u)]
-        trans = [(space.ngram_matrix @ space.split(v)[2]).reshape(k, k) for v in (w, u)]
-        stored = np.zeros((0, 0), dtype=bool)
-        if layout.flat is not None:
-            stored = np.zeros((layout.n_attributes, k), dtype=bool)
-            stored.ravel()[layout.flat] = True
-        everything = np.ones(k, dtype=bool)
-        mask = np.where(space.context_mask, 0.0, -np.inf)
-        start_ok = everything if space.start_mask is None else space.start_mask
-        end_ok = everything if space.end_mask is None else space.end_mask
-        data = matrix.data[:0] if np.all(matrix.data == 1.0) else matrix.data
-        whole = not np.any(data % 1.0) and not np.any(weights % 1.0) and not np.any(tables[0] % 1.0)
-        arrays = (matrix.indptr, matrix.indices, data, rows.astype(np.int32), self.offsets)
-        try:
-            for order in orders:
-                # Sums of whole numbers are exact in single precision too, in half the memory.
-                small = whole and np.abs(tables[0]).max(initial=0.0) < 2**22
-                tables[0] = tables[0].astype(np.float32 if small else np.float64, copy=False)
-                yield _online.perceptron_pass(
-                    *arrays,
-                    self.gold_codes.values,
-                    order,
-                    weights,
-                    tables[0],
-                    tables[1],
-                    stored,
-                    trans[0],
-                    trans[1],
-                    mask,
-                    start_ok,
-                    end_ok,
-                    clock,
-                )
-        finally:
-            for target, table, step in ((w, tables[0], trans[0]), (u, tables[1], trans[1])):
-                target[: space.n_emissions] = layout.gather(table)
-                target[space.n_emissions + space.n_edges :] = space.ngram_matrix.T @ step.ravel()
+        if self.space.order != 1 or self.edge is not None or self.allowed is not None:
+            return super().perceptron_passes(w, u, orders, weights, clock)
+        return _chain_online.perceptron_passes(self, w, u, orders, weights, clock)
 
     def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
         """Cost 1 (or the weight of the gold label) for every token with another label."""
@@ -758,77 +381,3 @@ class ChainBatch(Batch):
         if self.edge is not None:
             raise self._unsupported("row_view")
         return _chain_views.row_view(self)
-
-    def _check_possible(self, value: np.ndarray) -> None:
-        bad = np.flatnonzero(~np.isfinite(value))
-        if not bad.size:
-            return
-        one = self.subset(bad[:1])
-        if one.log_partition(one.scores(np.zeros(self.space.n_features)))[0] == -np.inf:
-            raise InputError(
-                f"sample {int(bad[0])}: no label sequence is allowed under the constraints "
-                "(transitions, scheme, allowed labels)"
-            )
-        raise InputError(f"sample {int(bad[0])}: the scores overflow; scale the weights or the features down")
-
-
-def _factors(trans: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """``exp(trans - top)``, the largest entry ``top`` of each table, and the room left for token scores."""
-    from trelliswork.dp._scaled import WIDEST
-
-    flat = trans.reshape(trans.shape[0], -1)
-    top = flat.max(axis=1)
-    top = np.where(np.isfinite(top), top, 0.0)
-    bottom = np.where(np.isfinite(flat), flat, np.inf).min(axis=1)
-    room = WIDEST - np.maximum(top - bottom, 0.0)
-    return np.exp(trans - top[:, None, None]), top, room
-
-
-class _Tables:
-    """Expected transitions: one table per sequence, or one per chunk, summed in a fixed order."""
-
-    def __init__(self, batch: ChainBatch, each: bool):
-        self.batch = batch
-        self.each = each
-        self.chunks = [part for (part,) in batch._sequence_chunks()]
-        shape = batch.space.successor.shape
-        self.values = np.zeros((len(batch) if each else max(len(self.chunks), 1), *shape))
-
-    def run(self, task: Callable[[np.ndarray, np.ndarray, np.ndarray], None]) -> None:
-        """Call ``task(sequences, tables, table of each sequence)`` for every chunk."""
-        n = len(self.batch)
-        into = np.arange(n)
-
-        def one(number: int, part: np.ndarray) -> None:
-            task(part, self.values, into if self.each else np.full(n, number))
-
-        run(one, list(enumerate(self.chunks)), self.batch._threads)
-
-    def result(self) -> np.ndarray:
-        """The tables, or their sum."""
-        return self.values if self.each else self.values.sum(axis=0)
-
-
-def _arrange(offsets: np.ndarray, n_labels: int) -> _Lanes:
-    """Sort the sequences of each chunk by falling length and cut them into groups."""
-    lengths = np.diff(offsets)
-    members, bounds, chunks = [], [0], []
-    for first, last in balanced_chunks(offsets, _TOKENS_PER_CHUNK):
-        order = first + np.argsort(-lengths[first:last], kind="stable")
-        members.append(order)
-        group_first = len(bounds) - 1
-        longest, lanes = 0, 0
-        for length in lengths[order].tolist():
-            if lanes and (
-                lanes == _MAX_LANES or 2 * length < longest or (lanes + 1) * longest * n_labels > _LANE_FLOATS
-            ):
-                bounds.append(bounds[-1] + lanes)
-                lanes = 0
-            if lanes == 0:
-                longest = length
-            lanes += 1
-        if lanes:
-            bounds.append(bounds[-1] + lanes)
-        chunks.append((group_first, len(bounds) - 1))
-    flat = np.concatenate(members) if members else np.zeros(0, dtype=np.int64)
-    return _Lanes(flat.astype(np.int64), np.array(bounds, dtype=np.int64), chunks)

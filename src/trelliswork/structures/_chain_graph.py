@@ -19,7 +19,8 @@ from trelliswork.structures._graph import MAX_DENSE, Graph
 from trelliswork.structures.base import Decoded, Moments, Parts
 
 if TYPE_CHECKING:
-    from trelliswork.structures._chain_batch import ChainBatch, _Trellis
+    from trelliswork.structures._chain_batch import ChainBatch
+    from trelliswork.structures._chain_trellis import Trellis
     from trelliswork.structures._tokenmap import Layout
     from trelliswork.structures.chain import ChainSpace
 
@@ -177,7 +178,7 @@ def _chunks(batch: ChainBatch) -> list[tuple[int, int]]:
 
 
 def _scored(
-    batch: ChainBatch, trellis: _Trellis, costs: Parts, first: int, last: int
+    batch: ChainBatch, trellis: Trellis, costs: Parts, first: int, last: int
 ) -> tuple[ChainGraph, np.ndarray, np.ndarray]:
     """Graph, edge scores and integer edge costs of a range of sequences."""
     chain = chain_graph(batch, first, last)

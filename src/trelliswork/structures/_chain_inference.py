@@ -1,0 +1,375 @@
+"""The verbs of label sequences: scores under constraints, handed to the recursions chunk by chunk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trelliswork._errors import InputError
+from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._threads import n_threads, run
+from trelliswork.structures._chain_trellis import (
+    NO_EDGES,
+    Lanes,
+    TransitionTables,
+    Trellis,
+    arrange,
+    chunks_of,
+    factors_of,
+)
+from trelliswork.structures._contexts import context_before
+from trelliswork.structures._tokenmap import TokenMap
+from trelliswork.structures.base import Batch, Decoded, Parts
+
+if TYPE_CHECKING:
+    from trelliswork.structures._chain_space import ChainSpace
+
+__all__ = ["ChainInference"]
+
+
+class ChainInference(Batch):
+    """Verbs on part scores of packed label sequences; see :class:`ChainBatch` for the parts."""
+
+    space: ChainSpace
+    offsets: np.ndarray
+    edge: TokenMap | None
+    n_jobs: int | None
+
+    def __init__(self) -> None:
+        self._lane_cache: Lanes | None = None
+        self._scratch: tuple[np.ndarray, np.ndarray] | None = None
+
+    def __len__(self) -> int:
+        return self.offsets.size - 1
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens of all sequences together."""
+        return int(self.offsets[-1])
+
+    @property
+    def allowed(self) -> np.ndarray | None:
+        """Labels (n_tokens, n_labels) that are allowed; None for all."""
+        raise NotImplementedError
+
+    def scores(self, w: np.ndarray, out: np.ndarray | None = None) -> Parts:
+        """Token and context scores of a weight vector."""
+        raise NotImplementedError
+
+    @property
+    def _threads(self) -> int:
+        return n_threads(self.n_jobs)
+
+    # -- hard constraints -------------------------------------------------------------------
+
+    def _trellis(self, scores: Parts, costs: Parts | None, *, own: bool = False) -> Trellis:
+        """Scores plus costs with forbidden parts at -inf; ``own`` allows changing ``scores``."""
+        space = self.space
+        if costs is not None:
+            scores = scores + costs
+            own = own or costs.unary is not None
+        unary, trans, edge = scores.unary, scores.trans, scores.edge
+        if self.edge is not None and edge is None:  # None stands for zeros; the parts are there
+            edge = np.zeros((self.n_tokens, space.n_labels, space.n_labels))
+        limited = self.allowed is not None or space.start_mask is not None or space.end_mask is not None
+        if limited:
+            unary = unary if own else unary.copy()
+            filled = np.diff(self.offsets) > 0
+            if self.allowed is not None:
+                unary[~self.allowed] = -np.inf
+            for mask, tokens in (
+                (space.start_mask, self.offsets[:-1][filled]),
+                (space.end_mask, self.offsets[1:][filled] - 1),
+            ):
+                if mask is not None:
+                    unary[tokens[:, None], np.flatnonzero(~mask)] = -np.inf
+        unary = np.ascontiguousarray(unary)
+        if not space.everything_allowed:
+            trans = np.where(space.context_mask, trans, -np.inf)
+        shared = trans.ndim == 2
+        which = np.zeros(len(self), dtype=np.int64) if shared else np.arange(len(self))
+        return Trellis(
+            unary,
+            np.ascontiguousarray(trans[None] if shared else trans),
+            which,
+            NO_EDGES if edge is None else np.ascontiguousarray(edge),
+        )
+
+    def _is_simple(self, trellis: Trellis) -> bool:
+        return self.space.order == 1 and trellis.trans.shape[0] == 1 and trellis.edge.size == 0
+
+    def _graph(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.space.successor, self.space.level_ptr, self.offsets
+
+    def _lanes(self) -> Lanes:
+        if self._lane_cache is None:
+            self._lane_cache = arrange(self.offsets, self.space.n_labels)
+        return self._lane_cache
+
+    def _sequence_chunks(self) -> list[tuple[np.ndarray]]:
+        return [(np.arange(a, b),) for a, b in chunks_of(self.offsets)]
+
+    # -- verbs ---------------------------------------------------------------------------------
+
+    def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
+        """Best label sequences; refuses sequences for which nothing is allowed."""
+        from trelliswork.dp import _chain, _context
+
+        trellis = self._trellis(scores, costs)
+        labels = np.empty(self.n_tokens, dtype=np.int64)
+        value = np.empty(len(self))
+        if self._is_simple(trellis):
+            run(
+                lambda a, b: _chain.viterbi(
+                    trellis.unary, trellis.trans[0], self.offsets, a, b, labels, value
+                ),
+                chunks_of(self.offsets),
+                self._threads,
+            )
+        else:
+            run(
+                lambda part: _context.viterbi(*trellis, *self._graph(), part, labels, value),
+                self._sequence_chunks(),
+                self._threads,
+            )
+        self._check_possible(value)
+        return Decoded(Ragged(labels, self.offsets), value)
+
+    def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
+        """Up to ``k`` best label sequences of each sample."""
+        from trelliswork.dp import _context
+
+        trellis = self._trellis(scores, costs)
+        successor, level_ptr, offsets = self._graph()
+
+        def one(s: int) -> Decoded:
+            lo, hi = offsets[s], offsets[s + 1]
+            edge = trellis.edge[lo:hi] if trellis.edge.size else trellis.edge
+            labels, value = _context.kbest(
+                trellis.unary[lo:hi], trellis.trans[trellis.which[s]], edge, successor, level_ptr, k
+            )
+            return Decoded(Ragged(labels.ravel(), offsets_of(np.full(len(value), hi - lo))), value)
+
+        found = run(one, [(s,) for s in range(len(self))], self._threads)
+        self._check_possible(np.array([d.values[0] if d.values.size else -np.inf for d in found]))
+        return found
+
+    def log_partition(self, scores: Parts, costs: Parts | None = None) -> np.ndarray:
+        """Log of the sum over all allowed label sequences."""
+        from trelliswork.dp import _context, _scaled
+
+        trellis = self._trellis(scores, costs)
+        if self._is_simple(trellis):
+            return self._forward_backward(trellis, None, np.zeros((0, self.space.n_labels)))[0]
+        log_z = np.empty(len(self))
+        chunks = self._sequence_chunks()
+        if not trellis.edge.size:
+            factors, top, room = factors_of(trellis.trans)
+            failed = np.zeros(len(self), dtype=bool)
+            args = (trellis.unary, factors, top, room, trellis.which, *self._graph())
+            run(lambda part: _scaled.inside(*args, part, log_z, failed), chunks, self._threads)
+            chunks = [(np.flatnonzero(failed),)]
+        run(lambda part: _context.inside(*trellis, *self._graph(), part, log_z), chunks, self._threads)
+        return log_z
+
+    def marginals(
+        self,
+        scores: Parts,
+        costs: Parts | None = None,
+        *,
+        weights: np.ndarray | None = None,
+        each: bool = False,
+    ) -> Parts:
+        """Label and context probabilities (times the weight of their sequence)."""
+        log_z, parts = self._expected(self._trellis(scores, costs), weights, each)
+        self._check_possible(log_z)
+        return parts
+
+    def expect(
+        self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Log partitions and summed expected features, in one pass."""
+        # Fresh arrays of this size cost more in page faults than the recursion: keep two.
+        shape = (self.n_tokens, self.space.n_labels)
+        if self._scratch is None:
+            self._scratch = (np.empty(shape), np.empty(shape))
+        trellis = self._trellis(self.scores(w, out=self._scratch[0]), costs, own=True)
+        log_z, parts = self._expected(trellis, weights, False, out=self._scratch[1])
+        return log_z, self.pull(parts)
+
+    def _expected(
+        self, trellis: Trellis, weights: np.ndarray | None, each: bool, out: np.ndarray | None = None
+    ) -> tuple[np.ndarray, Parts]:
+        if self._is_simple(trellis) and not each:
+            out = np.empty_like(trellis.unary) if out is None else out
+            log_z, trans = self._forward_backward(trellis, weights, out)
+            return log_z, Parts(unary=out, trans=trans, edge=None)
+        return self._any_order_expected(trellis, weights, each)
+
+    def _forward_backward(
+        self, trellis: Trellis, weights: np.ndarray | None, out: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Scaled recursion, and log space for the sequences on which it fails."""
+        from trelliswork.dp import _chain, _context
+
+        n, k = len(self), self.space.n_labels
+        w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+        lanes = self._lanes()
+        log_z = np.empty(n)
+        failed = np.zeros(n, dtype=bool)
+        trans = np.zeros((len(lanes.chunks) + 1, k, k))
+
+        def task(number: int, first: int, last: int) -> None:
+            _chain.forward_backward(
+                trellis.unary,
+                trellis.trans[0],
+                self.offsets,
+                lanes.members,
+                lanes.group_ptr,
+                first,
+                last,
+                w,
+                log_z,
+                out,
+                trans[number],
+                failed,
+            )
+
+        run(task, [(i, a, b) for i, (a, b) in enumerate(lanes.chunks)], self._threads)
+        again = np.flatnonzero(failed)
+        if again.size:
+            if not out.size:
+                _context.inside(*trellis, *self._graph(), again, log_z)
+            else:
+                into = np.zeros(n, dtype=np.int64)
+                _context.marginals(*trellis, *self._graph(), again, w, log_z, out, trans[-1:], into, NO_EDGES)
+        return log_z, trans.sum(axis=0)
+
+    def _any_order_expected(
+        self, trellis: Trellis, weights: np.ndarray | None, each: bool
+    ) -> tuple[np.ndarray, Parts]:
+        from trelliswork.dp import _context, _scaled
+
+        n = len(self)
+        w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+        log_z = np.empty(n)
+        unary = np.empty_like(trellis.unary)
+        edge = np.empty_like(trellis.edge)
+        tables = TransitionTables(self, each)
+        failed = np.ones(n, dtype=bool)
+        if not trellis.edge.size:
+            factors, top, room = factors_of(trellis.trans)
+            args = (trellis.unary, factors, top, room, trellis.which, *self._graph())
+            tables.run(
+                lambda part, out, into: _scaled.marginals(*args, part, w, log_z, unary, out, into, failed)
+            )
+        if failed.any():
+            tables.run(
+                lambda part, out, into: _context.marginals(
+                    *trellis, *self._graph(), part[failed[part]], w, log_z, unary, out, into, edge
+                )
+            )
+        return log_z, Parts(
+            unary=unary,
+            trans=tables.result(),
+            edge=edge if self.edge is not None and trellis.edge.size else None,
+        )
+
+    def tangent(
+        self,
+        scores: Parts,
+        direction: Parts,
+        costs: Parts | None = None,
+        *,
+        weights: np.ndarray | None = None,
+        each: bool = False,
+    ) -> Parts:
+        """Derivative of the marginals along a direction in part scores."""
+        from trelliswork.dp import _context, _scaled
+
+        trellis = self._trellis(scores, costs)
+        n, k = len(self), self.space.n_labels
+        n_contexts = self.space.successor.shape[0]
+        w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+        d_unary = np.zeros_like(trellis.unary) if direction.unary is None else direction.unary
+        d_trans = np.zeros((n_contexts, k)) if direction.trans is None else direction.trans
+        shared = d_trans.ndim == 2
+        d_which = np.zeros(n, dtype=np.int64) if shared else np.arange(n)
+        d_trans = np.ascontiguousarray(d_trans[None] if shared else d_trans)
+        d_edge = NO_EDGES if direction.edge is None else np.ascontiguousarray(direction.edge)
+        d_unary = np.ascontiguousarray(d_unary)
+        slope = np.empty(n)
+        unary = np.empty_like(trellis.unary)
+        edge = np.empty((self.n_tokens, k, k)) if self.edge is not None else NO_EDGES
+        tables = TransitionTables(self, each)
+        failed = np.ones(n, dtype=bool)
+        moved = (d_unary, d_trans, d_which)
+        if self.edge is None:
+            factors, _, room = factors_of(trellis.trans)
+            args = (trellis.unary, factors, room, trellis.which, *moved, *self._graph())
+            tables.run(
+                lambda part, out, into: _scaled.tangent(*args, part, w, slope, unary, out, into, failed)
+            )
+        if failed.any():
+            tables.run(
+                lambda part, out, into: _context.tangent(
+                    *trellis,
+                    *moved,
+                    d_edge,
+                    *self._graph(),
+                    part[failed[part]],
+                    w,
+                    slope,
+                    unary,
+                    out,
+                    into,
+                    edge,
+                )
+            )
+        return Parts(unary=unary, trans=tables.result(), edge=edge if self.edge is not None else None)
+
+    def sample(self, scores: Parts, n: int, rng: np.random.Generator) -> list[Ragged]:
+        """Independent label sequences from the Gibbs law of the scores."""
+        from trelliswork.dp import _context
+
+        trellis = self._trellis(scores, None)
+        uniforms = rng.random((n, self.n_tokens))
+        labels = np.empty((n, self.n_tokens), dtype=np.int64)
+        run(
+            lambda part: _context.sample(*trellis, *self._graph(), part, uniforms, labels),
+            self._sequence_chunks(),
+            self._threads,
+        )
+        if n and labels.size and labels.min() < 0:
+            self._check_possible(self.log_partition(scores))
+        return [Ragged(row, self.offsets) for row in labels]
+
+    def evaluate(self, codes: Ragged, scores: Parts) -> np.ndarray:
+        """Score of given label sequences; -inf where a label is unknown or forbidden."""
+        trellis = self._trellis(scores, None)
+        k = self.space.n_labels
+        known = codes.values >= 0
+        labels = np.where(known, codes.values, 0)
+        total = np.where(known, trellis.unary[np.arange(self.n_tokens), labels], -np.inf)
+        before = context_before(labels, self.offsets, k, self.space.order)
+        at = np.flatnonzero(before >= 0)
+        owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        total[at] += trellis.trans[trellis.which[owner[at]], before[at], labels[at]]
+        if trellis.edge.size:
+            total[at] += trellis.edge[at, labels[at - 1], labels[at]]
+        # reduceat gives an empty sequence the first term of the next one, possibly -inf.
+        sums = np.add.reduceat(np.append(total, 0.0), self.offsets[:-1])
+        return np.where(np.diff(self.offsets) > 0, sums, 0.0)
+
+    def _check_possible(self, value: np.ndarray) -> None:
+        bad = np.flatnonzero(~np.isfinite(value))
+        if not bad.size:
+            return
+        one = self.subset(bad[:1])
+        if one.log_partition(one.scores(np.zeros(self.space.n_features)))[0] == -np.inf:
+            raise InputError(
+                f"sample {int(bad[0])}: no label sequence is allowed under the constraints "
+                "(transitions, scheme, allowed labels)"
+            )
+        raise InputError(f"sample {int(bad[0])}: the scores overflow; scale the weights or the features down")
