@@ -159,7 +159,7 @@ def test_laws(name, mode, monkeypatch):
     structure, X, y = CASES[name]
     done = check_structure(structure, X, y, rng=len(name))
     assert not done.skipped
-    assert len(done.laws) == 19
+    assert len(done.laws) == 21
 
 
 def test_every_structure_is_covered():

@@ -50,6 +50,7 @@ class MomentLearner(StructuredEstimator):
         constraints: str | None = None,
         slack: str = "quadratic",
         slack_penalty: float = 1.0,
+        margin: float = 0.0,
         moments: str = "exact",
         n_samples: int = 200,
         solver: str = "auto",
@@ -72,6 +73,7 @@ class MomentLearner(StructuredEstimator):
         self.constraints = constraints
         self.slack = slack
         self.slack_penalty = slack_penalty
+        self.margin = margin
         self.moments = moments
         self.n_samples = n_samples
         self.solver = solver
@@ -179,7 +181,8 @@ class MomentLearner(StructuredEstimator):
         plain = self.reference == "uniform" and self.constraints is None and self.n_steps == 1
         if plain and space.outputs_fixed and space.n_features <= batch.covariance().max_dense:
             return self._summed(space, batch, weights)
-        return MomentState(space, batch=batch, weights=weights, n_samples=len(batch))
+        samples = None if structure.offers("joined") else (list(X), list(y))
+        return MomentState(space, batch=batch, weights=weights, samples=samples, n_samples=len(batch))
 
     def _summed(self, space: Space, batch: Batch, weights: np.ndarray | None) -> MomentState:
         sums = MomentSums.of(self._moments(batch, None, weights), self.loss is not None)
@@ -244,6 +247,8 @@ class MomentLearner(StructuredEstimator):
                     slack=self.slack if self.constraints == "slack" else None,
                     penalty=self.slack_penalty,
                     weights=weights,
+                    margin=self.margin,
+                    reference=reference,
                     progress=progress,
                 )
                 theta, n_constraints = found.theta, len(found)
@@ -353,6 +358,7 @@ class MomentLearner(StructuredEstimator):
                     f"{name} must be one of {', '.join(map(repr, allowed))}, got {getattr(self, name)!r}"
                 )
         check_number("reg", self.reg, 0)
+        check_number("margin", self.margin, 0)
         for name in ("tol", "smoothing", "slack_penalty"):
             check_number(name, getattr(self, name), 0, above=True)
         for name in ("n_steps", "n_samples"):
@@ -373,5 +379,3 @@ class MomentLearner(StructuredEstimator):
                 )
         if self.constraints is not None and self.loss is not None:
             raise InputError("constraints and loss are two ways to treat errors; choose one")
-        if self.constraints is not None and self.reference == "generative":
-            raise InputError("constraints need reference='uniform' or 'observed'")

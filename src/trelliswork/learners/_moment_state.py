@@ -18,7 +18,8 @@ class MomentState:
     """Samples seen so far, in a form that can be merged, stored and solved again.
 
     Sums are enough as long as more data cannot change the outputs of the samples already
-    seen. Otherwise (a new label, an observed transition) the compiled features are kept.
+    seen. Otherwise (a new label, an observed transition) the compiled features are kept, or, for
+    structures whose batches cannot be joined, the samples themselves.
 
     Parameters
     ----------
@@ -28,6 +29,8 @@ class MomentState:
         Compiled samples.
     weights : ndarray or None
         Their weights.
+    samples : pair of lists or None
+        Inputs and outputs of the compiled samples, where batches cannot be joined.
     sums : MomentSums or None
         Moments instead of samples.
     n_samples : int
@@ -40,22 +43,23 @@ class MomentState:
         *,
         batch: Batch | None = None,
         weights: np.ndarray | None = None,
+        samples: tuple[list[Any], list[Any]] | None = None,
         sums: MomentSums | None = None,
         n_samples: int,
     ):
         self.space = space
-        self.batch, self.weights, self.sums = batch, weights, sums
+        self.batch, self.weights, self.samples, self.sums = batch, weights, samples, sums
         self.n_samples = n_samples
 
     def __repr__(self) -> str:
-        kept = "sums" if self.batch is None else "compiled features"
+        kept = "sums" if self.batch is None else "samples" if self.samples else "compiled features"
         return f"MomentState({self.n_samples} samples, {self.space.n_features} features, {kept})"
 
     def merged(self, other: MomentState) -> MomentState:
         """State of the samples of both; alphabets may differ."""
         n = self.n_samples + other.n_samples
-        space = self.space.merged(other.space)
         if self.sums is not None and other.sums is not None:
+            space = self.space.merged(other.space)
             total = self.sums.padded(self.space, space) + other.sums.padded(other.space, space)
             return MomentState(space, sums=total, n_samples=n)
         if self.batch is None or other.batch is None:
@@ -64,6 +68,12 @@ class MomentState:
         if self.weights is not None or other.weights is not None:
             pair = ((self.batch, self.weights), (other.batch, other.weights))
             weights = np.concatenate([np.ones(len(b)) if w is None else w for b, w in pair])
+        if self.samples is not None and other.samples is not None:
+            X, y = (a + b for a, b in zip(self.samples, other.samples, strict=True))
+            space = self.space.structure.bind(X, y)
+            batch = space.pack(X, y, n_jobs=self.batch.n_jobs)
+            return MomentState(space, batch=batch, weights=weights, samples=(X, y), n_samples=n)
+        space = self.space.merged(other.space)
         batch = self.batch.into(space).joined(other.batch.into(space))
         return MomentState(space, batch=batch, weights=weights, n_samples=n)
 
@@ -72,7 +82,9 @@ class MomentState:
         out: dict[str, Any] = {"space": self.space, "n_samples": self.n_samples}
         if self.sums is not None:
             out["sums"] = dict(self.sums.arrays)
-        if self.batch is not None:
+        if self.samples is not None:
+            out["samples"] = list(self.samples)
+        elif self.batch is not None:
             out["batch"] = self.batch.state()
         if self.weights is not None:
             out["weights"] = self.weights
@@ -86,9 +98,14 @@ class MomentState:
             raise InputError("stored moments have no alphabets")
         sums = MomentSums.checked(state["sums"], space.n_features) if "sums" in state else None
         batch = space.restore(state["batch"], n_jobs=n_jobs) if "batch" in state else None
+        samples = None
+        if "samples" in state:
+            X, y = samples = tuple(state["samples"])
+            batch = space.pack(X, y, n_jobs=n_jobs)
         weights = state.get("weights")
         if weights is not None:
             weights = np.asarray(weights, dtype=np.float64)
             if batch is None or weights.shape != (len(batch),) or not np.all(weights >= 0):
                 raise InputError("stored weights do not fit the samples")
-        return cls(space, batch=batch, weights=weights, sums=sums, n_samples=int(state["n_samples"]))
+        n = int(state["n_samples"])
+        return cls(space, batch=batch, weights=weights, samples=samples, sums=sums, n_samples=n)

@@ -115,7 +115,7 @@ class BatchMoments:
     @cached_property
     def cost_deviation(self) -> np.ndarray:
         """Mean loss times deviation, summed."""
-        return self.batch.pull(self.batch.scaled(self._law.shift(), self._costs[2]))
+        return self.batch.pull(self.batch.scale(self._law.shift(), self._costs[2]))
 
 
 class SampledSecondMoment:

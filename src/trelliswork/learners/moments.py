@@ -57,6 +57,9 @@ class ZScore(MomentLearner):
         How broken constraints are paid for.
     slack_penalty : float, default=1.0
         Their price.
+    margin : float, default=0.0
+        By how much the given output must be ahead, per wrong part of the other one. 0, as in the
+        paper, lets ties stand, which prediction may break the wrong way.
     moments : {"exact", "sampled"}, default="exact"
         Exact moments, or estimates from random outputs.
     n_samples : int, default=200
@@ -133,6 +136,7 @@ class ZScore(MomentLearner):
         constraints: str | None = None,
         slack: str = "quadratic",
         slack_penalty: float = 1.0,
+        margin: float = 0.0,
         moments: str = "exact",
         n_samples: int = 200,
         solver: str = "auto",
@@ -156,6 +160,7 @@ class ZScore(MomentLearner):
             constraints=constraints,
             slack=slack,
             slack_penalty=slack_penalty,
+            margin=margin,
             moments=moments,
             n_samples=n_samples,
             solver=solver,
@@ -223,6 +228,9 @@ class SODA(MomentLearner):
         How broken constraints are paid for.
     slack_penalty : float, default=1.0
         Their price.
+    margin : float, default=0.0
+        By how much the given output must be ahead, per wrong part of the other one. 0, as in the
+        paper, lets ties stand, which prediction may break the wrong way.
     moments : {"exact", "sampled"}, default="exact"
         Exact moments, or unbiased estimates from random outputs.
     n_samples : int, default=200
@@ -295,6 +303,7 @@ class SODA(MomentLearner):
         constraints: str | None = None,
         slack: str = "quadratic",
         slack_penalty: float = 1.0,
+        margin: float = 0.0,
         moments: str = "exact",
         n_samples: int = 200,
         solver: str = "auto",
@@ -318,6 +327,7 @@ class SODA(MomentLearner):
             constraints=constraints,
             slack=slack,
             slack_penalty=slack_penalty,
+            margin=margin,
             moments=moments,
             n_samples=n_samples,
             solver=solver,

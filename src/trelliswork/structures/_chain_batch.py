@@ -191,27 +191,9 @@ class ChainBatch(ChainInference):
             edge[at, labels[at - 1], labels[at]] = value[at]
         return Parts(unary=unary, trans=trans if each else trans[0], edge=edge)
 
-    def dot_each(self, parts: Parts, other: Parts) -> np.ndarray:
-        """Products of part values, summed per sequence."""
-        out = np.zeros(len(self))
-        owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
-        for name in ("unary", "edge"):
-            a, b = getattr(parts, name), getattr(other, name)
-            if a is not None and b is not None:
-                rows = np.einsum("tk,tk->t", a.reshape(a.shape[0], -1), b.reshape(b.shape[0], -1))
-                out += np.bincount(owner, rows, minlength=len(self))
-        if parts.trans is not None and other.trans is not None:
-            out += np.einsum("nck,nck->n", parts.trans, np.broadcast_to(other.trans, parts.trans.shape))
-        return out
-
-    def scaled(self, parts: Parts, weights: np.ndarray) -> Parts:
-        """Part values times a weight per sequence."""
-        tokens = np.repeat(weights, np.diff(self.offsets))
-        return Parts(
-            unary=None if parts.unary is None else parts.unary * tokens[:, None],
-            trans=None if parts.trans is None else parts.trans * weights[:, None, None],
-            edge=None if parts.edge is None else parts.edge * tokens[:, None, None],
-        )
+    def part_offsets(self) -> Mapping[str, np.ndarray]:
+        """Tokens of every sequence."""
+        return {"unary": self.offsets, "edge": self.offsets}
 
     def loss_profile(self, scores: Parts, costs: Parts, max_loss: int) -> np.ndarray:
         """Best score for every total of integer costs, shape (n_sequences, max_loss + 1)."""
@@ -340,15 +322,11 @@ class ChainBatch(ChainInference):
         return Parts(unary=unary, trans=None, edge=None), np.zeros(len(self))
 
     def scale(self, parts: Parts, factors: np.ndarray) -> Parts:
-        """Part values times a factor per sequence."""
-        factors = np.asarray(factors, dtype=np.float64)
-        by_token = np.repeat(factors, np.diff(self.offsets))
-        unary, trans, edge = parts.unary, parts.trans, parts.edge
-        return Parts(
-            unary=None if unary is None else unary * by_token[:, None],
-            trans=None if trans is None else trans * factors[:, None, None],
-            edge=None if edge is None else edge * by_token[:, None, None],
-        )
+        """Part values times a factor per sequence; a shared table becomes one per sequence."""
+        if parts.trans is not None and parts.trans.ndim == 2:
+            trans = np.broadcast_to(parts.trans, (len(self), *parts.trans.shape))
+            parts = Parts(unary=parts.unary, trans=trans, edge=parts.edge)
+        return super().scale(parts, factors)
 
     def contrast(self, codes: Ragged, samples: np.ndarray) -> sp.csr_matrix:
         """Gold features minus those of given label sequences; compiled for chains of order 1."""

@@ -285,9 +285,12 @@ class ChainSpace(Space):
 
     @property
     def outputs_fixed(self) -> bool:
-        """Whether labels and transitions cannot change when the space grows."""
+        """Whether labels, transitions and the features of old samples cannot change when the space grows."""
         limits = self.structure.transitions
-        return self.structure.labels is not None and not (isinstance(limits, str) and limits == "observed")
+        seen_only = isinstance(limits, str) and limits == "observed"
+        return self.structure.labels is not None and not (
+            seen_only or self.structure.emissions == "observed"
+        )
 
     def observed(self, batch: Batch, symbols: str | Sequence[str] | None = "auto") -> ChainSpace:
         """Space that forbids transitions and (symbol, label) pairs that a batch has not.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,9 +11,17 @@ import scipy.sparse as sp
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork._threads import n_threads
+from trelliswork.structures._covariance import Covariance
 from trelliswork.structures._graph import integer_costs
 from trelliswork.structures._tokenmap import TokenMap
-from trelliswork.structures.base import Ascent, Batch, Decoded, Parts, RowView
+from trelliswork.structures._tokenmap_store import (
+    map_restored,
+    map_state,
+    renumbered,
+    stacked,
+    whole_numbers,
+)
+from trelliswork.structures.base import Ascent, Batch, Decoded, Parts, RowView, Space
 
 if TYPE_CHECKING:
     from trelliswork.structures.classes import ClassesSpace
@@ -71,6 +79,36 @@ class ClassesBatch(Batch):
         rows = np.arange(len(self))[np.asarray(index)]
         gold = None if self._gold is None else self._gold[rows]
         return ClassesBatch(self.space, self.emission.subset(rows), gold, self.n_jobs)
+
+    # -- storing and joining ----------------------------------------------------------------
+
+    def into(self, space: Space) -> ClassesBatch:
+        """The same rows with the numbering of a larger space."""
+        new, old = cast("ClassesSpace", space), self.space
+        place = {label: i for i, label in enumerate(new.labels)}
+        codes = np.array([place[label] for label in old.labels], dtype=np.int64)
+        names = np.array([new.columns[a] for a in old.attributes], dtype=np.int64)
+        target = np.append(names, len(new.attributes))  # the bias stays last
+        gold = None if self._gold is None else codes[self._gold]
+        return ClassesBatch(new, renumbered(self.emission, new.layout, target), gold, self.n_jobs)
+
+    def joined(self, other: Batch) -> ClassesBatch:
+        """Rows of two batches."""
+        assert isinstance(other, ClassesBatch)
+        gold = None
+        if self._gold is not None and other._gold is not None:
+            gold = np.concatenate([self._gold, other._gold])
+        return ClassesBatch(self.space, stacked(self.emission, other.emission), gold, self.n_jobs)
+
+    def state(self) -> dict[str, Any]:
+        """Distinct rows, rows of samples, classes."""
+        return {"emission": map_state(self.emission), "gold": self.gold_codes.values}
+
+    @classmethod
+    def restored(cls, space: ClassesSpace, state: Mapping[str, Any], n_jobs: int | None) -> ClassesBatch:
+        """Inverse of :meth:`state`; a file is not trusted, so everything is checked."""
+        gold = whole_numbers(state["gold"], 0, space.n_labels)
+        return cls(space, map_restored(state["emission"], space.layout, gold.size), gold, n_jobs)
 
     # -- linear maps ------------------------------------------------------------------------
 
@@ -188,6 +226,14 @@ class ClassesBatch(Batch):
             raise InputError(f"sample {int(bad[0])}: no output has loss {losses[bad[0]]}")
         return Decoded(self._coded(best), values)
 
+    def covariance(
+        self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"
+    ) -> Covariance:
+        """Second moments of the features."""
+        from trelliswork.structures._classes_moments import ClassCovariance
+
+        return ClassCovariance(self, scores, weights, about)
+
     # -- outputs ---------------------------------------------------------------------------------
 
     def evaluate(self, codes: Ragged, scores: Parts) -> np.ndarray:
@@ -242,10 +288,6 @@ class ClassesBatch(Batch):
     def label_costs(self, table: np.ndarray) -> tuple[Parts, np.ndarray]:
         """Row of the true class in a table of costs."""
         return Parts(label=np.asarray(table, dtype=np.float64)[self.gold_codes.values]), np.zeros(len(self))
-
-    def scale(self, parts: Parts, factors: np.ndarray) -> Parts:
-        """Class values times a factor per sample."""
-        return Parts(label=None if parts.label is None else parts.label * np.asarray(factors)[:, None])
 
     def ascent(
         self,

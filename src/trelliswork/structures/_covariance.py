@@ -100,7 +100,7 @@ class Covariance:
         if self.about == "gold":
             lift = self.batch.dot_each(self.shift(), direction)
             lift = lift if self.weights is None else lift * self.weights
-            moved += self.batch.pull(self.batch.scaled(self.shift(), lift))
+            moved += self.batch.pull(self.batch.scale(self.shift(), lift))
         return moved
 
     def diagonal(self) -> np.ndarray:

@@ -154,14 +154,9 @@ class DerivationBatch(Batch):
             return values
         return values * np.repeat(np.asarray(weights, dtype=np.float64), np.diff(self.edge_ptr))
 
-    def dot_each(self, parts: Parts, other: Parts) -> np.ndarray:
-        """Products of edge values, summed per sample."""
-        owner = np.repeat(np.arange(len(self)), np.diff(self.edge_ptr))
-        return np.bincount(owner, parts.edge * other.edge, minlength=len(self))
-
-    def scaled(self, parts: Parts, weights: np.ndarray) -> Parts:
-        """Edge values times a weight per sample."""
-        return Parts(edge=self._per_edge(weights, parts.edge))
+    def part_offsets(self) -> Mapping[str, np.ndarray]:
+        """Edges of every sample."""
+        return {"edge": self.edge_ptr}
 
     # -- verbs ---------------------------------------------------------------------------------
 
@@ -407,10 +402,6 @@ class DerivationBatch(Batch):
                 weight = [0.0 if p in free else float(label_weight.get(p, 1.0)) for p in self.parts[i]]
                 costs.append(np.array(weight))
         return Parts(edge=np.concatenate([np.zeros(0), *costs])), np.zeros(len(self))
-
-    def scale(self, parts: Parts, factors: np.ndarray) -> Parts:
-        """Edge values times a factor per sample."""
-        return Parts(edge=None if parts.edge is None else self._per_edge(factors, parts.edge))
 
     def check_gold(self) -> None:
         """Refuse true outputs that were packed with ``unknown="mark"`` and are not derivable."""

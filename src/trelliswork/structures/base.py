@@ -199,6 +199,9 @@ _BUILT_ON = {
     "unpack_sample": (),
     "contrast": (),
     "ascent": (),
+    "dot_each": (),
+    "scale": (),
+    "part_offsets": (),
 }
 
 
@@ -293,7 +296,8 @@ class Space(ABC):
 
     def merged(self, other: Space) -> Space:
         """Space with the labels and features of two spaces of one structure."""
-        raise Unsupported(f"{type(self.structure).__name__} cannot grow; use fit instead of partial_fit")
+        names = list(dict.fromkeys([*self.feature_names, *other.feature_names]))
+        return self if len(names) == self.n_features else self.structure.bind_names(names)
 
     def advice(self) -> str:
         """What to do about an output that breaks the constraints."""
@@ -301,7 +305,10 @@ class Space(ABC):
 
     @property
     def outputs_fixed(self) -> bool:
-        """Whether the outputs of an input stay the same, however much the space grows."""
+        """Whether the outputs of an input and their features stay the same, however much the space grows.
+
+        The moments of the samples seen so far are then enough to go on; samples can be forgotten.
+        """
         return False
 
     def observed(self, batch: Batch, symbols: Any = "auto") -> Space:
@@ -366,13 +373,36 @@ class Batch(ABC):
     def indicators(self, codes: Ragged, weights: np.ndarray | None = None, *, each: bool = False) -> Parts:
         """How often each part occurs in the given outputs, times a weight per sample."""
 
+    def part_offsets(self) -> Mapping[str, np.ndarray]:
+        """Rows of each part array that belong to each sample; arrays left out have one row per sample."""
+        return {}
+
     def dot_each(self, parts: Parts, other: Parts) -> np.ndarray:
         """Sum of the products of all entries of two part arrays, per sample; the first has ``each=True``."""
-        raise self._unsupported("dot_each")
+        out = np.zeros(len(self))
+        offsets = self.part_offsets()
+        for name, a in parts.items():
+            b = other.__dict__.get(name)
+            if a is None or b is None:
+                continue
+            both = (np.broadcast_to(x, a.shape).reshape(a.shape[0], -1) for x in (a, b))
+            rows = np.einsum("ij,ij->i", *both)
+            if name in offsets:
+                owner = np.repeat(np.arange(len(self)), np.diff(offsets[name]))
+                rows = np.bincount(owner, rows, minlength=len(self))
+            out += rows
+        return out
 
-    def scaled(self, parts: Parts, weights: np.ndarray) -> Parts:
-        """Parts made with ``each=True`` times a weight per sample."""
-        raise self._unsupported("scaled")
+    def scale(self, parts: Parts, factors: np.ndarray) -> Parts:
+        """Part values (made with ``each=True`` where samples share them) times a factor per sample."""
+        factors, offsets = np.asarray(factors, dtype=np.float64), self.part_offsets()
+        out: dict[str, np.ndarray | None] = {}
+        for name, a in parts.items():
+            if a is not None:
+                own = np.repeat(factors, np.diff(offsets[name])) if name in offsets else factors
+                a = a * own.reshape(-1, *(1,) * (a.ndim - 1))
+            out[name] = a
+        return Parts(**out)
 
     # -- storing and joining ------------------------------------------------------------
 
@@ -482,10 +512,6 @@ class Batch(ABC):
     def label_costs(self, table: np.ndarray) -> tuple[Parts, np.ndarray]:
         """Costs ``table[gold label, label]`` of every labelled part, and a constant per sample."""
         raise self._unsupported("label_costs")
-
-    def scale(self, parts: Parts, factors: np.ndarray) -> Parts:
-        """Part values times a factor per sample."""
-        raise self._unsupported("scale")
 
     # -- conveniences over weights -------------------------------------------------------
 

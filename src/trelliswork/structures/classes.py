@@ -214,14 +214,23 @@ class ClassesSpace(Space):
         """Every class."""
         return iter(self.labels)
 
-    def grown(self, X: Any, y: Any) -> ClassesSpace:
-        """Space with the classes and attributes of more data as well."""
-        more = self.structure.bind(X, y)
-        labels = (
-            self.labels if self.structure.labels is not None else sorted_labels({*self.labels, *more.labels})
-        )
-        attributes = list(dict.fromkeys([*self.attributes, *more.attributes]))
+    def merged(self, other: Space) -> ClassesSpace:
+        """Space with the classes and attributes of both."""
+        assert isinstance(other, ClassesSpace)
+        labels = self.labels
+        if self.structure.labels is None:
+            labels = sorted_labels({*self.labels, *other.labels})
+        attributes = list(dict.fromkeys([*self.attributes, *other.attributes]))
         return ClassesSpace(self.structure, labels, attributes, self.taxonomy)
+
+    @property
+    def outputs_fixed(self) -> bool:
+        """Whether the classes were given, so that more data cannot bring new ones."""
+        return self.structure.labels is not None
+
+    def restore(self, state: Mapping[str, Any], *, n_jobs: int | None = None) -> ClassesBatch:
+        """Batch from its state."""
+        return ClassesBatch.restored(self, state, n_jobs)
 
     def tables(self, weights: np.ndarray, top: int = 10) -> dict[str, Any]:
         """Top attributes of every class (ancestors included in the sum)."""

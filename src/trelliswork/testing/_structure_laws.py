@@ -356,6 +356,40 @@ def _subset(case: _Case) -> None:
         case.close(part.pull(part.marginals(scores)), case.mean[index].sum(axis=0), None, "mean features")
 
 
+def _per_sample(case: _Case) -> None:
+    batch, costs = case.batch, case.batch.mismatch()[0]
+    mean = batch.marginals(case.scores, each=True)
+    case.close(batch.dot_each(mean, case.scores), case.mean @ case.w, None, "mean scores by dot_each")
+    expected = [p @ loss for p, loss in zip(case.p, case.losses())]
+    case.close(batch.dot_each(mean, costs), expected, None, "mean costs by dot_each")
+    scaled = batch.scale(mean, case.weights)
+    case.close(batch.pull(scaled), case.weights @ case.mean, None, "scale")
+    total = [(v + f * c).max() for v, f, c in zip(case.values, case.weights, case.losses())]
+    found = batch.argmax(case.scores, batch.scale(costs, case.weights))
+    case.close(found.values, total, None, "maximum with costs times a factor per sample")
+
+
+def _store(case: _Case) -> None:
+    if not type(case.structure).offers("joined"):
+        raise Unsupported("batches are not joined or stored; learners keep the samples instead")
+    half = [case.batch.subset(np.arange(0, case.n // 2)), case.batch.subset(np.arange(case.n // 2, case.n))]
+    space = case.space.merged(case.space)
+    case.check(
+        space.feature_names == case.space.feature_names, None, "a space changes when merged with itself"
+    )
+    whole = half[0].into(space).joined(half[1].into(space))
+    again = space.restore(case.batch.state())
+    for name, batch in (("joined", whole), ("restored", again)):
+        case.check(len(batch) == case.n, None, f"{name}: {len(batch)} samples of {case.n}")
+        case.close(batch.gold().toarray(), case.batch.gold().toarray(), None, f"{name}: gold()")
+        if type(case.structure).offers("argmax"):
+            best = [v.max() for v in case.values]
+            case.close(batch.argmax(batch.scores(case.w)).values, best, None, f"{name}: maximum")
+        if type(case.structure).offers("marginals"):
+            mean = batch.pull_each(batch.marginals(batch.scores(case.w), each=True)).toarray()
+            case.close(mean, case.mean, None, f"{name}: mean features")
+
+
 def _threads(case: _Case) -> None:
     reference = _answers(case, case.batch)
     for jobs in case.n_jobs[1:]:
@@ -432,6 +466,8 @@ _LAWS: dict[str, Callable[[_Case], None]] = {
     "costs": _costs,
     "loss_profile": _loss_profile,
     "subset": _subset,
+    "per sample": _per_sample,
+    "store": _store,
     "same bits": _threads,
     "state": _state,
     "pickle": _pickle,
