@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 
 import trelliswork as tw
+from trelliswork._trees import leaves, parse_tree
 from trelliswork.learners import LEARNERS
 from trelliswork.structures import _chain_trellis, _tokenmap
 from trelliswork.testing import check_learner
@@ -75,6 +76,30 @@ def test_laws_on_derivations(name):
         model = tw.Fixed(tw.Derivations(label_graph), {("feature", "O"): 1.0})
     else:
         model = make(tw.Derivations(label_graph))
+    check_learner(model, X, y)
+
+
+def treebank(rng, n=6):
+    """Sentences of cats and dogs; every rule occurs in both halves."""
+    nouns = ["(NP (D the) (N cat))", "(NP (N cats))", "(NP (D a) (A big) (N dog))"]
+    y = [
+        f"(S {nouns[0]} (VP (V see) (NP {nouns[2]} (PP (P with) {nouns[1]}))))",
+        f"(S {nouns[1]} (VP (V see) {nouns[0]} (PP (P with) {nouns[2]})))",
+        f"(S {nouns[1]} (VP (V sleep)))",
+        f"(S {nouns[1]} (VP (V see) {nouns[1]}))",
+    ]
+    drawn = [y[rng.integers(4)].replace(nouns[1], nouns[rng.integers(3)]) for _ in range(n)]
+    y = y + drawn + y
+    return [leaves(parse_tree(tree)) for tree in y], y
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_laws_on_grammars(name):
+    X, y = treebank(np.random.default_rng(1))
+    if name == "Fixed":
+        model = tw.Fixed(tw.Grammar(min_count=1), {("binary", "S", "NP", "VP"): 1.0})
+    else:
+        model = MAKE.get(name, LEARNERS[name])(tw.Grammar(min_count=1))
     check_learner(model, X, y)
 
 

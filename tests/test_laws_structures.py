@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from trelliswork import Chain, Classes, Derivations, Edge, Ragged
-from trelliswork.structures import STRUCTURES, _chain_graph, _chain_trellis, _derivations_batch, _graph
+from trelliswork import Chain, Classes, Derivations, Edge, Grammar, Ragged
+from trelliswork._trees import leaves, parse_tree
+from trelliswork.structures import (
+    STRUCTURES,
+    _chain_graph,
+    _chain_trellis,
+    _derivations_batch,
+    _grammar_parts,
+    _graph,
+)
 from trelliswork.testing import check_structure
 
 WORDS = [["a", "b", "a"], ["b"], ["c", "a"], ["a", "a", "c", "b"]]
@@ -95,6 +103,22 @@ DAG = [
 ]
 DAG += [("wild", "oak"), ("plant", "oak"), ("plant", "elm")]
 
+SENTENCES = [
+    "(S (NP (D the) (N dog)) (VP (V sees) (NP (N cats))))",
+    "(S (NP (N cats)) (VP (V sleep)))",
+    "(S (NP (D a) (A big) (N dog)) (VP (V sleep)))",
+]
+WORDS_OF = [leaves(parse_tree(tree)) for tree in SENTENCES]
+TAGGED = [
+    "(S (NP (D D) (N N)) (VP (V V) (NP (N N))))",
+    "(S (NP (N N)) (VP (V V)))",
+    "(S (NP (D D) (A A) (N N)) (VP (V V)))",
+]
+TAGS_OF = [leaves(parse_tree(tree)) for tree in TAGGED]
+BOTH_OF = [list(zip(words, tags)) for words, tags in zip(WORDS_OF, TAGS_OF)]
+ODD = ["S -> S S | A | 'a'", "A -> 'b' S 'b' | 'a'", ("S", ["S", "A", "S"])]
+ODD_TREES = ["(S (S (S a) (S a)) (S (S a) (S a)))", "(S (S (A b (S a) b)) (S a))", "(S a)"]
+
 CASES = {
     "chain": (Chain(), WORDS, TAGS),
     "chain-empty": (Chain(), [["a"], [], ["b", "a"], []], [["X"], [], ["Y", "X"], []]),
@@ -139,6 +163,17 @@ CASES = {
     "classes-one": (Classes(), ROWS, ["cat"] * 5),
     "classes-tree": (Classes(TREE), ROWS, BEASTS),
     "classes-dag": (Classes(DAG, bias=False), ROWS, BEASTS),
+    "grammar": (Grammar(min_count=1), WORDS_OF, SENTENCES),
+    "grammar-rare": (Grammar(unary="strict", vertical=2), WORDS_OF, SENTENCES),
+    "grammar-tags": (Grammar(input="tags", horizontal=0), TAGS_OF, TAGGED),
+    "grammar-pairs": (Grammar(input="tags", unary="strict", binarize="left"), BOTH_OF, SENTENCES),
+    "grammar-keep": (Grammar(input="tags", unary="keep", horizontal=1, vertical=3), TAGS_OF, TAGGED),
+    "grammar-rules": (Grammar(ODD), [list("aaaa"), list("baba"), ["a"]], ODD_TREES),
+    "grammar-cycle": (
+        Grammar(["S -> S S | A | 'a'", "A -> S | 'a'"], max_unary=2),
+        [list("aa"), ["a"]],
+        ["(S (S a) (S (A (S a))))", "(S (A a))"],
+    ),
     "segments": (Derivations(segmentation), WORDS, SEGMENTS),
     "segments-min-count": (Derivations(segmentation, min_count=3), WORDS, SEGMENTS),
     "trees": (Derivations(bracketing), WORDS, TREES),
@@ -153,6 +188,7 @@ def test_laws(name, mode, monkeypatch):
         monkeypatch.setattr(_chain_trellis, "_TOKENS_PER_CHUNK", 3)
         monkeypatch.setattr(_chain_graph, "_EDGES_PER_CHUNK", 8)
         monkeypatch.setattr(_derivations_batch, "_EDGES_PER_CHUNK", 8)
+        monkeypatch.setattr(_grammar_parts, "_WORK_PER_CHUNK", 8)
     if mode == "chunks-tangents":  # moments from tangents, as with many features
         monkeypatch.setattr(_graph, "MAX_DENSE", 0)
         monkeypatch.setattr(_chain_graph, "MAX_DENSE", 0)

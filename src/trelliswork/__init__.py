@@ -25,6 +25,7 @@ _NAMES = {
     "FitInterrupted": "trelliswork.learners",
     "Fixed": "trelliswork.learners",
     "Generative": "trelliswork.learners",
+    "Grammar": "trelliswork.structures",
     "InputError": "trelliswork._errors",
     "ModelFileError": "trelliswork._errors",
     "Parts": "trelliswork.structures",
@@ -75,5 +76,6 @@ if TYPE_CHECKING:
     from trelliswork.structures import Classes as Classes
     from trelliswork.structures import Derivations as Derivations
     from trelliswork.structures import Edge as Edge
+    from trelliswork.structures import Grammar as Grammar
     from trelliswork.structures import Parts as Parts
     from trelliswork.structures import Unsupported as Unsupported

@@ -173,7 +173,10 @@ class StructuredEstimator(BaseEstimator):
         lists = []
         for i, found in enumerate(batch.kbest(scores, k)):
             outputs = batch.unpack_sample(i, found.codes)
-            probability = np.exp(np.minimum(found.values - log_z[i], 0.0))
+            # A sample without any output has one entry, of score -inf, that says so.
+            possible = found.values > -np.inf
+            probability = np.zeros(found.values.size)
+            probability[possible] = np.exp(np.minimum(found.values[possible] - log_z[i], 0.0))
             lists.append(
                 [
                     Candidate(o, float(v), float(p))

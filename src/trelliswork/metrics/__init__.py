@@ -12,6 +12,15 @@ Functions take lists of sequences of unequal length, in pure Python; only
 """
 
 from trelliswork.metrics import scorers
+from trelliswork.metrics._brackets import (
+    BracketReport,
+    bracket_f1,
+    bracket_precision,
+    bracket_recall,
+    bracket_scores,
+    tag_accuracy,
+    tree_accuracy,
+)
 from trelliswork.metrics._crossval import cross_val_predict
 from trelliswork.metrics._entities import (
     EntityCounts,
@@ -27,8 +36,13 @@ from trelliswork.metrics._tokens import sequence_accuracy, token_accuracy, token
 from trelliswork.metrics.scorers import make_scorer
 
 __all__ = [
+    "BracketReport",
     "EntityCounts",
     "EntityReport",
+    "bracket_f1",
+    "bracket_precision",
+    "bracket_recall",
+    "bracket_scores",
     "cross_val_predict",
     "entity_f1",
     "entity_precision",
@@ -39,6 +53,8 @@ __all__ = [
     "relative_rank",
     "scorers",
     "sequence_accuracy",
+    "tag_accuracy",
     "token_accuracy",
     "token_error",
+    "tree_accuracy",
 ]

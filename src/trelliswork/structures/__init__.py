@@ -6,6 +6,7 @@ from trelliswork.structures.base import Batch, Decoded, Moments, Parts, RowView,
 from trelliswork.structures.chain import Chain, ChainSpace
 from trelliswork.structures.classes import Classes, ClassesSpace
 from trelliswork.structures.derivations import Derivations, DerivationSpace, Edge
+from trelliswork.structures.grammar import Grammar, GrammarSpace
 
 __all__ = [
     "STRUCTURES",
@@ -18,6 +19,8 @@ __all__ = [
     "DerivationSpace",
     "Derivations",
     "Edge",
+    "Grammar",
+    "GrammarSpace",
     "Moments",
     "Parts",
     "RowView",
@@ -31,4 +34,5 @@ STRUCTURES: dict[str, type[Structure]] = {
     "Chain": Chain,
     "Classes": Classes,
     "Derivations": Derivations,
+    "Grammar": Grammar,
 }
