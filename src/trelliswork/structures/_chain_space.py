@@ -288,9 +288,7 @@ class ChainSpace(Space):
         """Whether labels, transitions and the features of old samples cannot change when the space grows."""
         limits = self.structure.transitions
         seen_only = isinstance(limits, str) and limits == "observed"
-        return self.structure.labels is not None and not (
-            seen_only or self.structure.emissions == "observed"
-        )
+        return self.structure.labels is not None and not (seen_only or self.structure.emissions == "observed")
 
     def observed(self, batch: Batch, symbols: str | Sequence[str] | None = "auto") -> ChainSpace:
         """Space that forbids transitions and (symbol, label) pairs that a batch has not.
