@@ -103,6 +103,45 @@ def test_laws_on_grammars(name):
     check_learner(model, X, y)
 
 
+def aligned(rng, n=10):
+    """Noisy alignments of short strings of A, B and C; every symbol in every sample."""
+    X, y = [], []
+    for _ in range(n):
+        columns = []
+        for k in range(int(rng.integers(3, 6))):
+            a, b = (str(s) for s in rng.choice(list("ABC"), 2))
+            u = rng.random()
+            columns.append(
+                (a, "-") if k and u < 0.15 else ("-", b) if k and u < 0.3 else (a, a if u < 0.8 else b)
+            )
+        columns += [("A", "A"), ("B", "B"), ("C", "C")]
+        y.append(tuple("".join(row) for row in zip(*columns, strict=True)))
+        X.append(tuple(row.replace("-", "") for row in y[-1]))
+    return X, y
+
+
+ALIGNMENTS = {
+    "affine": tw.Alignment("affine"),
+    "substitution": tw.Alignment("substitution", alphabet="ABC"),
+    "semiglobal": tw.Alignment(mode="semiglobal", canonical=True),
+    "local": tw.Alignment("ordered", mode="local", output="path"),
+}
+
+
+@pytest.mark.parametrize("kind", ALIGNMENTS)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_laws_on_alignments(name, kind):
+    structure = ALIGNMENTS[kind]
+    X, y = aligned(np.random.default_rng(1))
+    batch = structure.bind(X, y).pack(X, y)
+    y = batch.unpack(batch.gold_codes)  # as the structure writes them
+    if name == "Fixed":
+        gap = {("gap",): -1.0} if "affine" not in structure.model else {("open",): -1.0, ("extend",): -0.5}
+        check_learner(tw.Fixed(structure, gap), X, y)
+    else:
+        check_learner(MAKE.get(name, LEARNERS[name])(structure), X, y)
+
+
 @pytest.mark.parametrize("l1", [0.0, 0.3])
 def test_laws_of_other_crfs(l1):
     X, y = tagged(np.random.default_rng(2))

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from trelliswork import Chain, Classes, Derivations, Edge, Grammar, Ragged
+from trelliswork import Alignment, AlignPath, Chain, Classes, Derivations, Edge, Grammar, Ragged
 from trelliswork._trees import leaves, parse_tree
 from trelliswork.structures import (
     STRUCTURES,
+    _align_batch,
+    _align_moments,
     _chain_graph,
     _chain_trellis,
     _derivations_batch,
@@ -118,8 +120,29 @@ TAGS_OF = [leaves(parse_tree(tree)) for tree in TAGGED]
 BOTH_OF = [list(zip(words, tags)) for words, tags in zip(WORDS_OF, TAGS_OF)]
 ODD = ["S -> S S | A | 'a'", "A -> 'b' S 'b' | 'a'", ("S", ["S", "A", "S"])]
 ODD_TREES = ["(S (S (S a) (S a)) (S (S a) (S a)))", "(S (S (A b (S a) b)) (S a))", "(S a)"]
+PAIRS = [("ABA", "AB"), ("B", "AAB"), ("AB", "CA"), ("", "B"), ("A", ""), ("", "")]
+GAPPED = [("ABA", "A-B"), ("B--", "AAB"), ("AB-", "-CA"), ("-", "B"), ("A", "-"), ("", "")]
+LOCAL = [("ABA", "A-B"), ("--B", "AAB"), ("-AB", "CA-"), ("-", "B"), ("A", "-"), ("", "")]
 
 CASES = {
+    "align-linear": (Alignment("linear"), PAIRS, GAPPED),
+    "align-affine": (Alignment("affine", alphabet="ABC"), PAIRS, GAPPED),
+    "align-substitution": (Alignment("substitution"), PAIRS, GAPPED),
+    "align-substitution-affine": (Alignment(), PAIRS, GAPPED),
+    "align-ordered": (Alignment("ordered"), PAIRS, GAPPED),
+    "align-canonical": (Alignment("ordered-affine", canonical=True), PAIRS, GAPPED),
+    "align-semiglobal": (Alignment(mode="semiglobal"), PAIRS, GAPPED),
+    "align-fit-first": (Alignment(mode="semiglobal", free="second", canonical=True), PAIRS, GAPPED),
+    "align-fit-second": (Alignment("affine", mode="semiglobal", free="first"), PAIRS, GAPPED),
+    "align-local": (Alignment(mode="local"), PAIRS, LOCAL),
+    "align-local-canonical": (Alignment("linear", mode="local", canonical=True), PAIRS, LOCAL),
+    "align-path": (Alignment("affine", output="path"), PAIRS, [AlignPath.from_gapped(*y) for y in GAPPED]),
+    "align-unknown": (Alignment("ordered", alphabet="AC", unknown="zero"), PAIRS, GAPPED),
+    "align-lists": (
+        Alignment("linear"),
+        [([1, "a"], [1]), (["a"], ["a", 2])],
+        [([1, "a"], [1, "-"]), (["a", "-"], ["a", 2])],
+    ),
     "chain": (Chain(), WORDS, TAGS),
     "chain-empty": (Chain(), [["a"], [], ["b", "a"], []], [["X"], [], ["Y", "X"], []]),
     "chain-order-2": (Chain(2), WORDS, TAGS),
@@ -189,6 +212,9 @@ def test_laws(name, mode, monkeypatch):
         monkeypatch.setattr(_chain_graph, "_EDGES_PER_CHUNK", 8)
         monkeypatch.setattr(_derivations_batch, "_EDGES_PER_CHUNK", 8)
         monkeypatch.setattr(_grammar_parts, "_WORK_PER_CHUNK", 8)
+        monkeypatch.setattr(_align_batch, "_CELLS_PER_CHUNK", 8)
+        monkeypatch.setattr(_align_moments, "_CELLS_PER_CHUNK", 8)
+        monkeypatch.setattr(_align_moments, "_WIDTH", 2)
     if mode == "chunks-tangents":  # moments from tangents, as with many features
         monkeypatch.setattr(_graph, "MAX_DENSE", 0)
         monkeypatch.setattr(_chain_graph, "MAX_DENSE", 0)

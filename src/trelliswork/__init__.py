@@ -16,6 +16,8 @@ __version__ = "0.1.0"
 # Public name -> module that defines it. Names are looked up on first use, so that
 # `import trelliswork` loads neither Numba nor scikit-learn.
 _NAMES = {
+    "AlignPath": "trelliswork.structures",
+    "Alignment": "trelliswork.structures",
     "CRF": "trelliswork.learners",
     "Candidate": "trelliswork.learners",
     "Chain": "trelliswork.structures",
@@ -32,6 +34,7 @@ _NAMES = {
     "Perceptron": "trelliswork.learners",
     "Ragged": "trelliswork._ragged",
     "SODA": "trelliswork.learners",
+    "alignment_weights": "trelliswork.structures",
     "load": "trelliswork.persist",
     "save": "trelliswork.persist",
     "StructuredSVM": "trelliswork.learners",
@@ -72,6 +75,8 @@ if TYPE_CHECKING:
     from trelliswork.learners import ZScore as ZScore
     from trelliswork.persist import load as load
     from trelliswork.persist import save as save
+    from trelliswork.structures import Alignment as Alignment
+    from trelliswork.structures import AlignPath as AlignPath
     from trelliswork.structures import Chain as Chain
     from trelliswork.structures import Classes as Classes
     from trelliswork.structures import Derivations as Derivations
@@ -79,3 +84,4 @@ if TYPE_CHECKING:
     from trelliswork.structures import Grammar as Grammar
     from trelliswork.structures import Parts as Parts
     from trelliswork.structures import Unsupported as Unsupported
+    from trelliswork.structures import alignment_weights as alignment_weights

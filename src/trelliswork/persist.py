@@ -27,6 +27,7 @@ import trelliswork
 from trelliswork import _archive
 from trelliswork._encode import Decoder, Encoder, refusal
 from trelliswork._errors import InputError, ModelFileError
+from trelliswork.structures._align_path import AlignPath
 from trelliswork.structures.base import Space, Structure
 
 __all__ = ["load", "read_info", "save"]
@@ -312,7 +313,8 @@ class _ModelEncoder(Encoder):
     """Adds estimators, spaces and what has to be given again.
 
     ``{"!object": [class, parameters, space, state]}``, ``{"!space": [structure, state]}``,
-    ``{"!given": name}``; ``{"!same": i}`` is the i-th of these, counted as they end.
+    ``{"!path": [cigar, start, start]}``, ``{"!given": name}``;
+    ``{"!same": i}`` is the i-th of these, counted as they end.
     """
 
     def __init__(self) -> None:
@@ -337,6 +339,8 @@ class _ModelEncoder(Encoder):
                 self.encode(value.state(), path, depth + 1),
             ]
             tree = {"!space": parts}
+        elif isinstance(value, AlignPath):
+            tree = {"!path": [value.to_cigar(), *value.start]}
         elif isinstance(value, Structure) or (callable(value) and self._holder):
             tree = self._given(value, path)
         elif hasattr(value, "get_params"):
@@ -395,6 +399,9 @@ class _ModelDecoder(Decoder):
             if not isinstance(structure, Structure):
                 raise ValueError("a space without a structure")
             value = _space_class(structure).from_state(structure, self.decode(content[1], depth + 1))
+        elif tag == "!path":
+            cigar, i, j = content
+            value = AlignPath.from_cigar(str(cigar), (_index(i), _index(j)))
         elif tag == "!given":
             if content in self.functions:
                 value = self.functions[content]

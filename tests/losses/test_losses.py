@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from trelliswork import Chain, Classes, Derivations, Edge, InputError
-from trelliswork.losses import F1, LOSSES, Edit, Hamming, Tree, ZeroOne, as_loss
+from trelliswork import Alignment, Chain, Classes, Derivations, Edge, InputError
+from trelliswork.losses import F1, LOSSES, Edit, Hamming, MissedPairs, Tree, ZeroOne, as_loss
 
 TREE = {"top": {"V": {"X": {}, "Y": {}}, "W": {"Z": {}}}}
 WORDS = [["a", "b", "a"], ["b"], ["c", "a"], []]
@@ -95,7 +95,9 @@ def test_bounds(kind, name):
 
 
 def test_every_loss_is_covered():
-    assert {type(loss) for loss in LOSS.values()} == set(LOSSES.values())
+    assert {type(loss) for loss in LOSS.values()} | {MissedPairs} == set(
+        LOSSES.values()
+    )  # of alignments only
 
 
 @pytest.mark.parametrize("kind", LOSS)
@@ -113,6 +115,19 @@ def test_edit_distance_against_a_plain_recursion():
     for _ in range(60):
         a, b = ("".join(rng.choice(list("ab"), n)) for n in rng.integers(0, 5, 2))
         assert Edit()(a, b) == plain(a, b)
+
+
+@pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
+def test_missed_pairs_by_parts(mode):
+    X, y = [("ABA", "AB"), ("", "A")], [("ABA", "A-B"), ("-", "A")]
+    space = Alignment("linear", mode=mode).bind(X, y)
+    batch, loss = space.pack(X, y), MissedPairs()
+    for i, x in enumerate(X):
+        outputs = list(space.enumerate(x))
+        many = batch.subset(np.full(len(outputs), i))
+        codes = space.pack([x] * len(outputs), outputs).gold_codes
+        np.testing.assert_allclose(loss.evaluate(many, codes), [loss(y[i], output) for output in outputs])
+    assert loss.max_value(y[0]) == 1.0
 
 
 def test_f1_of_nothing_and_of_entities():

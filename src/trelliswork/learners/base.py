@@ -185,6 +185,26 @@ class StructuredEstimator(BaseEstimator):
             )
         return lists
 
+    def predict_mea(self, X: Any, **constraints: Any) -> list[Any]:
+        """Output of every sample with the largest expected accuracy under the model's probabilities.
+
+        Often better than the most probable output where no single output is probable.
+
+        Parameters
+        ----------
+        X : list of inputs
+            As in ``fit``.
+        **constraints
+            Passed to the structure.
+
+        Returns
+        -------
+        list
+            One output per sample, of the same kind as in ``fit``.
+        """
+        batch = self._packed(X, **constraints)
+        return batch.unpack(batch.mea(self._scores(batch)).codes)
+
     def predict_marginals(self, X: Any, **constraints: Any) -> list[Any]:
         """Probabilities of the parts of the outputs, in the structure's own form.
 

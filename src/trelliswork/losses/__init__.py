@@ -9,10 +9,11 @@ from trelliswork.losses.base import Loss
 from trelliswork.losses.edit import Edit
 from trelliswork.losses.f1 import F1
 from trelliswork.losses.hamming import Hamming
+from trelliswork.losses.pairs import MissedPairs
 from trelliswork.losses.tree import Tree
 from trelliswork.losses.zero_one import ZeroOne
 
-__all__ = ["F1", "LOSSES", "Edit", "Hamming", "Loss", "Tree", "ZeroOne", "as_loss"]
+__all__ = ["F1", "LOSSES", "Edit", "Hamming", "Loss", "MissedPairs", "Tree", "ZeroOne", "as_loss"]
 
 # Every loss is listed here once, under the name that learners accept.
 LOSSES: dict[str, type[Loss]] = {
@@ -21,6 +22,7 @@ LOSSES: dict[str, type[Loss]] = {
     "f1": F1,
     "edit": Edit,
     "tree": Tree,
+    "pairs": MissedPairs,
 }
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from trelliswork.structures._align_path import AlignPath
+from trelliswork.structures._align_weights import alignment_weights, read_matrix, write_matrix
+from trelliswork.structures.alignment import Alignment, AlignmentSpace
 from trelliswork.structures.base import Batch, Decoded, Moments, Parts, RowView, Space, Structure, Unsupported
 from trelliswork.structures.chain import Chain, ChainSpace
 from trelliswork.structures.classes import Classes, ClassesSpace
@@ -10,6 +13,9 @@ from trelliswork.structures.grammar import Grammar, GrammarSpace
 
 __all__ = [
     "STRUCTURES",
+    "AlignPath",
+    "Alignment",
+    "AlignmentSpace",
     "Batch",
     "Chain",
     "ChainSpace",
@@ -27,10 +33,14 @@ __all__ = [
     "Space",
     "Structure",
     "Unsupported",
+    "alignment_weights",
+    "read_matrix",
+    "write_matrix",
 ]
 
 # Every structure is listed here once; law tests, persistence and messages read the table.
 STRUCTURES: dict[str, type[Structure]] = {
+    "Alignment": Alignment,
     "Chain": Chain,
     "Classes": Classes,
     "Derivations": Derivations,

@@ -428,6 +428,10 @@ class Batch(ABC):
         """Up to ``k`` best outputs of every sample, best first, no output twice."""
         raise self._unsupported("kbest")
 
+    def mea(self, scores: Parts) -> Decoded:
+        """Output of every sample with the largest expected accuracy; values are those expectations."""
+        raise self._unsupported("mea")
+
     def log_partition(self, scores: Parts, costs: Parts | None = None) -> np.ndarray:
         """Log of the sum over outputs of exp(score), per sample."""
         raise self._unsupported("log_partition")

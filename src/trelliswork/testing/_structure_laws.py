@@ -143,10 +143,10 @@ class _Case:
         """Cost of every enumerated output against the gold output, constants left out."""
         out = []
         for i, packed in enumerate(self.packed):
-            zeros = packed.scores(np.zeros(self.space.n_features))
-            costs = self.batch.subset(np.full(len(packed), i)).mismatch()[0]
-            codes = packed.gold_codes
-            out.append(packed.evaluate(codes, zeros + costs) - packed.evaluate(codes, zeros))
+            # Costs belong to a batch with its true outputs: the sample, once for every output.
+            many, codes = self.batch.subset(np.full(len(packed), i)), packed.gold_codes
+            zeros = many.scores(np.zeros(self.space.n_features))
+            out.append(many.evaluate(codes, zeros + many.mismatch()[0]) - many.evaluate(codes, zeros))
         return out
 
     def score_of(self, i: int, output: Any) -> float:
