@@ -201,6 +201,14 @@ class StructuredEstimator(BaseEstimator):
         -------
         list
             One output per sample, of the same kind as in ``fit``.
+
+        Examples
+        --------
+        >>> from trelliswork import Chain, Fixed
+        >>> same = {("transition", a, b): -9.0 * (a != b) for a in "AB" for b in "AB"}
+        >>> model = Fixed(Chain(labels=["A", "B"]), same | {("emission", "x", "A"): 0.1})
+        >>> model.predict_mea([["x", "y"]])
+        [['A', 'A']]
         """
         batch = self._packed(X, **constraints)
         return batch.unpack(batch.mea(self._scores(batch)).codes)

@@ -136,6 +136,11 @@ class ChainInference(Batch):
         self._check_possible(value)
         return Decoded(Ragged(labels, self.offsets), value)
 
+    def mea(self, scores: Parts) -> Decoded:
+        """Allowed label sequences with the most right labels, in expectation."""
+        unary = self.marginals(scores).unary
+        return self.argmax(Parts(unary=unary, trans=np.zeros(self.space.successor.shape), edge=None))
+
     def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
         """Up to ``k`` best label sequences of each sample."""
         from trelliswork.dp import _context

@@ -429,8 +429,11 @@ class Batch(ABC):
         raise self._unsupported("kbest")
 
     def mea(self, scores: Parts) -> Decoded:
-        """Output of every sample with the largest expected accuracy; values are those expectations."""
-        raise self._unsupported("mea")
+        """Output of every sample with the largest expected accuracy; values are those expectations.
+
+        The accuracy is the number of right parts, unless a structure says otherwise.
+        """
+        return self.argmax(self.marginals(scores, each=True))
 
     def log_partition(self, scores: Parts, costs: Parts | None = None) -> np.ndarray:
         """Log of the sum over outputs of exp(score), per sample."""
