@@ -343,6 +343,9 @@ class _ModelEncoder(Encoder):
             tree = {"!path": [value.to_cigar(), *value.start]}
         elif isinstance(value, Structure) or (callable(value) and self._holder):
             tree = self._given(value, path)
+        elif hasattr(value, "edges") and hasattr(value, "is_directed"):
+            # A taxonomy given as a graph is read back as (parent, child) pairs.
+            return self.encode([(edge[0], edge[1]) for edge in value.edges], path, depth)
         elif hasattr(value, "get_params"):
             raise InputError(
                 f"{'.'.join(path)}: {type(value).__name__} is not a class of trelliswork and cannot be saved"

@@ -16,8 +16,11 @@ from sklearn.svm import LinearSVC
 
 import trelliswork as tw
 from trelliswork import Chain, Classes, Derivations, Edge, InputError, StructuredSVM
+from trelliswork._ragged import Ragged
 from trelliswork.learners import svm as svm_module
-from trelliswork.learners._svm_oracle import Form
+from trelliswork.learners._svm_oracle import Form, Found
+from trelliswork.learners._svm_planes import Shard
+from trelliswork.learners._svm_solvers import _Cuts
 from trelliswork.losses import Hamming, Tree, as_loss
 
 FORMS = [(s, r) for s in ("l1", "l2") for r in (None, "margin", "slack")]
@@ -184,6 +187,52 @@ def test_several_shards_and_little_memory(monkeypatch):
         assert model.primal_ == pytest.approx(wanted.primal_, rel=2e-3)
         model = StructuredSVM(Chain(), 40.0, tol=1e-3, cache_mb=cache_mb, **plain).fit(X, y)
         assert model.primal_ == pytest.approx(plain_wanted.primal_, rel=2e-3)
+
+
+def test_constraints_and_outputs_stay_within_their_memory(monkeypatch):
+    seen = []
+    add = Shard.add
+
+    def watched(self, found, weights):
+        new = add(self, found, weights)
+        seen.append(self.nbytes / 2**20)
+        return new
+
+    monkeypatch.setattr(Shard, "add", watched)
+    rng = np.random.default_rng(2)
+    X = [np.hstack([rng.normal(size=(m, 2)), np.ones((m, 20))]) for m in rng.integers(1, 31, 10)]
+    y = [rng.choice(["A", "B", "C"], len(x)).tolist() for x in X]
+    params = {"C": 100.0, "tol": 1e-2, "slack": "l2", "rescale": None}
+    wanted = StructuredSVM(Chain(), **params).fit(X, y)
+    assert max(seen) > 1.0
+    seen.clear()
+    model = StructuredSVM(Chain(), cache_mb=0.8, max_iter=3000, **params).fit(X, y)
+    assert max(seen) <= 0.85
+    assert model.primal_ == pytest.approx(wanted.primal_, rel=2e-2)
+
+
+def test_cuts_stay_within_their_memory():
+    X, y = chain_data(30, seed=3, longest=6)
+    wanted = StructuredSVM(Chain(), 30.0, tol=1e-3).fit(X, y)
+    model = StructuredSVM(Chain(), 30.0, tol=1e-3, solver="one-slack", cache_mb=0.01).fit(X, y)
+    assert model.primal_ == pytest.approx(wanted.primal_, rel=2e-3)
+    cuts = _Cuts(5, 1e-3)
+    rng = np.random.default_rng(0)
+    found = Found(Ragged(np.zeros(9, dtype=np.int64), [0, 9]), np.ones(1), np.ones(1))
+    for _ in range(40):
+        cuts.add(rng.normal(size=5), 1.0, found)
+        cuts.solve(10.0, 1e-6)
+        assert cuts.beta.size == len(cuts.outputs) == cuts.rows.shape[0] <= 20
+        assert cuts.mass == pytest.approx(cuts.beta.sum())
+
+
+def test_what_is_not_proved_is_not_certified():
+    X, y = chain_data(10, longest=5)
+    for loss, rescale in (("hamming", "slack"), ("f1", "margin")):
+        model = StructuredSVM(Chain(), 3.0, loss=loss, rescale=rescale, approx=True, tol=0.01).fit(X, y)
+        assert not any(record["certified"] for record in model.history_)
+    model = StructuredSVM(Chain(), 3.0, approx=True, tol=0.01).fit(X, y)  # nothing to approximate
+    assert model.history_[-1]["certified"]
 
 
 def test_averaged_iterates():

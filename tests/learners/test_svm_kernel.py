@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.preprocessing import PolynomialFeatures
 
+import trelliswork as tw
 from trelliswork import Chain, Classes, Derivations, InputError, StructuredSVM, Unsupported
 from trelliswork.kernels import KERNELS, RBF, Linear, Polynomial, as_kernel
 from trelliswork.learners import svm as svm_module
@@ -77,7 +78,7 @@ def test_polynomial_kernel_is_the_expanded_model():
     assert dual.primal_ == pytest.approx(primal.primal_, rel=1e-5)
 
 
-@pytest.mark.parametrize("cache_mb", [1000.0, 1e-3])
+@pytest.mark.parametrize("cache_mb", [1000.0, 5e-3, 1e-3])
 def test_several_shards_and_little_memory(cache_mb, monkeypatch):
     X, y = chain_data(25, seed=2)
     params = {"C": 5.0, "kernel": RBF(0.3), "tol": 1e-4}
@@ -109,3 +110,83 @@ def test_structures_without_rows():
         StructuredSVM(Derivations(lambda x: [("r", (), ["f"], "p")]), kernel="rbf").fit(["x"], [["p"]])
     with pytest.raises(Unsupported, match="row_view"):
         StructuredSVM(Chain(edge_features="all"), kernel="rbf").fit(*chain_data(3))
+
+
+def objective(model, X, y, C):
+    """Primal objective of a fitted kernel model, from scratch (L1 slacks, margin rescaling)."""
+    batch = model.space_.pack(X, y)
+    scores = model._scores(batch)
+    slack = batch.argmax(scores, batch.mismatch()[0]).values - batch.evaluate(batch.gold_codes, scores)
+    rows = model.kernel(model.support_rows_, model.support_rows_)
+    norm = np.sum(model.dual_coef_ * (rows @ model.dual_coef_)) + model.linear_coef_ @ model.linear_coef_
+    return 0.5 * norm + C * np.maximum(slack, 0).mean()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["bcfw", "working-set"])
+@pytest.mark.parametrize("max_iter", [1, 2, 3, 5, 1000])
+def test_objectives_are_those_of_the_returned_model(max_iter, solver, monkeypatch):
+    X, y = chain_data(20, seed=5)
+    monkeypatch.setattr(svm_module, "_ROWS_PER_SHARD", 6)
+    for cache_mb in (1000.0, 1e-3):
+        model = StructuredSVM(
+            Chain(), 20.0, kernel=RBF(0.3), max_iter=max_iter, solver=solver, cache_mb=cache_mb
+        )
+        model.fit(X, y)
+        assert model.primal_ == pytest.approx(objective(model, X, y, 20.0), rel=1e-9)
+        assert model.gap_ == pytest.approx((model.primal_ - model.dual_) / model.primal_)
+
+
+def test_hard_margin():
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    y = ["same", "same", "other", "other"]
+    hard = StructuredSVM(Classes(), kernel=RBF(2.0), slack="none", rescale=None, tol=1e-6).fit(X, y)
+    soft = StructuredSVM(Classes(), 1e5, kernel=RBF(2.0), rescale=None, tol=1e-6).fit(X, y)
+    assert hard.primal_ == pytest.approx(soft.primal_, rel=1e-4)
+    scores = hard._scores(hard.space_.pack(X)).label
+    right = [hard.classes_.index(label) for label in y]
+    margins = scores[np.arange(4), right] - scores[np.arange(4), [1 - r for r in right]]
+    assert margins.min() >= 1 - 1e-9
+    with pytest.raises(InputError, match="cannot be separated"):
+        StructuredSVM(Classes(), kernel="linear", slack="none", rescale=None).fit(X, y)
+
+
+def common(A, B):
+    return np.minimum(A[:, None], B).sum(axis=2)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", RBF(0.3), Polynomial(3, gamma=0.5), common])
+@pytest.mark.parametrize("kind", ["chain", "chain-sparse", "classes"])
+def test_save_and_load(kind, kernel, tmp_path):
+    X, y = chain_data(8)
+    structure = Chain()
+    if kind == "chain-sparse":
+        if kernel is common:
+            pytest.skip("dense rows only")
+        X = [sp.csr_matrix(x) for x in X]
+    if kind == "classes":
+        structure, X, y = Classes(), np.random.default_rng(0).random((12, 3)), ["a", "b", "c"] * 4
+    model = StructuredSVM(structure, 5.0, kernel=kernel).fit(X, y)
+    tw.save(model, tmp_path / "model.tw")
+    given = {"functions": {"kernel": common}} if kernel is common else {}
+    again = tw.load(tmp_path / "model.tw", **given)
+    assert again.predict(X) == model.predict(X)
+    np.testing.assert_array_equal(again.dual_coef_, model.dual_coef_)
+    assert again.gap_ == model.gap_
+
+
+def test_reading_a_kernel_model():
+    X, y = chain_data(5)
+    model = StructuredSVM(Chain(), kernel="rbf").fit(X, y)
+    assert model.predict([]) == []
+    for verb in (model.tables, model.weights_by_name):
+        with pytest.raises(InputError, match="a kernel model has no weights by name"):
+            verb()
+    model.set_params(kernel=None).fit(X, y)
+    assert model.tables()
+    assert not hasattr(model, "dual_coef_")
+
+
+def test_one_label_alone():
+    model = StructuredSVM(Chain(), kernel="rbf").fit([np.ones((2, 3))], [["A", "A"]])
+    assert model.predict([np.zeros((3, 3))]) == [["A", "A", "A"]]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trelliswork import Chain, Classes, Derivations, Edge
+from trelliswork import Chain, Classes, Derivations, Edge, InputError
 from trelliswork.learners import _svm_oracle
 from trelliswork.learners._svm_oracle import Form, Oracle
 from trelliswork.losses import F1, Edit, Hamming, ZeroOne
@@ -83,10 +83,11 @@ def test_profile_and_lists_and_tangents_agree(seed, form, monkeypatch):
     wanted = enumerated(batch, X, Hamming(), form, w)
     oracle = Oracle(batch, Hamming(), form)
     everything = np.arange(len(batch))
-    by_profile = oracle._profile(w, everything)
+    table = oracle._profile(everything)
+    by_profile = oracle._by_table(table, table.batch, table.batch.scores(w))
     np.testing.assert_allclose(np.maximum(by_profile.value, 0), wanted, atol=1e-9)
     lam = np.full(len(batch), 0.3)
-    monkeypatch.setattr(Oracle, "_has_profile", lambda self: False)
+    monkeypatch.setattr(Oracle, "_profile", lambda self, at: None)
     by_lists = oracle._lists(w, everything, lam, None)
     np.testing.assert_allclose(np.maximum(by_lists.value, 0), wanted, atol=1e-9)
     monkeypatch.setattr(_svm_oracle, "_TANGENTS", 1)
@@ -115,3 +116,91 @@ def test_a_sample_with_one_output():
     for form in FORMS:
         found = Oracle(space.pack(X, y), Hamming(), form).find(np.zeros(space.n_features))
         assert np.all(found.value <= 0)
+
+
+def test_edit_distance_to_longer_outputs():
+    """The length of the truth is no bound on its distance to a longer output."""
+    X, y = [["a", "b", "c", "a"]], [[(0, 2, "N"), (2, 4, "N")]]
+    space = Derivations(segmentation).bind(X, y)
+    batch = space.pack(X, y)
+    rng = np.random.default_rng(0)
+    for form in (Form("l1", "margin"), Form("l1", "slack")):
+        for _ in range(10):
+            w = rng.normal(size=space.n_features)
+            found = Oracle(batch, Edit(), form).find(w)
+            np.testing.assert_allclose(
+                np.maximum(found.value, 0), enumerated(batch, X, Edit(), form, w), atol=1e-9
+            )
+        with pytest.raises(Unsupported, match=r"use approx=True, or a loss that has a bound on the outputs"):
+            Oracle(batch, Edit(), form, max_candidates=4).find(w)
+
+
+class TooSmall(Edit):
+    """A loss whose bound is wrong."""
+
+    def max_values(self, batch):
+        return np.full(len(batch), 0.5)
+
+
+def test_a_wrong_bound_is_noticed():
+    X, y = [["a"] * 3], [["A", "B", "A"]]
+    batch = Chain().bind(X, y).pack(X, y)
+    with pytest.raises(InputError, match=r"sample 0: an output has the loss .* above max_value = 0.5"):
+        Oracle(batch, TooSmall(), Form("l1", "margin")).find(np.zeros(batch.space.n_features))
+
+
+@pytest.mark.parametrize("form", [Form("l1", "slack"), Form("l2", "margin")], ids=str)
+def test_fractions_of_one_length_have_a_profile(form):
+    """Normalised losses of long outputs are searched by their whole numbers of errors."""
+    rng = np.random.default_rng(0)
+    X = [rng.choice(list("abc"), n).tolist() for n in (40, 7)]
+    y = [rng.choice(["A", "B", "C"], len(x)).tolist() for x in X]
+    space = Chain().bind(X, y)
+    batch, w = space.pack(X, y), rng.normal(size=space.n_features)
+    plain = Oracle(batch, Hamming(), form)
+    table = plain._profile(np.arange(2))
+    wanted = []
+    for i, lengths in enumerate((40, 7)):
+        losses, best = table.losses[i] / lengths, table.best(batch.scores(w))[i]
+        h, s = form.plane(losses)
+        gold = batch.evaluate(batch.gold_codes, batch.scores(w))[i]
+        with np.errstate(invalid="ignore"):
+            wanted.append(np.nanmax(h - s * (gold - best)))
+    found = Oracle(batch, Hamming(normalized=True), form, max_candidates=16).find(w)
+    np.testing.assert_allclose(found.value, wanted, atol=1e-9)
+
+
+class Enumerated:
+    """Loss table of a tiny batch: every output is a column."""
+
+    def __init__(self, batch, loss):
+        self.batch = batch
+        X = [["a"] * n for n in batch.gold_codes.lengths]
+        outputs = [list(batch.space.enumerate(x)) for x in X]
+        self.width = max(map(len, outputs))
+        self.rows = [batch.space.pack([x] * len(o), o).gold_codes for x, o in zip(X, outputs, strict=True)]
+        self.losses = np.zeros((len(batch), self.width))
+        gold = batch.unpack(batch.gold_codes)
+        for i, each in enumerate(outputs):
+            self.losses[i, : len(each)] = [loss(gold[i], output) for output in each]
+
+    def best(self, scores):
+        values = np.full(self.losses.shape, -np.inf)
+        for j in range(self.width):
+            codes = [rows[j] if j < len(rows) else rows[0] for rows in self.rows]
+            there = np.array([j < len(rows) for rows in self.rows])
+            values[:, j] = np.where(there, self.batch.evaluate(_svm_oracle._joined(codes), scores), -np.inf)
+        return values
+
+    def outputs(self, scores, column):
+        return _svm_oracle._joined([rows[int(j)] for rows, j in zip(self.rows, column, strict=True)])
+
+
+def test_structures_may_bring_a_loss_table(monkeypatch):
+    batch, X, w = problem(3)
+    monkeypatch.setattr(type(batch), "loss_table", lambda self, loss: Enumerated(self, loss))
+    monkeypatch.setattr(Oracle, "_lists", None)  # not needed
+    for form in FORMS:
+        found = Oracle(batch, F1(), form).find(w)
+        wanted = enumerated(batch, X, F1(), form, w)
+        np.testing.assert_allclose(np.maximum(found.value, 0.0), wanted, atol=1e-9)

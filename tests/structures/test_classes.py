@@ -206,3 +206,26 @@ def test_too_many_weights_are_refused(monkeypatch):
     X, y = blobs()
     with pytest.raises(InputError, match="weights; hash or select"):
         CRF(Classes()).fit(X, y)
+
+
+def test_networkx_graphs(tmp_path):
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.DiGraph(PAIRS)
+    X, y = blobs(20)
+    wanted = CRF(Classes(PAIRS), max_iter=5).fit(X, y)
+    model = CRF(Classes(graph), max_iter=5).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, wanted.coef_)
+    assert clone(model).fit(X, y).predict(X) == model.predict(X)
+    graph.add_edge("plant", "cat")  # a child of two parents
+    assert Taxonomy.read(graph).height_of_meeting("cat", "oak") == 1.0
+    parallel = networkx.MultiDiGraph([*PAIRS, PAIRS[0]])
+    assert Taxonomy.read(parallel).edges == Taxonomy(PAIRS).edges
+    with pytest.raises(InputError, match="must be directed"):
+        Taxonomy.read(networkx.Graph(PAIRS))
+    graph.add_edge("cat", "plant")
+    with pytest.raises(InputError, match="has a cycle"):
+        Taxonomy.read(graph)
+    with pytest.raises(InputError, match="the taxonomy is empty"):
+        Taxonomy.read(networkx.DiGraph())
+    tw.save(model, tmp_path / "model.tw")
+    assert tw.load(tmp_path / "model.tw").predict(X) == model.predict(X)

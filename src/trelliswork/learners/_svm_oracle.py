@@ -14,7 +14,7 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork.losses import Loss, ZeroOne
-from trelliswork.structures.base import Batch, Parts, Unsupported
+from trelliswork.structures.base import Batch, LossTable, Parts, Unsupported
 
 __all__ = ["Form", "Found", "Oracle"]
 
@@ -111,6 +111,7 @@ class Oracle:
         # All wrong outputs have loss 1: rescaling changes nothing.
         self.plain = form.rescale is None or isinstance(loss, ZeroOne)
         self.costs: Parts | None = None
+        self._bounds: np.ndarray | None = None
         if not self.plain:
             found = loss.part_costs(batch)
             if found is not None:
@@ -119,6 +120,15 @@ class Oracle:
                 self._cost_scores = zeros + self.costs
         self._lam = np.ones(len(batch))
 
+    @property
+    def _additive(self) -> bool:
+        return self.costs is not None and self.form.rescale == "margin" and self.form.power == 1.0
+
+    @property
+    def exact(self) -> bool:
+        """Whether the answers are certain to be the most violated outputs."""
+        return not self.approx or self.plain or self._additive
+
     def find(self, w: np.ndarray) -> Found:
         """Most violated outputs under the weights ``w``."""
         scores = self.batch.scores(w)
@@ -126,8 +136,11 @@ class Oracle:
         if self.plain:
             return self._two_best(scores, gold)
         if self.costs is None:
+            table = self.batch.loss_table(self.loss)
+            if table is not None:
+                return self._by_table(table, self.batch, scores)
             return self._lists(w, np.arange(len(self.batch)), None, None)
-        if self.form.rescale == "margin" and self.form.power == 1.0:
+        if self._additive:
             codes, values = self.batch.argmax(scores, self.costs)
             return Found(codes, self._loss_of(codes), values + self.constant - gold)
         return self._tangents(w, scores, gold)
@@ -196,8 +209,7 @@ class Oracle:
         codes = [self.batch.gold_codes[int(i)] for i in at] if best is None else best.rows(at)
         value = np.zeros(at.size) if best is None else best.value[at]
         loss = np.zeros(at.size) if best is None else best.loss[at]
-        gold = self.batch.unpack(self.batch.gold_codes)
-        largest = np.array([self.loss.max_value(gold[i]) for i in at]) if lam is None else np.zeros(at.size)
+        largest = self._largest(at) if lam is None else np.zeros(at.size)
         left, k = np.arange(at.size), 4
         while left.size:
             part = _Part(self, at[left], w)
@@ -206,6 +218,8 @@ class Oracle:
             owner = np.repeat(np.arange(left.size), [len(found.codes) for found in lists])
             outputs = [row for found in lists for row in found.codes]
             losses, margins = part.measured(owner, outputs)
+            if lam is None:
+                self._check_bound(at[left[owner]], losses, largest[left[owner]])
             values = self._violation(losses, margins)
             for j in range(owner.size):
                 i = left[owner[j]]
@@ -216,49 +230,93 @@ class Oracle:
             if lam is not None:
                 limit = self.form.bound(lam[left] * losses[last] + base, lam[left])
             elif self.form.rescale == "slack":
-                limit = largest[left] ** self.form.power * np.maximum(base, 0.0)
+                limit = np.where(base > 0, largest[left] ** self.form.power * np.maximum(base, 1e-300), 0.0)
             else:
                 limit = largest[left] ** self.form.power + base
             certain = everything | (limit <= value[left] + _SLIGHTLY * (1.0 + np.abs(value[left])))
             left = left[~certain]
             if self.approx and k >= _PROFILE_AFTER:
                 break
-            if left.size and k >= _PROFILE_AFTER and self._has_profile():
-                found = self._profile(w, at[left])
-                loss[left], value[left] = found.loss, found.value
-                for j, i in enumerate(left):
-                    codes[i] = found.codes[j]
-                break
+            if left.size and k >= _PROFILE_AFTER and lam is not None:
+                table = self._profile(at[left])
+                if table is not None:
+                    found = self._by_table(table, table.batch, table.batch.scores(w))
+                    loss[left], value[left] = found.loss, found.value
+                    for j, i in enumerate(left):
+                        codes[i] = found.codes[j]
+                    break
             if left.size and k >= self.max_candidates:
                 raise Unsupported(
                     f"sample {int(at[left[0]])}: the most violated output is not among the {k} best; use "
-                    f"approx=True, or a loss that decomposes over the parts of "
-                    f"{type(self.batch.space.structure).__name__}"
+                    f"approx=True, or {self._remedy(lam is None and np.isinf(largest[left[0]]))}"
                 )
             k *= 4
         return Found(_joined(codes), loss, value)
 
-    def _has_profile(self) -> bool:
-        if self.costs is None or not type(self.batch.space.structure).offers("loss_profile"):
-            return False
-        return all(a is None or np.array_equal(a, np.rint(a)) for _, a in self.costs.items())
+    def _remedy(self, unbounded: bool) -> str:
+        name = type(self.batch.space.structure).__name__
+        if unbounded:
+            return f"a loss that has a bound on the outputs of {name} ({type(self.loss).__name__} has none)"
+        return f"a loss that decomposes over the parts of {name}"
 
-    def _profile(self, w: np.ndarray, at: np.ndarray) -> Found:
-        """Exact answer from the best score for every total loss."""
+    def _largest(self, at: np.ndarray) -> np.ndarray:
+        if self._bounds is None:
+            self._bounds = self.loss.max_values(self.batch)
+        return self._bounds[at]
+
+    def _check_bound(self, sample: np.ndarray, losses: np.ndarray, largest: np.ndarray) -> None:
+        bad = np.flatnonzero(losses > largest * (1.0 + 1e-9) + 1e-12)
+        if bad.size:
+            i = bad[0]
+            raise InputError(
+                f"sample {int(sample[i])}: an output has the loss {losses[i]:g}, above max_value = "
+                f"{largest[i]:g} of {self.loss!r}; max_value must bound the loss of every output"
+            )
+
+    def _profile(self, at: np.ndarray) -> _WholeCosts | None:
+        """Table of the best scores by total loss, where part costs are multiples of one number."""
+        if not type(self.batch.space.structure).offers("loss_profile"):
+            return None
         part = self.batch.subset(at)
-        scores = part.scores(w)
         costs, constant = self.loss.part_costs(part)  # type: ignore[misc]
-        top = int(np.rint(part.argmax(part.scores(np.zeros(w.size)), costs).values.max()))
-        profile = part.loss_profile(scores, costs, top)
-        gold = part.evaluate(part.gold_codes, scores)
-        losses = np.arange(top + 1) + constant[:, None]
+        units = self.loss.units(part)
+        whole = {}
+        for name, values in part.scale(costs, 1.0 / units).items():
+            whole[name] = values
+            if values is not None:
+                whole[name] = np.rint(values)
+                if not np.allclose(values, np.rint(values), rtol=0.0, atol=1e-9):
+                    return None
+        return _WholeCosts(part, Parts(**whole), constant, units)
+
+    def _by_table(self, table: LossTable, batch: Batch, scores: Parts) -> Found:
+        """Exact answer from the best score for every value of the loss."""
+        best = table.best(scores)
+        gold = batch.evaluate(batch.gold_codes, scores)
         with np.errstate(invalid="ignore"):  # 0 * inf, at losses that no output has
-            values = self._violation(losses, gold[:, None] - profile)
-        values[profile == -np.inf] = -np.inf
+            values = self._violation(table.losses, gold[:, None] - best)
+        values[best == -np.inf] = -np.inf
         chosen = values.argmax(axis=1)
-        codes = part.argmax_at_loss(scores, costs, chosen).codes
-        rows = np.arange(at.size)
-        return Found(codes, losses[rows, chosen], values[rows, chosen])
+        rows = np.arange(len(batch))
+        return Found(table.outputs(scores, chosen), table.losses[rows, chosen], values[rows, chosen])
+
+
+class _WholeCosts:
+    """Loss table of a loss with whole part costs (times a unit per sample)."""
+
+    def __init__(self, batch: Batch, costs: Parts, constant: np.ndarray, units: np.ndarray):
+        self.batch, self.costs = batch, costs
+        nothing = batch.scores(np.zeros(batch.space.n_features))
+        self._top = int(np.rint(batch.argmax(nothing, costs).values.max(initial=0.0)))
+        self.losses = np.arange(self._top + 1) * units[:, None] + constant[:, None]
+
+    def best(self, scores: Parts) -> np.ndarray:
+        """Best score for every total cost."""
+        return self.batch.loss_profile(scores, self.costs, self._top)
+
+    def outputs(self, scores: Parts, column: np.ndarray) -> Ragged:
+        """Outputs with the given total costs."""
+        return self.batch.argmax_at_loss(scores, self.costs, column).codes
 
 
 class _Best:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from trelliswork._ragged import Ragged
+from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.learners._svm_oracle import Form, Found, Oracle
 from trelliswork.learners._svm_weights import Weights
 from trelliswork.losses import Loss
@@ -15,7 +15,8 @@ from trelliswork.structures.base import Batch
 
 __all__ = ["Shard"]
 
-_FIRST_SLOTS, _LEAST_SLOTS = 4, 16
+_FIRST_SLOTS, _LEAST_SLOTS = 4, 8
+_PER_SLOT, _PER_OUTPUT = 60, 120  # bytes beside the Gram matrix, and beside the codes
 _BLOCK_STEPS = 50
 _EVER = 1 << 30
 
@@ -68,7 +69,7 @@ class Shard:
         self._bytes = int(cache_mb * 2**20)
         self._rng = np.random.default_rng(0)
         self._hash = self._rng.integers(1, 2**62, 64)
-        self._codes: list[tuple[int, Ragged]] = []  # first number of each piece, outputs
+        self._codes: dict[int, np.ndarray] = {}  # outputs by serial number
 
     def _tables(self, slots: int) -> None:
         n = self.count.size
@@ -85,6 +86,27 @@ class Shard:
             gram[:, :width, :width] = old["gram"]
         self.gram = gram
 
+    @property
+    def in_use(self) -> np.ndarray:
+        """Which slots hold a constraint, shape (n_samples, n_slots)."""
+        return np.arange(self.beta.shape[1]) < self.count[:, None]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory for constraints: tables, features and outputs."""
+        tables = (
+            self.start,
+            self.size,
+            self.offset,
+            self.factor,
+            self.beta,
+            self.idle,
+            self.serial,
+            self.key,
+        )
+        codes = sum(row.nbytes + _PER_OUTPUT for row in self._codes.values())
+        return sum(a.nbytes for a in (*tables, self.gram, self._idx, self._val)) + codes
+
     start: np.ndarray
     size: np.ndarray
     offset: np.ndarray
@@ -99,20 +121,21 @@ class Shard:
     def add(self, found: Found, weights: Weights) -> int:
         """Take up the constraints that are violated; returns how many are new."""
         keys = self._keys(found.codes)
-        known = (self.key == keys[:, None]) & (np.arange(self.key.shape[1]) < self.count[:, None])
+        known = (self.key == keys[:, None]) & self.in_use
         at = np.flatnonzero((found.value > 0) & (self.shares > 0) & ~known.any(axis=1))
         if not at.size:
             return 0
         h, s = self.form.plane(found.loss)
         rows = self.batch.contrast(found.codes, at)
         rows.data = rows.data * np.repeat(s[at], np.diff(rows.indptr))
+        self._make_room(at, rows.nnz, weights)
         slot = self._insert(at, rows, h[at], weights)
         while np.any(slot == -2):
             # Every slot is in use: more slots, or, at the bound on memory, give up the smallest plane.
             full = np.flatnonzero(slot == -2)
             slots = self.beta.shape[1]
-            size = 32 * self.count.size * slots * slots + 12 * self._filled
-            if slots < _LEAST_SLOTS or size <= self._bytes:
+            more = self.count.size * slots * (24 * slots + _PER_SLOT)
+            if slots < _LEAST_SLOTS or self.nbytes + more <= self._bytes:
                 self._tables(2 * slots)
             else:
                 self._release(at[full], weights)
@@ -120,10 +143,32 @@ class Shard:
         new = np.flatnonzero(slot >= 0)
         self.factor[at[new], slot[new]] = s[at[new]]
         self.key[at[new], slot[new]] = keys[at[new]]
-        self.serial[at[new], slot[new]] = self.n_added + np.arange(new.size)
-        self._codes.append((self.n_added, found.codes[at[new]]))
+        serial = self.n_added + np.arange(new.size)
+        self.serial[at[new], slot[new]] = serial
+        for number, i in zip(serial.tolist(), at[new].tolist(), strict=True):
+            self._codes[number] = found.codes[i].astype(np.int32)
         self.n_added += new.size
+        if len(self._codes) > 2 * int(self.count.sum()) + 64:
+            self._drop_codes()
         return int(new.size)
+
+    def _make_room(self, at: np.ndarray, n_entries: int, weights: Weights) -> None:
+        """Stay below the bound on memory: first idle constraints go, then the smallest of crowded samples."""
+        if self._filled + n_entries <= self._idx.size or self.nbytes + 24 * n_entries <= self._bytes:
+            return
+        self.forget(1)
+        self._compact(n_entries)
+        if self.nbytes <= self._bytes:
+            return
+        crowded = at[self.count[at] >= _LEAST_SLOTS]
+        if crowded.size:
+            self._release(crowded, weights)
+            self.forget(_EVER)
+            self._compact(n_entries)
+
+    def _drop_codes(self) -> None:
+        alive = self.serial[self.in_use].tolist()
+        self._codes = {number: self._codes[number] for number in alive}
 
     def _keys(self, codes: Ragged) -> np.ndarray:
         """A number for every output, different for different outputs of a sample."""
@@ -175,12 +220,17 @@ class Shard:
         weights.settle(self.number)
 
     def _reserve(self, more: int) -> None:
+        if self._filled + more > self._idx.size:
+            self._compact(more)
+
+    def _compact(self, more: int) -> None:
+        """Move the features of all constraints together, with room for ``more`` entries."""
         from trelliswork.dp import _planes
 
-        if self._filled + more <= self._idx.size:
-            return
-        alive = int(self.size[np.arange(self.size.shape[1]) < self.count[:, None]].sum())
-        capacity = max(2 * (alive + more), 1024)
+        alive = int(self.size[self.in_use].sum())
+        # Doubling saves copies; near the bound on memory, what is needed must do.
+        spare = alive if 24 * (alive + more) <= self._bytes // 2 else 0
+        capacity = max(alive + more + spare, 1024)
         idx, val = np.empty(capacity, dtype=np.int32), np.empty(capacity)
         self._filled = _planes.compact(self.count, self.start, self.size, self._idx, self._val, idx, val)
         self._idx, self._val = idx, val
@@ -191,6 +241,7 @@ class Shard:
 
         tables = (self.start, self.size, self.offset, self.beta, self.gram, self.idle)
         _planes.drop_idle(limit, self.count, *tables, self.serial, self.factor, self.key)
+        self._drop_codes()
 
     # -- ascent ---------------------------------------------------------------------------------
 
@@ -215,8 +266,7 @@ class Shard:
 
     def dual(self) -> float:
         """Linear and slack terms of the dual objective."""
-        inner = np.arange(self.beta.shape[1]) < self.count[:, None]
-        total = float((self.beta * self.offset)[inner].sum())
+        total = float((self.beta * self.offset)[self.in_use].sum())
         return total - 0.5 * float(self.inv_c @ self.mass**2)
 
     def loss_term(self, value: np.ndarray) -> float:
@@ -228,14 +278,10 @@ class Shard:
 
     def support(self) -> list[tuple[int, Any, float]]:
         """Constraints in use: sample, output, dual variable in the scale of the textbook problem."""
-        i, p = np.nonzero((self.beta > 0) & (np.arange(self.beta.shape[1]) < self.count[:, None]))
-        serial = self.serial[i, p]
-        first = np.array([start for start, _ in self._codes], dtype=np.int64)
-        piece = np.searchsorted(first, serial, side="right") - 1
-        rows = [self._codes[a][1][int(b)] for a, b in zip(piece, serial - first[piece], strict=True)]
-        lengths = [row.size for row in rows]
+        i, p = np.nonzero((self.beta > 0) & self.in_use)
+        rows = [self._codes[number].astype(np.int64) for number in self.serial[i, p].tolist()]
         codes = Ragged(
-            np.concatenate([np.zeros(0, dtype=np.int64), *rows]), np.concatenate([[0], np.cumsum(lengths)])
+            np.concatenate([np.zeros(0, dtype=np.int64), *rows]), offsets_of([row.size for row in rows])
         )
         outputs = self.batch.subset(i).unpack(codes) if i.size else []
         alpha = self.beta[i, p] * self.factor[i, p]

@@ -19,6 +19,7 @@ __all__ = ["Solution", "judge_blocks", "solve_blocks", "solve_one_slack"]
 _IDLE_VISITS = 60  # constraints that were not in use for so long are forgotten
 _FULL_EVERY, _SKIP, _FRESH = 5, 0.3, 2  # of the sweeps between rounds, see _polish
 _EVER = 1 << 30
+_IDLE_CUTS, _FEWEST_CUTS = 50, 20
 _INFEASIBLE = 1e4  # |w| R above this: no separating weights of any use
 
 
@@ -36,6 +37,8 @@ class Solution:
         Whether the relative gap fell to ``tol``; whether the user stopped the solver.
     weights : ndarray or None
         Best weights of a linear model.
+    stretch : float
+        Factor of a kernel expansion (hard margins: until every constraint holds).
     support : list
         Sample, output and dual variable of the constraints in use.
     """
@@ -47,6 +50,7 @@ class Solution:
     converged: bool = False
     interrupted: bool = False
     weights: np.ndarray | None = None
+    stretch: float = 1.0
     support: list[tuple[int, Any, float]] = field(default_factory=list)
 
     @property
@@ -98,6 +102,7 @@ def solve_blocks(
         Updated in place, so that an interrupt loses nothing.
     """
     hard = shards[0].form.slack == "none"
+    exact = all(shard.oracle.exact for shard in shards)
     averaged = weights.w.copy() if average and isinstance(weights, LinearWeights) else None
     expected = np.inf  # gap that the last round saw, on weights that moved meanwhile
     for number in range(1, max_iter + 1):
@@ -133,13 +138,15 @@ def solve_blocks(
             primal=solution.primal,
             dual=solution.dual,
             gap=solution.gap if fixed else outer / max(abs(solution.dual), 1e-12),
-            certified=fixed,
+            certified=fixed and exact,
             constraints=solution.n_constraints,
         )
         if hard:
             _check_separable(shards, weights)
         if solution.converged:
             break
+    if not solution.converged and not isinstance(weights, LinearWeights):
+        judge_blocks(shards, weights, solution)  # expansions are not kept: the last one is the answer
 
 
 def _sweep(shard: Shard, weights: Weights, rng: np.random.RandomState) -> float:
@@ -196,10 +203,12 @@ def _judge(
     else:
         primal = 0.5 * norm + sum(s.loss_term(one.value) for s, one in zip(shards, found, strict=True))
     solution.dual = max(solution.dual, _dual(shards, weights))
-    if primal < solution.primal:
+    if not isinstance(weights, LinearWeights):
         solution.primal = primal
-        if isinstance(weights, LinearWeights):
-            solution.weights = (weights.w if averaged is None else averaged) / shrink
+        solution.stretch = 1.0 / shrink if shrink > 0 else 1.0
+    elif primal < solution.primal:
+        solution.primal = primal
+        solution.weights = (weights.w if averaged is None else averaged) / shrink
 
 
 def _check_separable(shards: list[Shard], weights: Weights) -> None:
@@ -210,9 +219,8 @@ def _check_separable(shards: list[Shard], weights: Weights) -> None:
     total = sum(shard.dual() for shard in shards)
     longest = max(float(np.sqrt(shard.gram.max(initial=0.0))) for shard in shards)
     empty = any(
-        bool(np.any((shard.gram[i, p, p] == 0.0) & (shard.offset[i, p] > 0)))
+        bool(np.any(shard.in_use & (np.einsum("ipp->ip", shard.gram) == 0.0) & (shard.offset > 0)))
         for shard in shards
-        for i, p in zip(*np.nonzero(np.arange(shard.beta.shape[1]) < shard.count[:, None]), strict=True)
     )
     norm = float(np.sqrt(max(weights.squared_norm(), 0.0)))
     refuse_inseparable(np.inf if empty else total, longest, norm)
@@ -228,10 +236,11 @@ def refuse_inseparable(total: float, longest: float, norm: float) -> None:
 
 
 def solve_one_slack(
-    shards: list[Shard],
+    shard: Shard,
     weights: LinearWeights,
     C: float,
     *,
+    cache_mb: float,
     tol: float,
     max_iter: int,
     progress: Progress,
@@ -242,58 +251,78 @@ def solve_one_slack(
     Every round adds one constraint, the mean of the most violated ones. The dual has one
     variable per cut and is solved by the same ascent as a block of :func:`solve_blocks`.
     """
-    from trelliswork.dp import _planes
-
-    d = weights.w.size
-    cuts, heights = np.zeros((0, d)), np.zeros(0)
-    beta, gram = np.zeros(0), np.zeros((0, 0))
-    idle = np.zeros(0, dtype=np.int64)
-    outputs: list[list[Found]] = []
-    mass = 0.0
-    for number in range(1, max_iter + 1):
-        solution.n_iter = number
-        found = [s.oracle.find(weights.w) for s in shards]
-        _judge_one(shards, weights, found, float(beta @ heights), solution)
-        progress.step(
-            primal=solution.primal,
-            dual=solution.dual,
-            gap=solution.gap,
-            certified=True,
-            constraints=number - 1,
-        )
-        if solution.gap <= tol:
-            solution.converged = True
-            break
-        cut, height = np.zeros(d), 0.0
-        for shard, one in zip(shards, found, strict=True):
-            a, h = _mean_cut(shard, one)
-            cut += a / C
-            height += h / C
-        cross = cuts @ cut
-        gram = np.block([[gram, cross[:, None]], [cross[None, :], np.array([[cut @ cut]])]])
-        cuts, heights = np.vstack([cuts, cut]), np.append(heights, height)
-        beta, idle = np.append(beta, 0.0), np.append(idle, 0)
-        outputs.append(found)
-        solution.n_constraints += 1
-        top = heights - cuts @ weights.w
-        goal = 0.01 * (solution.primal - solution.dual) / C
-        mass = _planes.solve(gram, top, beta, mass, C, 200_000, goal)
-        idle = np.where(beta > 0, 0, idle + 1)
-        keep = np.flatnonzero(idle < 50)
-        if keep.size < idle.size:
-            cuts, heights, beta, idle = cuts[keep], heights[keep], beta[keep], idle[keep]
-            gram = np.ascontiguousarray(gram[np.ix_(keep, keep)])
-            outputs = [outputs[i] for i in keep]
-        weights.w[:] = beta @ cuts
-    solution.support = _cut_support(shards, outputs, beta, C)
+    cuts = _Cuts(weights.w.size, cache_mb)
+    try:
+        for number in range(1, max_iter + 1):
+            solution.n_iter = number
+            found = shard.oracle.find(weights.w)
+            _judge_one(shard, weights, found, float(cuts.beta @ cuts.heights), solution)
+            progress.step(
+                primal=solution.primal,
+                dual=solution.dual,
+                gap=solution.gap,
+                certified=shard.oracle.exact,
+                constraints=number - 1,
+            )
+            if solution.gap <= tol:
+                solution.converged = True
+                break
+            cut, height = _mean_cut(shard, found)
+            cuts.add(cut / C, height / C, found)
+            solution.n_constraints += 1
+            cuts.solve(C, 0.01 * (solution.primal - solution.dual) / C)
+            weights.w[:] = cuts.beta @ cuts.rows
+    finally:
+        solution.support = _cut_support(shard, cuts, C)
 
 
-def _judge_one(
-    shards: list[Shard], weights: LinearWeights, found: list[Found], height: float, solution: Solution
-) -> None:
+class _Cuts:
+    """Constraints of the one-slack problem; memory is bounded, the least useful are forgotten."""
+
+    def __init__(self, n_features: int, cache_mb: float):
+        self.rows, self.heights = np.zeros((0, n_features)), np.zeros(0)
+        self.beta, self.gram = np.zeros(0), np.zeros((0, 0))
+        self.idle = np.zeros(0, dtype=np.int64)
+        self.outputs: list[Found] = []
+        self.mass, self._bytes = 0.0, cache_mb * 2**20
+
+    def add(self, cut: np.ndarray, height: float, found: Found) -> None:
+        """Take up one more cut."""
+        # Twice: the tables are copied when they grow.
+        size = 8 * (2 * cut.size + found.codes.values.size + 3 * found.loss.size)
+        room = max(int(self._bytes / size), _FEWEST_CUTS)
+        if self.beta.size >= room:
+            order = np.lexsort((-self.idle, self.beta))  # idle ones first, then the smallest
+            self._keep(np.sort(order[self.beta.size - room + 1 :]))
+        cross = self.rows @ cut
+        self.gram = np.block([[self.gram, cross[:, None]], [cross[None, :], np.array([[cut @ cut]])]])
+        self.rows, self.heights = np.vstack([self.rows, cut]), np.append(self.heights, height)
+        self.beta, self.idle = np.append(self.beta, 0.0), np.append(self.idle, 0)
+        self.outputs.append(found)
+
+    def solve(self, C: float, goal: float) -> None:
+        """Dual variables of all cuts."""
+        from trelliswork.dp import _planes
+
+        top = self.heights - self.gram @ self.beta
+        self.mass = _planes.solve(self.gram, top, self.beta, self.mass, C, 200_000, goal)
+        self.idle = np.where(self.beta > 0, 0, self.idle + 1)
+        self._keep(np.flatnonzero(self.idle < _IDLE_CUTS))
+
+    def _keep(self, index: np.ndarray) -> None:
+        if index.size == self.beta.size:
+            return
+        self.rows, self.heights, self.idle = self.rows[index], self.heights[index], self.idle[index]
+        self.beta = self.beta[index]
+        self.mass = float(self.beta.sum())
+        self.gram = np.ascontiguousarray(self.gram[np.ix_(index, index)])
+        self.outputs = [self.outputs[i] for i in index]
+
+
+def _judge_one(shard: Shard, weights: LinearWeights, found: Found, height: float, solution: Solution) -> None:
     norm = weights.squared_norm()
     solution.dual = max(solution.dual, height - 0.5 * norm)
-    primal = 0.5 * norm + sum(s.loss_term(one.value) for s, one in zip(shards, found, strict=True))
+    primal = 0.5 * norm + shard.loss_term(found.value)
     if primal < solution.primal:
         solution.primal, solution.weights = primal, weights.w.copy()
 
@@ -307,24 +336,19 @@ def _mean_cut(shard: Shard, found: Found) -> tuple[np.ndarray, float]:
     return batch.pull(step), float(share @ h)
 
 
-def _cut_support(
-    shards: list[Shard], outputs: list[list[Found]], beta: np.ndarray, C: float
-) -> list[tuple[int, Any, float]]:
+def _cut_support(shard: Shard, cuts: _Cuts, C: float) -> list[tuple[int, Any, float]]:
     """Dual variables of single outputs: every cut spreads its own over all samples."""
     total: dict[tuple[int, bytes], list[Any]] = {}
-    for cut, own in zip(outputs, beta.tolist(), strict=True):
+    for found, own in zip(cuts.outputs, cuts.beta.tolist(), strict=True):
         if own <= 0:
             continue
-        for shard, found in zip(shards, cut, strict=True):
-            s = shard.form.plane(found.loss)[1]
-            for i in np.flatnonzero(found.value > 0):
-                codes = found.codes[int(i)]
-                entry = total.setdefault(
-                    (int(shard.samples[i]), codes.tobytes()), [shard, int(i), codes, 0.0]
-                )
-                entry[3] += own * shard.shares[i] / C * s[i]
+        s = shard.form.plane(found.loss)[1]
+        for i in np.flatnonzero(found.value > 0):
+            codes = found.codes[int(i)]
+            entry = total.setdefault((int(shard.samples[i]), codes.tobytes()), [int(i), codes, 0.0])
+            entry[2] += own * shard.shares[i] / C * s[i]
     out = []
-    for (sample, _), (shard, i, codes, alpha) in sorted(total.items(), key=lambda item: item[0]):
+    for (sample, _), (i, codes, alpha) in sorted(total.items(), key=lambda item: item[0]):
         [output] = shard.batch.unpack_sample(i, Ragged(codes, [0, codes.size]))
         out.append((sample, output, float(alpha)))
     return out

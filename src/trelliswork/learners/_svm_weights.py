@@ -91,9 +91,8 @@ class KernelWeights:
         Kernel matrices are kept up to this size.
     """
 
-    repeats = 8
-
     def __init__(self, views: list[RowView], kernel: Kernel, cache_mb: float):
+        self.repeats = 8 if len(views) > 1 else 1  # telling the others is what costs
         self.rows = [view.rows for view in views]
         self.n_columns = views[0].n_columns
         self.kernel = kernel
@@ -174,6 +173,13 @@ class KernelWeights:
             stop = own.size - n_rest
             total += float(own[:stop] @ products[:stop])
         return total
+
+    def stretch(self, factor: float) -> None:
+        """Multiply the solution by a number."""
+        if factor != 1.0:
+            self.rest *= factor
+            for values in (*self.solution, *self._products):
+                values *= factor
 
     def expansion(self) -> tuple[Any, np.ndarray]:
         """Rows with a coefficient, and their coefficients (n_rows, n_columns)."""

@@ -27,6 +27,7 @@ _SOLVERS = ("auto", "bcfw", "working-set", "one-slack")
 _SAMPLES_PER_SHARD, _MAX_SHARDS = 64, 8
 _ROWS_PER_SHARD = 1000
 _ROWS_AT_ONCE = 2048
+_KERNEL_SHARE = 0.75  # of the cache goes to kernel matrices
 
 
 class StructuredSVM(StructuredEstimator):
@@ -76,9 +77,11 @@ class StructuredSVM(StructuredEstimator):
         Return the weighted average of the iterates of ``"bcfw"``.
     approx : bool, default=False
         Take the best output that a few searches find, where proving it best is costly
-        (slack rescaling, squared slacks, losses that do not decompose).
+        (slack rescaling, squared slacks, losses that do not decompose). ``primal_`` and ``gap_``
+        are then estimates from below.
     cache_mb : float, default=1000
-        Bound on the memory for constraints and kernel matrices, in megabytes.
+        Bound on the memory for constraints (with their outputs) and kernel matrices, in
+        megabytes. Eight outputs per sample are kept whatever the bound.
     class_weight : dict, "balanced" or None, default=None
         Weight of each label; a sample weighs the mean over its labels.
     random_state : int, RandomState or None, default=0
@@ -217,6 +220,29 @@ class StructuredSVM(StructuredEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_") or hasattr(self, "dual_coef_")
 
+    def weights_by_name(self) -> dict[Any, float]:
+        """All non-zero weights under their feature names (linear models)."""
+        self._refuse_kernel("weights_by_name")
+        return super().weights_by_name()
+
+    def tables(self, top: int = 10) -> dict[str, Any]:
+        """Weights for reading (linear models).
+
+        Parameters
+        ----------
+        top : int, default=10
+            Rows per label.
+        """
+        self._refuse_kernel("tables")
+        return super().tables(top)
+
+    def _refuse_kernel(self, what: str) -> None:
+        if hasattr(self, "dual_coef_"):
+            raise InputError(
+                f"a kernel model has no weights by name, so {what} cannot show any; see support_rows_ and "
+                "dual_coef_"
+            )
+
     def _scores(self, batch: Batch) -> Any:
         if not hasattr(self, "dual_coef_"):
             return super()._scores(batch)
@@ -270,7 +296,7 @@ def fit_svm(
     else:
         n_shards = max(1, min(_MAX_SHARDS, n // _SAMPLES_PER_SHARD))
         if kernel is not None:
-            n_shards = max(1, min(n, -(-_n_rows(batch) // _ROWS_PER_SHARD)))
+            n_shards = _kernel_shards(batch, _KERNEL_SHARE * cache_mb)
         if solver == "one-slack":
             n_shards = 1
         samples = [np.sort(part) for part in np.array_split(rng.permutation(n), n_shards)]
@@ -280,8 +306,8 @@ def fit_svm(
         if kernel is not None:
             views = [part.row_view() for part in batches]
             batches = [view.batch for view in views]
-            expansion = KernelWeights(views, kernel, 0.75 * cache_mb)
-            cache_mb = 0.25 * cache_mb
+            expansion = KernelWeights(views, kernel, _KERNEL_SHARE * cache_mb)
+            cache_mb *= 1.0 - _KERNEL_SHARE
         shared = linear if expansion is None else expansion
         shards = [
             Shard(i, part, one, loss, form, approx, shares[part], cache_mb / n_shards)
@@ -289,7 +315,7 @@ def fit_svm(
         ]
         try:
             if solver == "one-slack":
-                solve_one_slack(shards, linear, C, **options)
+                solve_one_slack(shards[0], linear, C, cache_mb=cache_mb, **options)
             else:
                 solve_blocks(
                     shards,
@@ -308,6 +334,8 @@ def fit_svm(
                 (entry for shard in shards for entry in shard.support()), key=lambda entry: entry[0]
             )
         model = linear.w if expansion is None else expansion
+        if expansion is not None:
+            expansion.stretch(solution.stretch)
     if solution.weights is not None:
         model = solution.weights
     if solution.interrupted:
@@ -327,5 +355,9 @@ def fit_svm(
     return solution, model
 
 
-def _n_rows(batch: Batch) -> int:
-    return int(batch.row_view().rows.shape[0])
+def _kernel_shards(batch: Batch, cache_mb: float) -> int:
+    """One shard where its kernel matrix fits into memory, else shards of a size that always does."""
+    n_rows = int(batch.row_view().rows.shape[0])
+    if 8 * n_rows**2 <= cache_mb * 2**20:
+        return 1
+    return max(1, min(len(batch), -(-n_rows // _ROWS_PER_SHARD)))

@@ -44,8 +44,19 @@ class Loss(BaseEstimator):
         return float(true != predicted)
 
     def max_value(self, y_true: Any) -> float:
-        """Upper bound on the loss of any output of a sample whose true output is ``y_true``."""
+        """Upper bound on the loss of any output of a sample whose true output is ``y_true``.
+
+        Infinity where there is none; searches then end only when they have seen every output.
+        """
         raise NotImplementedError
+
+    def max_values(self, batch: Batch) -> np.ndarray:
+        """:meth:`max_value` for every sample of a batch, whose outputs may be known to be limited."""
+        return np.array([self.max_value(y) for y in batch.unpack(batch.gold_codes)], dtype=np.float64)
+
+    def units(self, batch: Batch) -> np.ndarray:
+        """Number per sample of which the costs of its parts are whole multiples, where there is one."""
+        return np.ones(len(batch))
 
     def part_costs(self, batch: Batch) -> PartCosts | None:
         """Costs of the parts of all outputs, and a constant per sample.

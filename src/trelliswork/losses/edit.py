@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork.losses.base import Loss
+from trelliswork.structures.base import Batch
 
 __all__ = ["Edit"]
 
@@ -21,9 +22,9 @@ class Edit(Loss):
 
     Notes
     -----
-    ``max_value`` is the length of the true output, which holds for outputs of the same
-    length (every label sequence); where outputs may be longer use ``normalized=True``. The
-    loss does not decompose: the support vector machine searches k-best lists.
+    The loss does not decompose: the support vector machine searches k-best lists, which end
+    early only where the loss has a bound. That is the case for outputs of one length (label
+    sequences) and for ``normalized=True``.
 
     Examples
     --------
@@ -49,5 +50,11 @@ class Edit(Loss):
         return distance / max(len(a), len(b), 1) if self.normalized else distance
 
     def max_value(self, y_true: Any) -> float:
-        """Length of the true output, or 1."""
-        return 1.0 if self.normalized else float(len(y_true))
+        """1, or infinity: another output may be of any length."""
+        return 1.0 if self.normalized else np.inf
+
+    def max_values(self, batch: Batch) -> np.ndarray:
+        """1, or the length of the true output where all outputs have that length."""
+        if self.normalized or not batch.fixed_length:
+            return super().max_values(batch)
+        return np.array([float(len(y)) for y in batch.unpack(batch.gold_codes)])

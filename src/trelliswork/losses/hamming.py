@@ -16,8 +16,8 @@ __all__ = ["Hamming"]
 class Hamming(Loss):
     """Number of wrong labels.
 
-    On other structures than label sequences, the number of predicted parts that the true
-    output lacks (``Batch.mismatch``).
+    Of outputs that are collections of parts (segments, brackets, pairs: tuples), the number of
+    predicted parts that the true output lacks (``Batch.mismatch``).
 
     Parameters
     ----------
@@ -33,6 +33,8 @@ class Hamming(Loss):
     2.0
     >>> Hamming(normalized=True, label_weight={"V": 4.0})(["D", "V"], ["D", "N"])
     2.0
+    >>> Hamming()([(0, 2), (2, 3)], [(2, 3), (3, 4)])
+    1.0
     """
 
     def __init__(self, normalized: bool = False, label_weight: Mapping[Any, float] | None = None):
@@ -40,12 +42,13 @@ class Hamming(Loss):
         self.label_weight = label_weight
 
     def __call__(self, y_true: Any, y_pred: Any) -> float:
-        """Sum (or mean) over the places that differ."""
+        """Sum (or mean) over the places, or the parts, that differ."""
         if is_label(y_true):
             return self.label_loss(y_true, y_pred)
-        if len(y_true) == len(y_pred):
+        parts = any(isinstance(item, tuple) for item in (*y_true, *y_pred))
+        if len(y_true) == len(y_pred) and not parts:
             total = sum(self._weight(a) for a, b in zip(y_true, y_pred, strict=True) if a != b)
-        else:  # no common positions: outputs are collections of parts
+        else:
             present = set(y_true)
             total = sum(self._weight(b) for b in y_pred if b not in present)
         return float(total) / max(len(y_true), 1) if self.normalized else float(total)
@@ -58,9 +61,11 @@ class Hamming(Loss):
         return 1.0 if self.label_weight is None else float(self.label_weight.get(label, 1.0))
 
     def max_value(self, y_true: Any) -> float:
-        """Every label wrong."""
+        """Every label wrong (no bound for collections of parts: an output may have more of them)."""
         if is_label(y_true):
             return self._weight(y_true)
+        if any(isinstance(item, tuple) for item in y_true):
+            return np.inf
         total = sum(self._weight(label) for label in y_true)
         return total / max(len(y_true), 1) if self.normalized else total
 
@@ -70,6 +75,12 @@ class Hamming(Loss):
         costs, constant = batch.mismatch(self.label_weight)
         if not self.normalized or batch.one_label:
             return costs, constant
-        lengths = np.array([len(y) for y in batch.unpack(batch.gold_codes)], dtype=np.float64)
-        factors = 1.0 / np.maximum(lengths, 1.0)
+        factors = self.units(batch)
         return batch.scale(costs, factors), constant * factors
+
+    def units(self, batch: Batch) -> np.ndarray:
+        """1, or 1 over the length of the true output."""
+        if not self.normalized or batch.one_label:
+            return super().units(batch)
+        lengths = np.array([len(y) for y in batch.unpack(batch.gold_codes)], dtype=np.float64)
+        return 1.0 / np.maximum(lengths, 1.0)

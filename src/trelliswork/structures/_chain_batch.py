@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,6 +34,8 @@ class ChainBatch(ChainInference):
     Part arrays: ``unary`` (n_tokens, n_labels); ``trans`` (n_contexts, n_labels), shared,
     or (n_sequences, n_contexts, n_labels); ``edge`` (n_tokens, n_labels, n_labels) or None.
     """
+
+    fixed_length: ClassVar[bool] = True
 
     space: ChainSpace
 

@@ -47,6 +47,7 @@ class ClassesBatch(Batch):
     """
 
     one_label: ClassVar[bool] = True
+    fixed_length: ClassVar[bool] = True
 
     space: ClassesSpace
 

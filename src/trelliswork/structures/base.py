@@ -20,7 +20,18 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork.structures._covariance import Covariance
 
-__all__ = ["Ascent", "Batch", "Decoded", "Moments", "Parts", "RowView", "Space", "Structure", "Unsupported"]
+__all__ = [
+    "Ascent",
+    "Batch",
+    "Decoded",
+    "LossTable",
+    "Moments",
+    "Parts",
+    "RowView",
+    "Space",
+    "Structure",
+    "Unsupported",
+]
 
 
 class Unsupported(TypeError):
@@ -147,6 +158,24 @@ class RowView(NamedTuple):
     n_columns: int
 
 
+class LossTable(Protocol):
+    """Best score for every value that a loss may take, for the samples of one batch.
+
+    Attributes
+    ----------
+    losses : ndarray of shape (n_samples, n_values)
+        Values of the loss; several columns may share a value.
+    """
+
+    losses: np.ndarray
+
+    def best(self, scores: Parts) -> np.ndarray:
+        """Best score among the outputs of each column, shape as ``losses``; -inf where there is none."""
+
+    def outputs(self, scores: Parts, column: np.ndarray) -> Ragged:
+        """Codes of the best output of every sample in the given column."""
+
+
 class Ascent(Protocol):
     """Compiled ascent on the dual of a support vector machine, for one batch.
 
@@ -202,6 +231,7 @@ _BUILT_ON = {
     "dot_each": (),
     "scale": (),
     "part_offsets": (),
+    "loss_table": (),
 }
 
 
@@ -339,6 +369,7 @@ class Batch(ABC):
     """
 
     one_label: ClassVar[bool] = False  # whether every output is a single label of ``space.labels``
+    fixed_length: ClassVar[bool] = False  # whether all outputs of a sample have the same length
 
     space: Space
     n_jobs: int | None
@@ -476,6 +507,20 @@ class Batch(ABC):
     def argmax_at_loss(self, scores: Parts, costs: Parts, losses: np.ndarray) -> Decoded:
         """Best output of every sample among those with the total integer cost ``losses[i]``."""
         raise self._unsupported("argmax_at_loss")
+
+    def loss_table(self, loss: Any) -> LossTable | None:
+        """Exact search by the value of a loss that need not decompose over parts, or None.
+
+        A structure whose recursion can count what a loss depends on (right and predicted
+        brackets, for F1) answers here; support vector machines then need no k-best lists.
+        Losses with whole part costs are searched through :meth:`loss_profile` instead.
+
+        Parameters
+        ----------
+        loss : Loss
+            The loss; the samples have been packed with their true outputs.
+        """
+        return None
 
     # -- outputs -----------------------------------------------------------------------
 

@@ -1,0 +1,14 @@
+"""SVM Learning for Interdependent and Structured Output Spaces: its tables, ours beside the paper's."""
+
+from __future__ import annotations
+
+from experiments._svm_ner import constraints, ner
+from experiments._svm_ocr import ocr
+from experiments._svm_taxonomy import taxonomies
+
+TABLES = {
+    "ner": ner,
+    "taxonomies": taxonomies,
+    "ocr": ocr,
+    "constraints": constraints,
+}
