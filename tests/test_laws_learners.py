@@ -142,6 +142,26 @@ def test_laws_on_alignments(name, kind):
         check_learner(MAKE.get(name, LEARNERS[name])(structure), X, y)
 
 
+BASES = ["GGAAUCC", "ACGUUAU", "GNGAAACUC", "GCAAAGC", "GGUUUCC", "CCAAAGGA", "AGGAACCU", "UCGAAAGA"]
+FOLDS = ["((...))", "(...)..", "(.(...).)", "((...))", "((...))", "((...)).", "(.(..).)", "((....))"]
+FOLDERS = {
+    **{name: MAKE.get(name, LEARNERS[name]) for name in LEARNERS},
+    "Fixed": lambda s: tw.Fixed(s, {s.bind().feature_names[0]: 0.25}),
+    "ZScore-slack": lambda s: tw.ZScore(s, constraints="slack"),
+    "ZScore-generative": lambda s: tw.ZScore(s, 1.0, reg_mode="absolute", reference="generative"),
+    "SVM-zero-one": lambda s: tw.StructuredSVM(s, loss="zero-one", rescale=None, tol=1e-8),
+    "SVM-slack": lambda s: tw.StructuredSVM(s, rescale="slack", tol=1e-8),
+    "SVM-f1": lambda s: tw.StructuredSVM(s, loss="f1", tol=1e-8),
+    "SVM-f1-slack": lambda s: tw.StructuredSVM(s, loss="f1", rescale="slack", slack="l2", tol=1e-8),
+}
+
+
+@pytest.mark.parametrize("grammar", ["g6", "nested"])
+@pytest.mark.parametrize("name", FOLDERS)
+def test_laws_on_rna(name, grammar):
+    check_learner(FOLDERS[name](tw.RNA(grammar)), BASES, FOLDS)
+
+
 @pytest.mark.parametrize("l1", [0.0, 0.3])
 def test_laws_of_other_crfs(l1):
     X, y = tagged(np.random.default_rng(2))

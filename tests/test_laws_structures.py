@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from trelliswork import Alignment, AlignPath, Chain, Classes, Derivations, Edge, Grammar, Ragged
+from trelliswork import RNA, Alignment, AlignPath, Chain, Classes, Derivations, Edge, Grammar, Ragged
 from trelliswork._trees import leaves, parse_tree
 from trelliswork.structures import (
     STRUCTURES,
@@ -19,6 +19,7 @@ from trelliswork.structures import (
     _derivations_batch,
     _grammar_parts,
     _graph,
+    _rna_batch,
 )
 from trelliswork.testing import check_structure
 
@@ -123,6 +124,8 @@ ODD_TREES = ["(S (S (S a) (S a)) (S (S a) (S a)))", "(S (S (A b (S a) b)) (S a))
 PAIRS = [("ABA", "AB"), ("B", "AAB"), ("AB", "CA"), ("", "B"), ("A", ""), ("", "")]
 GAPPED = [("ABA", "A-B"), ("B--", "AAB"), ("AB-", "-CA"), ("-", "B"), ("A", "-"), ("", "")]
 LOCAL = [("ABA", "A-B"), ("--B", "AAB"), ("-AB", "CA-"), ("-", "B"), ("A", "-"), ("", "")]
+BASES = ["GGAAUCC", "acgtu", "GNGAAACUC", "G"]
+FOLDS = ["((...))", "(...)", "(.(...).)", "."]
 
 CASES = {
     "align-linear": (Alignment("linear"), PAIRS, GAPPED),
@@ -200,6 +203,9 @@ CASES = {
     "segments": (Derivations(segmentation), WORDS, SEGMENTS),
     "segments-min-count": (Derivations(segmentation, min_count=3), WORDS, SEGMENTS),
     "trees": (Derivations(bracketing), WORDS, TREES),
+    "rna": (RNA(), BASES, FOLDS),
+    "rna-nested": (RNA("nested", depth=1), BASES, FOLDS),
+    "rna-nested-3": (RNA("nested", depth=3), BASES, FOLDS),
     "strings": (Derivations(repeated_labels, encode=split, decode=join), WORDS, STRINGS),
 }
 
@@ -215,6 +221,7 @@ def test_laws(name, mode, monkeypatch):
         monkeypatch.setattr(_align_batch, "_CELLS_PER_CHUNK", 8)
         monkeypatch.setattr(_align_moments, "_CELLS_PER_CHUNK", 8)
         monkeypatch.setattr(_align_moments, "_WIDTH", 2)
+        monkeypatch.setattr(_rna_batch, "_WORK_PER_CHUNK", 40)
     if mode == "chunks-tangents":  # moments from tangents, as with many features
         monkeypatch.setattr(_graph, "MAX_DENSE", 0)
         monkeypatch.setattr(_chain_graph, "MAX_DENSE", 0)

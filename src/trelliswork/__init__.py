@@ -32,6 +32,7 @@ _NAMES = {
     "ModelFileError": "trelliswork._errors",
     "Parts": "trelliswork.structures",
     "Perceptron": "trelliswork.learners",
+    "RNA": "trelliswork.structures",
     "Ragged": "trelliswork._ragged",
     "SODA": "trelliswork.learners",
     "alignment_weights": "trelliswork.structures",
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from trelliswork.learners import ZScore as ZScore
     from trelliswork.persist import load as load
     from trelliswork.persist import save as save
+    from trelliswork.structures import RNA as RNA
     from trelliswork.structures import Alignment as Alignment
     from trelliswork.structures import AlignPath as AlignPath
     from trelliswork.structures import Chain as Chain

@@ -6,6 +6,7 @@ violation is ``h - s * margin``, where ``h`` and ``s`` are powers of ``D`` or 1 
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -138,7 +139,8 @@ class Oracle:
         if self.costs is None:
             table = self.batch.loss_table(self.loss)
             if table is not None:
-                return self._by_table(table, self.batch, scores)
+                with contextlib.suppress(Unsupported):  # tables that would be too large
+                    return self._by_table(table, self.batch, scores)
             return self._lists(w, np.arange(len(self.batch)), None, None)
         if self._additive:
             codes, values = self.batch.argmax(scores, self.costs)

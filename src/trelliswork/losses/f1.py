@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from trelliswork._ragged import Ragged
 from trelliswork.losses.base import Loss, is_label
+from trelliswork.structures.base import Batch
 
 __all__ = ["F1"]
 
@@ -15,7 +20,8 @@ class F1(Loss):
 
     Parts are the items of an output (brackets, segments, pairs), whatever their order;
     an output with none equals another with none. The loss does not decompose over parts:
-    the support vector machine searches k-best lists.
+    the support vector machine searches k-best lists or, where the structure has them, tables
+    of the best scores by ``c`` and ``p``. The parts of an RNA structure are its base pairs.
 
     Parameters
     ----------
@@ -47,6 +53,23 @@ class F1(Loss):
             return Counter(entity_spans(y))
         return Counter([y] if is_label(y) else y)
 
+    def evaluate(self, batch: Batch, codes: Ragged) -> np.ndarray:
+        """Loss of one given output per sample."""
+        if self.entities:
+            return super().evaluate(batch, codes)
+        pairs = zip(batch.items(batch.gold_codes), batch.items(codes), strict=True)
+        return np.array([self(a, b) for a, b in pairs], dtype=np.float64)
+
+    @property
+    def of_overlap(self) -> Callable[[np.ndarray, np.ndarray, int], np.ndarray] | None:
+        """Loss of the numbers of right, predicted and true parts; None for entities."""
+        return None if self.entities else _f1_loss
+
     def max_value(self, y_true: Any) -> float:
         """1."""
         return 1.0
+
+
+def _f1_loss(right: np.ndarray, predicted: np.ndarray, true: int) -> np.ndarray:
+    parts = predicted + true
+    return np.where(parts > 0, 1.0 - 2.0 * right / np.maximum(parts, 1), 0.0)

@@ -31,14 +31,18 @@ from trelliswork.metrics._entities import (
     entity_scores,
     entity_spans,
 )
+from trelliswork.metrics._pairs import BasePairScores, base_pair_f1, base_pair_scores
 from trelliswork.metrics._rank import relative_rank
 from trelliswork.metrics._tokens import sequence_accuracy, token_accuracy, token_error
 from trelliswork.metrics.scorers import make_scorer
 
 __all__ = [
+    "BasePairScores",
     "BracketReport",
     "EntityCounts",
     "EntityReport",
+    "base_pair_f1",
+    "base_pair_scores",
     "bracket_f1",
     "bracket_precision",
     "bracket_recall",

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from trelliswork.metrics import _entities, _tokens
+from trelliswork.metrics import _entities, _pairs, _tokens
 
 __all__ = [
+    "base_pair_f1",
     "entity_f1",
     "entity_precision",
     "entity_recall",
@@ -78,3 +79,4 @@ sequence_accuracy = make_scorer(_tokens.sequence_accuracy)
 entity_precision = make_scorer(_entities.entity_precision)
 entity_recall = make_scorer(_entities.entity_recall)
 entity_f1 = make_scorer(_entities.entity_f1)
+base_pair_f1 = make_scorer(_pairs.base_pair_f1)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from trelliswork._brackets import base_pairs, dot_bracket, pair_table
 from trelliswork.structures._align_path import AlignPath
 from trelliswork.structures._align_weights import alignment_weights, read_matrix, write_matrix
+from trelliswork.structures._rna_accuracy import expected_accuracy
 from trelliswork.structures.alignment import Alignment, AlignmentSpace
 from trelliswork.structures.base import Batch, Decoded, Moments, Parts, RowView, Space, Structure, Unsupported
 from trelliswork.structures.chain import Chain, ChainSpace
 from trelliswork.structures.classes import Classes, ClassesSpace
 from trelliswork.structures.derivations import Derivations, DerivationSpace, Edge
 from trelliswork.structures.grammar import Grammar, GrammarSpace
+from trelliswork.structures.rna import RNA, RNASpace
 
 __all__ = [
+    "RNA",
     "STRUCTURES",
     "AlignPath",
     "Alignment",
@@ -29,11 +33,16 @@ __all__ = [
     "GrammarSpace",
     "Moments",
     "Parts",
+    "RNASpace",
     "RowView",
     "Space",
     "Structure",
     "Unsupported",
     "alignment_weights",
+    "base_pairs",
+    "dot_bracket",
+    "expected_accuracy",
+    "pair_table",
     "read_matrix",
     "write_matrix",
 ]
@@ -45,4 +54,5 @@ STRUCTURES: dict[str, type[Structure]] = {
     "Classes": Classes,
     "Derivations": Derivations,
     "Grammar": Grammar,
+    "RNA": RNA,
 }

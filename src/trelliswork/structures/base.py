@@ -226,6 +226,7 @@ _BUILT_ON = {
     "perceptron_passes": ("argmax",),
     "check_gold": ("evaluate",),
     "unpack_sample": (),
+    "items": (),
     "contrast": (),
     "ascent": (),
     "dot_each": (),
@@ -511,8 +512,9 @@ class Batch(ABC):
     def loss_table(self, loss: Any) -> LossTable | None:
         """Exact search by the value of a loss that need not decompose over parts, or None.
 
-        A structure whose recursion can count what a loss depends on (right and predicted
-        brackets, for F1) answers here; support vector machines then need no k-best lists.
+        A structure whose recursion can count what a loss depends on answers here (for F1, the
+        right and the predicted parts: :meth:`overlap_profile`); support vector machines then
+        need no k-best lists.
         Losses with whole part costs are searched through :meth:`loss_profile` instead.
 
         Parameters
@@ -520,7 +522,20 @@ class Batch(ABC):
         loss : Loss
             The loss; the samples have been packed with their true outputs.
         """
+        of_overlap = getattr(loss, "of_overlap", None)
+        if of_overlap is not None and self.space.structure.offers("overlap_profile"):
+            from trelliswork.structures._overlap import OverlapTable
+
+            return OverlapTable(self, of_overlap)
         return None
+
+    def overlap_profile(self, scores: Parts) -> list[np.ndarray]:
+        """Per sample, the best score of outputs by their numbers of right and of predicted :meth:`items`."""
+        raise self._unsupported("overlap_profile")
+
+    def argmax_at_overlap(self, scores: Parts, right: np.ndarray, predicted: np.ndarray) -> Decoded:
+        """Best output of every sample with the given numbers of right and of predicted :meth:`items`."""
+        raise self._unsupported("argmax_at_overlap")
 
     # -- outputs -----------------------------------------------------------------------
 
@@ -531,6 +546,10 @@ class Batch(ABC):
     def unpack_sample(self, i: int, codes: Ragged) -> list[Any]:
         """Several outputs of sample ``i`` to the user's objects."""
         return self.subset(np.full(len(codes), i)).unpack(codes)
+
+    def items(self, codes: Ragged) -> list[Any]:
+        """Outputs as the collections of parts that the F1 loss compares; here the outputs themselves."""
+        return self.unpack(codes)
 
     def unpack_marginals(self, parts: Parts) -> list[Any]:
         """Probabilities of parts in a form for users, per sample."""
