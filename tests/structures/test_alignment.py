@@ -358,3 +358,37 @@ def test_kbest_refuses_what_is_too_long():
     x = ("A" * 4000, "A" * 4000)
     with pytest.raises(InputError, match="too many for k-best"):
         Fixed(Alignment("linear"), {("gap",): -1.0}).predict_kbest([x], 2)
+
+
+@pytest.mark.skipif("__import__('numba').config.DISABLE_JIT")
+@pytest.mark.parametrize("precision", ["auto", "single", "short"])
+@pytest.mark.parametrize("canonical", [False, True])
+def test_short_vectors_find_the_same(precision, canonical):
+    rng = np.random.default_rng(7)
+    X = random_pairs(rng, 25, 1, 90) + random_pairs(rng, 12, 60, 200)
+    space = Alignment("substitution-affine", alphabet="ABCD", precision=precision, canonical=canonical).bind(
+        X
+    )
+    exact = Alignment("substitution-affine", alphabet="ABCD", precision="double", canonical=canonical).bind(X)
+    batch, reference = space.pack(X, n_jobs=2), exact.pack(X)
+    for _ in range(3):
+        w = rng.integers(-6, 7, space.n_features) / 2.0
+        w[-2:] = -np.sort(rng.integers(0, 8, 2))[::-1] / 2.0 if rng.random() < 0.7 else w[-2:]
+        found, wanted = batch.argmax(batch.scores(w)), reference.argmax(reference.scores(w))
+        assert np.array_equal(found.values, wanted.values)
+        assert np.array_equal(found.codes.values, wanted.codes.values)
+        assert np.allclose(batch.best_scores(batch.scores(w)), wanted.values)
+    w = rng.normal(size=space.n_features)
+    found, wanted = batch.argmax(batch.scores(w)).values, reference.argmax(reference.scores(w)).values
+    lengths = np.array([len(a) + len(b) for a, b in X])
+    assert (found <= wanted + 1e-9).all()
+    step = (np.abs(w).max() + 2 * abs(w[-1])) * lengths / 32000 if precision == "short" else 1e-5
+    assert (wanted - found <= lengths * step + 1e-9).all()
+
+
+def test_very_long_pairs_in_bounded_memory():
+    x = ("ACGT" * 2500, "ACGT" * 10 + "ACG" + "ACGT" * 2490)
+    weights = {("match",): 1.0, ("mismatch",): -1.0, ("open",): -2.0, ("extend",): -0.5}
+    [(first, second)] = Fixed(Alignment("affine", precision="double"), weights).predict([x])
+    assert (first.replace("-", ""), second.replace("-", "")) == x
+    assert sum(a == b for a, b in zip(first, second, strict=True)) >= 9990

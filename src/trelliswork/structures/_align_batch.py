@@ -13,7 +13,7 @@ from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork.dp._grid_flags import LOGS
 from trelliswork.structures import _align_graph, _align_search
-from trelliswork.structures._align_columns import Columns
+from trelliswork.structures._align_columns import Columns, gapped_texts
 from trelliswork.structures._align_draw import draw
 from trelliswork.structures._align_generative import generative_weights
 from trelliswork.structures._covariance import Covariance
@@ -439,6 +439,11 @@ class AlignmentBatch(Batch):
         """Codes to alignments; row ``i`` belongs to sample ``i``."""
         if len(codes) != len(self):
             raise ValueError(f"{len(codes)} outputs for {len(self)} samples; see unpack_sample")
+        gap = self.space.structure.gap
+        if self.space.structure.output == "strings" and len(gap) == 1:
+            texts = [[pair[side] for pair in self.inputs] for side in (0, 1)]
+            if all(isinstance(x, str) for side in texts for x in side):
+                return gapped_texts(texts[0], texts[1], codes, gap)
         return [self._output(i, row) for i, row in enumerate(codes)]
 
     def unpack_sample(self, i: int, codes: Ragged) -> list[Any]:

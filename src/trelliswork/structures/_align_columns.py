@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,16 @@ if TYPE_CHECKING:
     from trelliswork.structures._align_batch import AlignmentBatch
     from trelliswork.structures.alignment import Alignment
 
-__all__ = ["MOVES", "Columns", "accuracy", "canonical_moves", "flags_of", "reference_pairs"]
+__all__ = [
+    "MOVES",
+    "Columns",
+    "accuracy",
+    "canonical_moves",
+    "flags_of",
+    "gapped_texts",
+    "moves_of_texts",
+    "reference_pairs",
+]
 
 MOVES = "MDI"
 
@@ -35,6 +45,26 @@ def canonical_moves(codes: np.ndarray) -> np.ndarray:
     """The same pairs of residues, with the deletions of every stretch of gaps first."""
     stretch = 2 * np.cumsum(codes == 0) - (codes == 0)  # gaps, then the match that ends them, and so on
     return codes[np.lexsort((codes, stretch))]
+
+
+def gapped_texts(first: list[str], second: list[str], codes: Ragged, gap: str) -> list[tuple[str, str]]:
+    """Rows of alignments of texts, all at once."""
+    rows = []
+    for texts, here in ((first, (0, 1, 3)), (second, (0, 2, 4))):
+        out = np.full(codes.values.size, ord(gap), dtype="<u4")
+        out[np.isin(codes.values, here)] = np.frombuffer("".join(texts).encode("utf-32-le"), dtype="<u4")
+        rows.append(out.tobytes().decode("utf-32-le"))
+    return [(rows[0][a:b], rows[1][a:b]) for a, b in pairwise(codes.offsets.tolist())]
+
+
+def moves_of_texts(first: str, second: str, gap: str) -> np.ndarray | None:
+    """Moves of two gapped texts as numbers; None where something is wrong with them."""
+    if len(first) != len(second) or len(gap) != 1:
+        return None
+    above, below = (
+        np.frombuffer(row.encode("utf-32-le"), dtype="<u4") == ord(gap) for row in (first, second)
+    )
+    return None if (above & below).any() else 2 * above.astype(np.int64) + below
 
 
 class Columns(NamedTuple):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from trelliswork._ragged import Ragged
+from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._threads import balanced_chunks, n_threads, run
+from trelliswork.dp._grid_flags import CANONICAL
 
 if TYPE_CHECKING:
     from trelliswork.structures._align_batch import AlignmentBatch, Law
@@ -15,21 +17,137 @@ if TYPE_CHECKING:
 __all__ = ["best_paths", "best_scores"]
 
 _TRACED_CELLS = 1 << 24  # of one pair, whose trace is kept in one piece
+_LANE_CELLS = 1 << 26  # the same for the vector recursion
+_FEW_CELLS = 4096  # below, double precision costs nothing
+_CELLS_PER_CHUNK = 1 << 21
+_SHORT_RANGE = 65000.0  # of 16-bit integers
+_STEPS = (1, 2, 4, 8, 16, 5, 10, 20, 50, 100)  # denominators of scores that integers hold exactly
+
+
+class _Lanes(NamedTuple):
+    """Pairs for the vector recursion, with 16-bit integers (and their scales) or 32-bit floats."""
+
+    short: np.ndarray
+    scales: np.ndarray
+    single: np.ndarray
+
+    def calls(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Pairs, scales and minus infinity of every arithmetic in use."""
+        both: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = [
+            (self.short, self.scales, np.array([-32768], dtype=np.int16)),
+            (self.single, np.ones(self.single.size), np.array([-np.inf], dtype=np.float32)),
+        ]
+        return [call for call in both if call[0].size]
+
+
+def _lanes(batch: AlignmentBatch, law: Law, most: int) -> _Lanes:
+    """Which pairs the vector recursion takes; what it does for a pair depends on that pair alone."""
+    import numba
+
+    config: Any = numba.config
+    nothing = np.zeros(0, dtype=np.int64)
+    precision = batch.space.structure.precision
+    if precision == "double" or law.flags & ~CANONICAL or law.tables.shape[0] > 1 or law.cell.size:
+        return _Lanes(nothing, np.zeros(0), nothing)
+    if config.DISABLE_JIT or law.miss.any() or not np.isfinite(law.tables).all():
+        return _Lanes(nothing, np.zeros(0), nothing)
+    cells = batch.first.lengths * batch.second.lengths
+    few = _FEW_CELLS if precision == "auto" else 1
+    chosen = np.flatnonzero((cells >= few) & (cells <= most))
+    if precision == "single":
+        return _Lanes(nothing, np.zeros(0), chosen)
+    largest = _largest_scale(batch, law)[chosen]
+    values = np.concatenate([law.tables.ravel(), law.gaps.ravel()])
+    exact = [k for k in _STEPS if np.allclose(np.rint(values * k), values * k, rtol=0, atol=1e-9)]
+    scales = np.full(chosen.size, float(exact[0]) if exact else np.inf)
+    if precision == "short":
+        scales = np.minimum(scales, largest)
+    fits = (scales <= largest) & (scales > 0)
+    return _Lanes(chosen[fits], scales[fits], chosen[~fits])
+
+
+def _largest_scale(batch: AlignmentBatch, law: Law) -> np.ndarray:
+    """Largest factor of the scores of every pair with which no sum leaves the range of integers."""
+    open_, extend = law.gaps[0]
+    shifted = law.tables[0] - 2.0 * extend
+    if not shifted.size:
+        return np.ones(len(batch))
+    sides = []
+    for rows, best in ((batch.first, shifted.max(axis=1)), (batch.second, shifted.max(axis=0))):
+        sums = np.concatenate([[0.0], np.cumsum(np.maximum(best, 0.0)[rows.values])])
+        sides.append(sums[rows.offsets[1:]] - sums[rows.offsets[:-1]])
+    opening = open_ - extend
+    top = np.minimum(*sides) + (batch.first.lengths + batch.second.lengths) * max(opening, 0.0)
+    span = top + 5.0 * abs(opening) + 2.0 * np.abs(shifted).max()
+    # Rounding moves every one of at most n1 + n2 columns by half a unit.
+    room = _SHORT_RANGE - 0.5 * (batch.first.lengths + batch.second.lengths)
+    return np.maximum(room, 0.0) / np.maximum(span, 1e-300)
+
+
+def _in_chunks(batch: AlignmentBatch, pairs: np.ndarray) -> list[tuple[int, int]]:
+    cells = (batch.first.lengths + 1) * (batch.second.lengths + 1)
+    return balanced_chunks(offsets_of(cells[pairs]), _CELLS_PER_CHUNK)
 
 
 def best_paths(batch: AlignmentBatch, law: Law, fast: bool) -> Ragged:
-    """Columns of the best alignment of every pair."""
-    from trelliswork.dp import _grid
+    """Columns of the best alignment of every pair; ``fast`` allows less than double precision."""
     from trelliswork.structures._align_batch import rows_at
 
     n = len(batch)
     offsets = batch.first.offsets + batch.second.offsets
-    values, lengths, codes = np.empty(n), np.empty(n, dtype=np.int64), np.empty(offsets[-1], dtype=np.int64)
-    arrays = batch._arrays(law)
-    batch._run(lambda a, b: _grid.viterbi(*arrays, a, b, _TRACED_CELLS, values, codes, lengths))
+    lengths, codes = np.zeros(n, dtype=np.int64), np.empty(offsets[-1], dtype=np.int64)
+    rest = np.ones(n, dtype=bool)
+    sequences = batch.first.values, batch.first.offsets, batch.second.values, batch.second.offsets
+    threads = n_threads(batch.n_jobs)
+    for pairs, scales, low in _lanes(batch, law, _LANE_CELLS).calls() if fast else []:
+        from trelliswork.dp import _grid_lanes
+
+        arrays = (*sequences, law.tables[0], law.gaps[0], law.flags, pairs, scales)
+        run(
+            lambda a, b, arrays=arrays, low=low: _grid_lanes.viterbi(*arrays, a, b, low, codes, lengths),
+            _in_chunks(batch, pairs),
+            threads,
+        )
+        rest[pairs] = False
+    if rest.any():
+        from trelliswork.dp import _grid
+
+        part = batch if rest.all() else batch.subset(np.flatnonzero(rest))
+        values, own_lengths = np.empty(len(part)), np.empty(len(part), dtype=np.int64)
+        own_offsets = part.first.offsets + part.second.offsets
+        own = codes if part is batch else np.empty(own_offsets[-1], dtype=np.int64)
+        arrays = (
+            part._arrays(law)
+            if part is batch
+            else part._arrays(law._replace(miss=np.zeros(part.first.values.size)))
+        )
+        part._run(lambda a, b: _grid.viterbi(*arrays, a, b, _TRACED_CELLS, values, own, own_lengths))
+        if part is batch:
+            lengths = own_lengths
+        else:
+            for k, p in enumerate(np.flatnonzero(rest).tolist()):
+                lengths[p] = own_lengths[k]
+                codes[offsets[p] : offsets[p] + lengths[p]] = own[
+                    own_offsets[k] : own_offsets[k] + lengths[p]
+                ]
     return rows_at(codes, offsets, lengths)
 
 
 def best_scores(batch: AlignmentBatch, law: Law, scores: Parts) -> np.ndarray:
     """Score of the best alignment of every pair."""
-    return batch.evaluate(best_paths(batch, law, True), scores)
+    out, rest = np.empty(len(batch)), np.ones(len(batch), dtype=bool)
+    sequences = batch.first.values, batch.first.offsets, batch.second.values, batch.second.offsets
+    for pairs, scales, low in _lanes(batch, law, np.iinfo(np.int64).max).calls():
+        from trelliswork.dp import _grid_lanes
+
+        arrays = (*sequences, law.tables[0], law.gaps[0], law.flags, pairs, scales)
+        run(
+            lambda a, b, arrays=arrays, low=low: _grid_lanes.best_values(*arrays, a, b, low, out),
+            _in_chunks(batch, pairs),
+            n_threads(batch.n_jobs),
+        )
+        rest[pairs] = False
+    if rest.any():
+        part = batch.subset(np.flatnonzero(rest))
+        out[rest] = part.evaluate(best_paths(part, part._law(scores), False), scores)
+    return out

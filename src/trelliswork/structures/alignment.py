@@ -10,7 +10,7 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.structures._align_batch import AlignmentBatch
-from trelliswork.structures._align_columns import MOVES, accuracy, canonical_moves, flags_of
+from trelliswork.structures._align_columns import MOVES, accuracy, canonical_moves, flags_of, moves_of_texts
 from trelliswork.structures._align_path import AlignPath
 from trelliswork.structures.base import Batch, Space, Structure
 
@@ -65,12 +65,14 @@ class Alignment(Structure):
     output : {"strings", "path"}, default="strings"
         Predict pairs of gapped strings (lists, where inputs are lists), or :class:`AlignPath`.
     precision : {"auto", "double", "single", "short"}, default="auto"
-        Arithmetic of the search for the best alignment. "double" is exact. "single" (32-bit floats) may
-        miss the best score by the rounding of its sums, at most about ``3e-7 (n1 + n2) max|score|`` where
-        the maximum is that of partial sums; "short" (16-bit integers, twice as fast) rounds the weights,
-        so that the score is within ``(n1 + n2) / scale`` of the best. "auto": "double" below 4,096 cells
-        or with part costs, "short" where the rounding is exact (whole numbers such as BLOSUM's), else
-        "single". The scores that are returned are always those of the alignment in double precision.
+        Arithmetic of the search for the best global alignment. "double" is exact. "single" (32-bit
+        floats) rounds sums: the score found is within about ``2e-7 (n1 + n2)`` times the largest partial
+        sum of the best. "short" (16-bit integers, twice as fast) rounds the weights to multiples of a
+        step such that no sum overflows, about ``max(weight) n / 32,000`` for sequences of length n: the
+        score found is within ``n1 + n2`` steps of the best. "auto": "short" where the rounding is exact
+        (whole numbers such as BLOSUM's), else "single"; "double" below 4,096 cells. Training with part
+        costs, other modes and very long pairs use "double". Returned scores are always those of the
+        alignment found, in double precision.
 
     Notes
     -----
@@ -329,14 +331,15 @@ class AlignmentSpace(Space):
 
     def _columns(self, i: int, x: Any, output: Any) -> np.ndarray:
         """Codes of the columns of a given alignment."""
-        try:
-            path = self._path(x, output)
-        except InputError as error:
-            raise InputError(f"sample {i}: {error}") from None
-        moves = path.gapped(range(len(x[0])), range(len(x[1])), gap=None)
-        codes = np.array(
-            [2 if a is None else 1 if b is None else 0 for a, b in zip(*moves, strict=True)], dtype=np.int64
-        )
+        codes = self._columns_of_texts(x, output)
+        if codes is None:
+            try:
+                path = self._path(x, output)
+            except InputError as error:
+                raise InputError(f"sample {i}: {error}") from None
+            rows = path.gapped(range(len(x[0])), range(len(x[1])), gap=None)
+            moves = [2 if a is None else 1 if b is None else 0 for a, b in zip(*rows, strict=True)]
+            codes = np.array(moves, dtype=np.int64)
         if self.structure.canonical:
             codes = canonical_moves(codes)
         if self.structure.mode == "local":
@@ -345,6 +348,18 @@ class AlignmentSpace(Space):
             outside = [np.sort(codes[:low]) + 2, codes[low:high], np.sort(codes[high:]) + 2]
             codes = np.concatenate(outside)
         return codes
+
+    def _columns_of_texts(self, x: Any, output: Any) -> np.ndarray | None:
+        """Codes of the columns where all is text and nothing is wrong."""
+        if not isinstance(output, (tuple, list)) or len(output) != 2:
+            return None
+        if not all(isinstance(text, str) for text in (*x, *output)):
+            return None
+        for text, row in zip(x, output, strict=True):
+            bare = row.replace(self.structure.gap, "")
+            if bare != text and not (self.structure.folds_case and bare.upper() == text.upper()):
+                return None
+        return moves_of_texts(output[0], output[1], self.structure.gap)
 
     def _path(self, x: Any, output: Any) -> AlignPath:
         lengths = len(x[0]), len(x[1])
