@@ -29,10 +29,14 @@ _NAMES = {
     "Generative": "trelliswork.learners",
     "Grammar": "trelliswork.structures",
     "InputError": "trelliswork._errors",
+    "KernelRegression": "trelliswork.learners",
     "ModelFileError": "trelliswork._errors",
+    "NGramModel": "trelliswork.language",
+    "NGrams": "trelliswork.learners",
     "Parts": "trelliswork.structures",
     "Perceptron": "trelliswork.learners",
     "RNA": "trelliswork.structures",
+    "Positions": "trelliswork.learners",
     "Ragged": "trelliswork._ragged",
     "SODA": "trelliswork.learners",
     "alignment_weights": "trelliswork.structures",
@@ -40,7 +44,10 @@ _NAMES = {
     "save": "trelliswork.persist",
     "StructuredSVM": "trelliswork.learners",
     "Unsupported": "trelliswork.structures",
+    "Values": "trelliswork.learners",
     "ZScore": "trelliswork.learners",
+    "ngram_counts": "trelliswork.learners.preimage",
+    "preimage": "trelliswork.learners.preimage",
 }
 _MODULES = ("features", "io", "kernels", "losses", "metrics", "testing")
 
@@ -65,15 +72,22 @@ if TYPE_CHECKING:
     from trelliswork._errors import InputError as InputError
     from trelliswork._errors import ModelFileError as ModelFileError
     from trelliswork._ragged import Ragged as Ragged
+    from trelliswork.language import NGramModel as NGramModel
     from trelliswork.learners import CRF as CRF
     from trelliswork.learners import SODA as SODA
     from trelliswork.learners import Candidate as Candidate
     from trelliswork.learners import FitInterrupted as FitInterrupted
     from trelliswork.learners import Fixed as Fixed
     from trelliswork.learners import Generative as Generative
+    from trelliswork.learners import KernelRegression as KernelRegression
+    from trelliswork.learners import NGrams as NGrams
     from trelliswork.learners import Perceptron as Perceptron
+    from trelliswork.learners import Positions as Positions
     from trelliswork.learners import StructuredSVM as StructuredSVM
+    from trelliswork.learners import Values as Values
     from trelliswork.learners import ZScore as ZScore
+    from trelliswork.learners.preimage import ngram_counts as ngram_counts
+    from trelliswork.learners.preimage import preimage as preimage
     from trelliswork.persist import load as load
     from trelliswork.persist import save as save
     from trelliswork.structures import RNA as RNA

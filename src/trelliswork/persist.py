@@ -35,6 +35,9 @@ __all__ = ["load", "read_info", "save"]
 # Where classes may come from: kind -> module and its table. Files choose among these names only.
 _TABLES = {
     "learners": ("trelliswork.learners", "LEARNERS"),
+    "regressors": ("trelliswork.learners", "REGRESSORS"),
+    "outputs": ("trelliswork.learners._regression_outputs", "OUTPUTS"),
+    "language": ("trelliswork.language", "NGramModel"),
     "structures": ("trelliswork.structures", "STRUCTURES"),
     "losses": ("trelliswork.losses", "LOSSES"),
     "kernels": ("trelliswork.kernels", "KERNELS"),

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from trelliswork.learners._regression_outputs import NGrams, Positions, Values
 from trelliswork.learners.base import Candidate, FitInterrupted, StructuredEstimator
 from trelliswork.learners.crf import CRF
 from trelliswork.learners.generative import Fixed, Generative
 from trelliswork.learners.moments import SODA, ZScore
 from trelliswork.learners.perceptron import Perceptron
+from trelliswork.learners.regression import KernelRegression
 from trelliswork.learners.svm import StructuredSVM
 
 __all__ = [
     "CRF",
     "LEARNERS",
+    "REGRESSORS",
     "SODA",
     "Candidate",
     "FitInterrupted",
     "Fixed",
     "Generative",
+    "KernelRegression",
+    "NGrams",
     "Perceptron",
+    "Positions",
     "StructuredEstimator",
     "StructuredSVM",
+    "Values",
     "ZScore",
 ]
 
@@ -33,3 +40,6 @@ LEARNERS: dict[str, type[StructuredEstimator]] = {
     "Fixed": Fixed,
     "StructuredSVM": StructuredSVM,
 }
+
+# Estimators whose outputs are no structure: they have no space and no part scores, but keep all other laws.
+REGRESSORS = {"KernelRegression": KernelRegression}

@@ -1,4 +1,4 @@
-"""Similarity functions k(x, x') of input rows."""
+"""Kernels of rows of numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from trelliswork._errors import InputError
 
-__all__ = ["KERNELS", "RBF", "Kernel", "Linear", "Polynomial", "as_kernel"]
+__all__ = ["RBF", "Kernel", "Linear", "Polynomial"]
 
 
 class Kernel(BaseEstimator):
@@ -31,6 +31,11 @@ class Kernel(BaseEstimator):
         """Matrix of shape (n_rows of A, n_rows of B)."""
         raise NotImplementedError
 
+    def diagonal(self, A: Any) -> np.ndarray:
+        """Similarity of each item with itself."""
+        items = (A[i : i + 1] for i in range(A.shape[0] if hasattr(A, "shape") else len(A)))
+        return np.array([float(self(a, a)[0, 0]) for a in items])
+
 
 class Linear(Kernel):
     """Inner product.
@@ -46,6 +51,10 @@ class Linear(Kernel):
     def __call__(self, A: Any, B: Any) -> np.ndarray:
         """Inner products."""
         return _products(A, B)
+
+    def diagonal(self, A: Any) -> np.ndarray:
+        """Squared norms."""
+        return _squares(A)
 
 
 class Polynomial(Kernel):
@@ -75,11 +84,27 @@ class Polynomial(Kernel):
 
     def __call__(self, A: Any, B: Any) -> np.ndarray:
         """Powers of shifted inner products."""
+        return self.of(_products(A, B))
+
+    def diagonal(self, A: Any) -> np.ndarray:
+        """Powers of shifted squared norms."""
+        return self.of(_squares(A))
+
+    def of(self, products: np.ndarray, a: Any = None, b: Any = None) -> np.ndarray:
+        """The kernel of given inner products, which are overwritten.
+
+        Parameters
+        ----------
+        products : ndarray
+            Inner products, or values of another kernel.
+        a, b : ignored
+            Squared norms, which other kernels need.
+        """
         if self.degree != int(self.degree) or self.degree < 1:
             raise InputError(f"degree must be a whole number of at least 1, got {self.degree!r}")
         if not self.gamma > 0 or not self.coef0 >= 0:
             raise InputError(f"gamma must be > 0 and coef0 >= 0, got {self.gamma!r} and {self.coef0!r}")
-        base = _products(A, B)
+        base = products
         base *= self.gamma
         base += self.coef0
         out = base.copy()
@@ -109,12 +134,28 @@ class RBF(Kernel):
 
     def __call__(self, A: Any, B: Any) -> np.ndarray:
         """Gaussian similarities."""
+        return self.of(_products(A, B), _squares(A), _squares(B))
+
+    def diagonal(self, A: Any) -> np.ndarray:
+        """Ones."""
+        return np.ones(A.shape[0])
+
+    def of(self, products: np.ndarray, a: Any = None, b: Any = None) -> np.ndarray:
+        """The kernel of given inner products, which are overwritten.
+
+        Parameters
+        ----------
+        products : ndarray of shape (n_a, n_b)
+            Inner products, or values of another kernel.
+        a, b : ndarrays of shape (n_a,) and (n_b,)
+            Squared norms.
+        """
         if not self.gamma > 0:
             raise InputError(f"gamma must be > 0, got {self.gamma!r}")
-        out = _products(A, B)
+        out = products
         out *= -2.0
-        out += _squares(A)[:, None]
-        out += _squares(B)
+        out += a[:, None]
+        out += b
         np.maximum(out, 0.0, out=out)
         out *= -self.gamma
         return np.exp(out, out=out)
@@ -129,24 +170,3 @@ def _squares(A: Any) -> np.ndarray:
     if sp.issparse(A):
         return np.asarray(A.multiply(A).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", A, A)
-
-
-# Every kernel is listed here once, under the name that learners accept.
-KERNELS: dict[str, type[Kernel]] = {"linear": Linear, "poly": Polynomial, "rbf": RBF}
-
-
-def as_kernel(kernel: Any) -> Any:
-    """A kernel from its name or from itself; any function of two matrices will do.
-
-    Examples
-    --------
-    >>> from trelliswork.kernels import as_kernel
-    >>> as_kernel("rbf")
-    RBF()
-    """
-    if isinstance(kernel, str):
-        if kernel in KERNELS:
-            return KERNELS[kernel]()
-    elif callable(kernel):
-        return kernel
-    raise InputError(f"kernel must be one of {', '.join(map(repr, KERNELS))} or a function, got {kernel!r}")
