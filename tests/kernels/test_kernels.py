@@ -71,8 +71,9 @@ def test_many_ngrams_go_through_sparse_products():
     assert np.array_equal(some, [[slow_ngram(a, b, 4) for b in texts] for a in texts[:6]])
 
 
+@pytest.mark.parametrize("width", [None, 0.8])
 @pytest.mark.parametrize("n", [1, 2])
-def test_vector_ngrams_against_a_double_loop(n, monkeypatch):
+def test_vector_ngrams_against_a_double_loop(n, width, monkeypatch):
     rng = np.random.default_rng(3)
     X = [rng.normal(size=(k, 2)) for k in (3, 0, 1, 4)]
     base = kernels.RBF(0.3)
@@ -80,13 +81,14 @@ def test_vector_ngrams_against_a_double_loop(n, monkeypatch):
     def slow(a, b):
         pairs = [
             base(a[i : i + n].reshape(1, -1), b[j : j + n].reshape(1, -1))[0, 0]
+            * (1.0 if width is None else np.exp(-((i - j) ** 2) / (2 * width**2)))
             for i in range(len(a) - n + 1)
             for j in range(len(b) - n + 1)
         ]
         return float(sum(pairs))
 
     expected = [[slow(a, b) for b in X] for a in X]
-    kernel = kernels.VectorNGrams(n, base)
+    kernel = kernels.VectorNGrams(n, base, width=width)
     assert np.allclose(kernel(X, X), expected)
     assert np.allclose(kernel.diagonal(X), np.diag(expected))
     monkeypatch.setattr("trelliswork.kernels._strings._PAIRS", 3)  # one sequence at a time

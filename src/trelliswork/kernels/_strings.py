@@ -163,6 +163,8 @@ class VectorNGrams(Kernel):
         Vectors in an n-gram.
     kernel : kernel, default=None
         Kernel of rows; ``Polynomial(2)`` when None.
+    width : float or None, default=None
+        Weigh pairs at positions i and j by ``exp(-(i - j)^2 / (2 width^2))``; None weighs all alike.
 
     Examples
     --------
@@ -173,9 +175,10 @@ class VectorNGrams(Kernel):
     [[47.0, 65.0], [65.0, 100.0]]
     """
 
-    def __init__(self, n: int = 1, kernel: Any = None):
+    def __init__(self, n: int = 1, kernel: Any = None, *, width: float | None = None):
         self.n = n
         self.kernel = kernel
+        self.width = width
 
     def __call__(self, A: Any, B: Any) -> np.ndarray:
         """Sums over pairs."""
@@ -185,7 +188,10 @@ class VectorNGrams(Kernel):
         filled = np.flatnonzero(right.lengths)
         if not filled.size:
             return out
+        if self.width is not None and not (np.isfinite(self.width) and self.width > 0):
+            raise InputError(f"width must be a finite number > 0 or None, got {self.width!r}")
         columns = right.offsets[:-1][filled]
+        here = _positions(right)
         step = max(1, _PAIRS // max(right.values.shape[0], 1))
         first = 0
         while first < len(left):  # as many left sequences at a time as memory allows
@@ -194,7 +200,10 @@ class VectorNGrams(Kernel):
             some = left[first:last]
             rows = np.flatnonzero(some.lengths)
             if rows.size:
-                sums = np.add.reduceat(base(some.values, right.values), columns, axis=1)
+                pairs = base(some.values, right.values)
+                if self.width is not None:
+                    pairs *= _nearness(_positions(some), here, self.width)
+                sums = np.add.reduceat(pairs, columns, axis=1)
                 out[np.ix_(first + rows, filled)] = np.add.reduceat(sums, some.offsets[:-1][rows], axis=0)
             first = last
         return out
@@ -209,6 +218,15 @@ class VectorNGrams(Kernel):
         rows, owner = ngram_windows(positions, int(self.n))
         values = ragged.values[rows].reshape(len(rows), ragged.values.shape[1] * int(self.n))
         return Ragged(values, offsets_of(np.bincount(owner, minlength=len(ragged))))
+
+
+def _positions(X: Ragged) -> np.ndarray:
+    return np.arange(int(X.offsets[-1])) - np.repeat(X.offsets[:-1], X.lengths)
+
+
+def _nearness(a: np.ndarray, b: np.ndarray, width: float) -> np.ndarray:
+    far = np.arange(max(a.max(initial=0), b.max(initial=0)) + 1)
+    return np.exp(-0.5 * (far / width) ** 2)[np.abs(a[:, None] - b)]
 
 
 def as_vectors(X: Any) -> Ragged:

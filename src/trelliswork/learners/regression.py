@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from trelliswork._errors import InputError
 from trelliswork._ngrams import check_sequences
 from trelliswork._ragged import Ragged
-from trelliswork.kernels import Precomputed, as_kernel
+from trelliswork.kernels import Linear, Precomputed, Spectrum, as_kernel
 from trelliswork.learners._regression_codes import NGramCode, PositionCode, ValueCode, position_items
 from trelliswork.learners._regression_fit import Fit, fit_dual, fit_primal
 from trelliswork.learners._regression_maps import EmpiricalMap, feature_map, prepared, restored_map, take
@@ -219,20 +219,20 @@ class KernelRegression(BaseEstimator):
             counted: Any = code.targets(y)
             T = counted.toarray() if sp.issparse(counted) else counted
         constrained = self.mask is not None or self.constraints is not None
-        fmap = None
+        fmap: Any = None
         if isinstance(code, PositionCode) and not code.output.shared:
             fmap = EmpiricalMap(kernel, items.values, items.offsets, code.longest)
             F = fmap.transform(items)
             fit = fit_primal(self, F, T, weights, fmap.masks(len(code.symbols)), code.names, fmap.names)
         else:
-            explicit = hasattr(kernel, "map") or type(kernel).__name__ == "Linear"
-            if self.solver == "primal" or constrained or (self.solver == "auto" and explicit):
+            has_features = isinstance(kernel, (Linear, Spectrum))
+            if self.solver == "primal" or constrained or (self.solver == "auto" and has_features):
                 fmap = feature_map(kernel, inputs)
             small = fmap is not None and fmap.n_features <= len(T) and self.basis is None
             if fmap is not None and (self.solver == "primal" or constrained or small):
-                F = fmap.transform(inputs)
-                F = F.toarray() if sp.issparse(F) else F
-                fit = fit_primal(self, F, T, weights, None, code.names, fmap.names, needs_loo)
+                explicit = fmap.transform(inputs)
+                explicit = explicit.toarray() if sp.issparse(explicit) else explicit
+                fit = fit_primal(self, explicit, T, weights, None, code.names, fmap.names, needs_loo)
             else:
                 fmap = None
                 gram = X if isinstance(kernel, Precomputed) else inputs
