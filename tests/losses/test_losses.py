@@ -8,7 +8,18 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from trelliswork import Alignment, Chain, Classes, Derivations, Edge, InputError
-from trelliswork.losses import F1, LOSSES, Edit, Hamming, MissedPairs, Tree, ZeroOne, as_loss
+from trelliswork.losses import (
+    F1,
+    LOSSES,
+    BracketF1,
+    Brackets,
+    Edit,
+    Hamming,
+    MissedPairs,
+    Tree,
+    ZeroOne,
+    as_loss,
+)
 
 TREE = {"top": {"V": {"X": {}, "Y": {}}, "W": {"Z": {}}}}
 WORDS = [["a", "b", "a"], ["b"], ["c", "a"], []]
@@ -93,9 +104,8 @@ def test_bounds(kind, name):
 
 
 def test_every_loss_is_covered():
-    assert {type(loss) for loss in LOSS.values()} | {MissedPairs} == set(
-        LOSSES.values()
-    )  # of alignments only
+    elsewhere = {Brackets, BracketF1, MissedPairs}  # of parse trees, of alignments
+    assert {type(loss) for loss in LOSS.values()} | elsewhere == set(LOSSES.values())
 
 
 @pytest.mark.parametrize("kind", LOSS)

@@ -119,6 +119,11 @@ class Oracle:
                 self.costs, self.constant = found
                 zeros = batch.scores(np.zeros(batch.space.n_features))
                 self._cost_scores = zeros + self.costs
+        offers = type(batch.space.structure).offers
+        entities = getattr(loss, "entities", False)
+        self.counted = (
+            not self.plain and hasattr(loss, "of_counts") and not entities and offers("argmax_by_counts")
+        )
         self._lam = np.ones(len(batch))
 
     @property
@@ -136,6 +141,8 @@ class Oracle:
         gold = self.batch.evaluate(self.batch.gold_codes, scores)
         if self.plain:
             return self._two_best(scores, gold)
+        if self.counted:
+            return self._by_counts(scores, gold)
         if self.costs is None:
             table = self.batch.loss_table(self.loss)
             if table is not None:
@@ -166,6 +173,23 @@ class Oracle:
                 rows.append(right[i])
                 loss[i] = 0.0
         return Found(_joined(rows), loss, values)
+
+    def _by_counts(self, scores: Parts, gold: np.ndarray) -> Found:
+        """Exact answer for a loss of the numbers of predicted and right parts."""
+        loss, value = np.zeros(len(self.batch)), np.zeros(len(self.batch))
+
+        def choose(i: int, n_true: int, table: np.ndarray) -> tuple[int, int]:
+            rows, columns = np.indices(table.shape)
+            losses = self.loss.of_counts(n_true, rows, columns)
+            with np.errstate(invalid="ignore"):  # 0 * inf, at counts that no output has
+                values = self._violation(losses, gold[i] - table)
+            values[table == -np.inf] = -np.inf
+            row, column = divmod(int(values.argmax()), table.shape[1])
+            loss[i], value[i] = losses[row, column], values[row, column]
+            return row, column
+
+        found, _ = self.batch.argmax_by_counts(scores, choose)
+        return Found(found.codes, np.maximum(loss, 0.0), value)
 
     # -- products and roots of the loss ---------------------------------------------------------
     #

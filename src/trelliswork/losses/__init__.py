@@ -6,6 +6,7 @@ from typing import Any
 
 from trelliswork._errors import InputError
 from trelliswork.losses.base import Loss
+from trelliswork.losses.brackets import BracketF1, Brackets
 from trelliswork.losses.edit import Edit
 from trelliswork.losses.f1 import F1
 from trelliswork.losses.hamming import Hamming
@@ -13,7 +14,19 @@ from trelliswork.losses.pairs import MissedPairs
 from trelliswork.losses.tree import Tree
 from trelliswork.losses.zero_one import ZeroOne
 
-__all__ = ["F1", "LOSSES", "Edit", "Hamming", "Loss", "MissedPairs", "Tree", "ZeroOne", "as_loss"]
+__all__ = [
+    "F1",
+    "LOSSES",
+    "BracketF1",
+    "Brackets",
+    "Edit",
+    "Hamming",
+    "Loss",
+    "MissedPairs",
+    "Tree",
+    "ZeroOne",
+    "as_loss",
+]
 
 # Every loss is listed here once, under the name that learners accept.
 LOSSES: dict[str, type[Loss]] = {
@@ -23,6 +36,8 @@ LOSSES: dict[str, type[Loss]] = {
     "edit": Edit,
     "tree": Tree,
     "pairs": MissedPairs,
+    "brackets": Brackets,
+    "bracket-f1": BracketF1,
 }
 
 

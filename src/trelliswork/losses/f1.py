@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,8 @@ class F1(Loss):
 
     Parts are the items of an output (brackets, segments, pairs), whatever their order;
     an output with none equals another with none. The loss does not decompose over parts:
-    the support vector machine searches k-best lists or, where the structure has them, tables
-    of the best scores by ``c`` and ``p``. The parts of an RNA structure are its base pairs.
+    the support vector machine searches k-best lists or, where the structure can count parts
+    (brackets of parse trees, base pairs of RNA), tables of the best scores by ``c`` and ``p``.
 
     Parameters
     ----------
@@ -60,16 +59,19 @@ class F1(Loss):
         pairs = zip(batch.items(batch.gold_codes), batch.items(codes), strict=True)
         return np.array([self(a, b) for a, b in pairs], dtype=np.float64)
 
-    @property
-    def of_overlap(self) -> Callable[[np.ndarray, np.ndarray, int], np.ndarray] | None:
-        """Loss of the numbers of right, predicted and true parts; None for entities."""
-        return None if self.entities else _f1_loss
+    def of_counts(self, true: int, predicted: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Loss of outputs with the given numbers of predicted and right parts.
+
+        Parameters
+        ----------
+        true : int
+            Number of true parts.
+        predicted, right : ndarray
+            Numbers of predicted parts, and of those that are right.
+        """
+        size = true + predicted
+        return np.where(size > 0, 1.0 - 2.0 * right / np.maximum(size, 1), 0.0)
 
     def max_value(self, y_true: Any) -> float:
         """1."""
         return 1.0
-
-
-def _f1_loss(right: np.ndarray, predicted: np.ndarray, true: int) -> np.ndarray:
-    parts = predicted + true
-    return np.where(parts > 0, 1.0 - 2.0 * right / np.maximum(parts, 1), 0.0)

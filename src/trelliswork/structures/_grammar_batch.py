@@ -220,6 +220,28 @@ class GrammarBatch(GrammarParts):
         codes = Ragged(*concatenate([row for row, _ in found]))
         return Decoded(codes, np.array([value for _, value in found], dtype=np.float64))
 
+    def argmax_by_counts(
+        self, scores: Parts, choose: Callable[[int, int, np.ndarray], tuple[int, int]]
+    ) -> tuple[Decoded, np.ndarray]:
+        """Best tree with certain numbers of brackets and of right brackets (tags left out)."""
+        from trelliswork.dp import _hypergraph_counts
+
+        chosen = np.zeros((len(self), 2), dtype=np.int64)
+
+        def task(i: int, forest: Forest, edge: np.ndarray) -> tuple[np.ndarray, float]:
+            n_true, *counts = self._bracket_counts(i)
+            graph = forest.graph[1:]
+            tables = _hypergraph_counts.count_profile(*graph, edge, *counts)
+            height, width, start, values = tables
+            root = values[start[-2] :].reshape(height[-1], width[-1])
+            chosen[i] = row, column = choose(i, n_true, root)
+            found = _hypergraph_counts.count_derivation(*graph, edge, *counts, *tables, row, column)
+            return forest.rule[found], float(root[row, column])
+
+        found = self._map(scores, None, task)
+        codes = Ragged(*concatenate([row for row, _ in found]))
+        return Decoded(codes, np.array([value for _, value in found], dtype=np.float64)), chosen
+
     def _integer(self, costs: Parts) -> Callable[[int, Forest], np.ndarray]:
         """Function that gives the integer costs of the edges of a sample."""
         if costs.rule is not None and np.any(costs.rule):

@@ -13,12 +13,11 @@ from trelliswork.structures._grammar_tables import GrammarTables
 __all__ = ["Brackets", "Span"]
 
 Span = tuple[str, int, int]  # label, first word, word after the last
+_LEXICAL = 1
 
 
 class Brackets:
-    """Labelled spans of the nodes of forests.
-
-    A symbol that derives words is taken for a tag where it covers one word.
+    """Labelled spans of the nodes of forests: phrases, and tags right above words.
 
     Parameters
     ----------
@@ -28,58 +27,77 @@ class Brackets:
 
     def __init__(self, grammar: GrammarTables):
         self.labels = grammar.labels
-        lexical = {rule[1] for rule in grammar.dp_rules if rule[0] == "lexical"}
-        self.is_tag = np.array([symbol in lexical for symbol in grammar.symbols], dtype=np.bool_)
+        self.n_labels = np.array([*map(len, grammar.labels), 0], dtype=np.int64)  # the last: of the root
+        self.lexical = grammar.arrays[-4] == _LEXICAL
 
-    def _node_labels(self, forest: Forest) -> Iterator[tuple[int, tuple[str, ...], bool]]:
-        """Nodes with the labels that they bracket, and whether the last of these is a tag."""
-        labels, one_word = self.labels, forest.end - forest.start == 1
-        for v, symbol in enumerate(forest.symbol[:-1].tolist()):
-            if labels[symbol]:
-                yield v, labels[symbol], bool(one_word[v] and self.is_tag[symbol])
+    def _spans(self, forest: Forest) -> Iterator[tuple[int, list[Span]]]:
+        """Nodes that bracket something, and what, from the top."""
+        places = zip(forest.symbol[:-1].tolist(), forest.start.tolist(), forest.end.tolist())
+        for v, (symbol, start, end) in enumerate(places):
+            if self.labels[symbol]:
+                yield v, [(label, start, end) for label in self.labels[symbol]]
 
     def totals(self, forest: Forest, values: np.ndarray) -> dict[Span, float]:
         """Values of nodes, summed by labelled span, tags included."""
         out: dict[Span, float] = {}
-        start, end, value = forest.start.tolist(), forest.end.tolist(), values.tolist()
-        for v, labels, _ in self._node_labels(forest):
-            for label in labels:
-                key = (label, start[v], end[v])
-                out[key] = out.get(key, 0.0) + value[v]
+        value = values.tolist()
+        for v, spans in self._spans(forest):
+            for span in spans:
+                out[span] = out.get(span, 0.0) + value[v]
         return out
 
     def expected(self, forest: Forest, values: np.ndarray) -> np.ndarray:
         """For each node the sum of the totals of what it brackets."""
         totals = self.totals(forest, values)
         out = np.zeros(forest.n_nodes)
-        start, end = forest.start.tolist(), forest.end.tolist()
-        for v, labels, _ in self._node_labels(forest):
-            out[v] = sum(totals[label, start[v], end[v]] for label in labels)
+        for v, spans in self._spans(forest):
+            out[v] = sum(totals[span] for span in spans)
         return out
 
-    def of_nodes(self, forest: Forest, nodes: np.ndarray) -> dict[Span, bool]:
-        """Labelled spans of some nodes; True for phrases, False for tags."""
+    def sizes(self, forest: Forest) -> np.ndarray:
+        """Number of brackets and tags of each node."""
+        return self.n_labels[forest.symbol]
+
+    def of_nodes(self, forest: Forest, nodes: np.ndarray) -> set[Span]:
+        """Labelled spans of some nodes, tags included."""
         chosen = set(nodes.tolist())
-        out: dict[Span, bool] = {}
-        for v, labels, tagged in self._node_labels(forest):
-            if v in chosen:
-                for place, label in enumerate(labels):
-                    is_tag = tagged and place == len(labels) - 1
-                    key = (label, int(forest.start[v]), int(forest.end[v]))
-                    out[key] = out.get(key, False) or not is_tag
-        return out
+        return {span for v, spans in self._spans(forest) if v in chosen for span in spans}
 
     def missing(
-        self,
-        forest: Forest,
-        gold: Mapping[Span, bool],
-        label_weight: Mapping[Any, float] | None,
+        self, forest: Forest, gold: set[Span], label_weight: Mapping[Any, float] | None
     ) -> np.ndarray:
         """Weight of the brackets and tags of each node that the gold tree lacks."""
         out = np.zeros(forest.n_nodes)
-        start, end = forest.start.tolist(), forest.end.tolist()
-        for v, labels, _ in self._node_labels(forest):
-            for label in labels:
-                if (label, start[v], end[v]) not in gold:
-                    out[v] += 1.0 if label_weight is None else float(label_weight.get(label, 1.0))
+        for v, spans in self._spans(forest):
+            for span in spans:
+                if span not in gold:
+                    out[v] += 1.0 if label_weight is None else float(label_weight.get(span[0], 1.0))
         return out
+
+    def phrase_counts(
+        self, forest: Forest, nodes: np.ndarray, rules: np.ndarray
+    ) -> tuple[int, np.ndarray, np.ndarray]:
+        """Phrases of a gold tree; per edge of the forest, its phrases and how many of them are right.
+
+        Parameters
+        ----------
+        forest : Forest
+            The forest.
+        nodes, rules : ndarray
+            Nodes and rules of the gold tree.
+        """
+        own = dict(self._spans(forest))
+        gold: set[Span] = set()
+        n_true = 0
+        for v, tagged in zip(nodes.tolist(), self.lexical[rules].tolist()):
+            phrases = own.get(v, [])[: len(own.get(v, [])) - tagged]
+            gold.update(phrases)
+            n_true += len(phrases)
+        among, last = np.zeros(forest.n_nodes, dtype=np.int64), np.zeros(forest.n_nodes, dtype=np.int64)
+        for v, spans in own.items():
+            hits = [span in gold for span in spans]
+            among[v], last[v] = sum(hits), hits[-1]
+        tagged = self.lexical[forest.rule]
+        size = forest.node_scores(self.sizes(forest)) - tagged
+        right = forest.node_scores(among) - np.where(tagged, forest.node_scores(last), 0)
+        return n_true, np.maximum(size, 0), right

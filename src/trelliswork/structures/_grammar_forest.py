@@ -77,11 +77,12 @@ class ForestStore:
         self.tables = tables
         self.words = words
         self.n_nodes = np.full(len(words), -1, dtype=np.int64)
+        self.counts: dict[tuple[int, bytes], tuple[int, np.ndarray, np.ndarray]] = {}  # of brackets
         self._kept: dict[int, Forest] = {}
         self._room = CACHED_EDGES
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_kept": {}, "_room": CACHED_EDGES}
+        return {**self.__dict__, "_kept": {}, "counts": {}, "_room": CACHED_EDGES}
 
     def get(self, i: int, sample: int) -> Forest:
         """Forest of sentence ``i``, which messages call ``sample``."""

@@ -294,9 +294,38 @@ class GrammarParts(Batch):
         costs = []
         for i, row in enumerate(self.gold_codes):
             forest = self.forest(i)
-            gold = self.space.brackets.of_nodes(forest, self._nodes_of(i, row)) if row.size else {}
+            gold = self.space.brackets.of_nodes(forest, self._nodes_of(i, row)) if row.size else set()
             costs.append(self.space.brackets.missing(forest, gold, label_weight))
         return Parts(rule=None, node=np.concatenate([np.zeros(0), *costs])), np.zeros(len(self))
+
+    def gold_sizes(self) -> np.ndarray:
+        """Brackets and tags of each true tree."""
+        sizes = [
+            self.space.brackets.sizes(self.forest(i))[self._nodes_of(i, row)].sum()
+            for i, row in enumerate(self.gold_codes)
+        ]
+        return np.array(sizes, dtype=np.int64)
+
+    def bracket_costs(self) -> tuple[Parts, np.ndarray]:
+        """Cost 1 for every bracket or tag that the true tree lacks, -1 for the others; how many it has."""
+        node, constant = self.mismatch()[0].node, np.zeros(len(self))
+        offsets = self.node_ptr
+        for i in range(len(self)):
+            forest = self.forest(i)
+            size = self.space.brackets.sizes(forest)
+            node[offsets[i] : offsets[i + 1]] = 2 * node[offsets[i] : offsets[i + 1]] - size
+            constant[i] = size[self._nodes_of(i, self.gold_codes[i])].sum()
+        return Parts(rule=None, node=node), constant
+
+    def _bracket_counts(self, i: int) -> tuple[int, np.ndarray, np.ndarray]:
+        """Brackets of the true tree; per edge, its brackets and how many of them are right."""
+        row = self.gold_codes[i]
+        key = (int(self.index[i]), row.tobytes())
+        found = self.store.counts.get(key)
+        if found is None:
+            found = self.space.brackets.phrase_counts(self.forest(i), self._nodes_of(i, row), row)
+            self.store.counts[key] = found
+        return found
 
     def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
         """Log-probabilities of the rules given their heads, smoothed: a probabilistic grammar."""

@@ -20,10 +20,10 @@ class OverlapTable:
     batch : Batch
         With ``overlap_profile`` and ``argmax_at_overlap``.
     loss : callable
-        Loss of arrays (right, predicted, true) of numbers of parts.
+        Loss of numbers of true, predicted and right parts.
     """
 
-    def __init__(self, batch: Batch, loss: Callable[[np.ndarray, np.ndarray, int], np.ndarray]):
+    def __init__(self, batch: Batch, loss: Callable[[int, np.ndarray, np.ndarray], np.ndarray]):
         self.batch, self.loss = batch, loss
         self.losses = np.zeros((len(batch), 0))
         self._columns = np.ones(len(batch), dtype=np.int64)
@@ -36,7 +36,7 @@ class OverlapTable:
         for i, table in enumerate(tables):
             right, predicted = np.divmod(np.arange(table.size), table.shape[1])
             best[i, : table.size] = table.ravel()
-            self.losses[i, : table.size] = self.loss(right, predicted, table.shape[0] - 1)
+            self.losses[i, : table.size] = self.loss(table.shape[0] - 1, predicted, right)
             self._columns[i] = table.shape[1]
         return best
 

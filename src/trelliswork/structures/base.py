@@ -9,7 +9,7 @@ the outputs of its samples. Learners see nothing else.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -505,6 +505,17 @@ class Batch(ABC):
         """Best score among the outputs with total integer cost L, for L = 0 .. ``max_loss``."""
         raise self._unsupported("loss_profile")
 
+    def argmax_by_counts(
+        self, scores: Parts, choose: Callable[[int, int, np.ndarray], tuple[int, int]]
+    ) -> tuple[Decoded, np.ndarray]:
+        """Best output of every sample with certain numbers of predicted and of right parts.
+
+        ``choose(i, n_true, table)`` picks a row (number of parts) and a column (of those that are
+        right) of the table of best scores of sample ``i``, whose gold output has ``n_true`` parts.
+        Returns the outputs and what was chosen, shape (n_samples, 2).
+        """
+        raise self._unsupported("argmax_by_counts")
+
     def argmax_at_loss(self, scores: Parts, costs: Parts, losses: np.ndarray) -> Decoded:
         """Best output of every sample among those with the total integer cost ``losses[i]``."""
         raise self._unsupported("argmax_at_loss")
@@ -522,11 +533,11 @@ class Batch(ABC):
         loss : Loss
             The loss; the samples have been packed with their true outputs.
         """
-        of_overlap = getattr(loss, "of_overlap", None)
-        if of_overlap is not None and self.space.structure.offers("overlap_profile"):
+        counts = hasattr(loss, "of_counts") and not getattr(loss, "entities", False)
+        if counts and self.space.structure.offers("overlap_profile"):
             from trelliswork.structures._overlap import OverlapTable
 
-            return OverlapTable(self, of_overlap)
+            return OverlapTable(self, loss.of_counts)
         return None
 
     def overlap_profile(self, scores: Parts) -> list[np.ndarray]:
@@ -579,6 +590,10 @@ class Batch(ABC):
     @abstractmethod
     def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
         """Costs that count what differs from the gold output, and a constant per sample."""
+
+    def gold_sizes(self) -> np.ndarray:
+        """Number of parts (labels, brackets, ...) of each gold output."""
+        return np.array([len(y) for y in self.unpack(self.gold_codes)], dtype=np.int64)
 
     def label_costs(self, table: np.ndarray) -> tuple[Parts, np.ndarray]:
         """Costs ``table[gold label, label]`` of every labelled part, and a constant per sample."""
