@@ -87,7 +87,7 @@ def predict(
     """Write INPUT with one more column: the predicted label.
 
     INPUT has the columns of the training file, with or without the label, or the model's input columns
-    alone. Its other lines stay as they are.
+    alone. Its other lines stay as they are. For a parser: one sentence per line in, one tree per line out.
     """
     request = Request(
         source,
@@ -120,7 +120,8 @@ def evaluate(
 ) -> None:
     """Compare predictions with the labels of GOLD.
 
-    Prints token and sentence accuracy and, for labels such as B-PER and O, a table of entities.
+    Prints token and sentence accuracy and, for labels such as B-PER and O, a table of entities; for a
+    parser, whose GOLD has bracketed trees, scores of brackets.
     """
     request = Request(
         source,

@@ -32,7 +32,10 @@ class Kind(NamedTuple):
 
 
 # Every kind is listed here once.
-KINDS = {"tag": Kind("trelliswork.cli._tag", "Chain")}
+KINDS = {
+    "tag": Kind("trelliswork.cli._tag", "Chain"),
+    "parse": Kind("trelliswork.cli._parse", "Grammar"),
+}
 
 
 @dataclass(frozen=True)

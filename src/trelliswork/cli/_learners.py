@@ -102,7 +102,9 @@ LEARNERS = {
 _LIMITED = {option for entry in LEARNERS.values() for option in entry.options}
 
 
-def find_learner(name: str, given: Mapping[str, Any]) -> LearnerEntry:
+def find_learner(
+    name: str, given: Mapping[str, Any], table: Mapping[str, LearnerEntry] = LEARNERS
+) -> LearnerEntry:
     """Entry of a learner, after a look at the options that were given.
 
     Parameters
@@ -111,6 +113,8 @@ def find_learner(name: str, given: Mapping[str, Any]) -> LearnerEntry:
         Value of ``--learner``.
     given : mapping of str to object
         Options that were given, by name.
+    table : mapping of str to LearnerEntry
+        Learners to choose from.
 
     Examples
     --------
@@ -122,9 +126,9 @@ def find_learner(name: str, given: Mapping[str, Any]) -> LearnerEntry:
     ...
     trelliswork._errors.InputError: --l1 does not go with --learner hmm; its own options: --smoothing
     """
-    entry = LEARNERS.get(name)
+    entry = table.get(name)
     if entry is None:
-        raise InputError(f"--learner: unknown learner {name!r}; expected one of {', '.join(LEARNERS)}")
+        raise InputError(f"--learner: unknown learner {name!r}; expected one of {', '.join(table)}")
     for option in given:
         if option in _LIMITED - set(entry.options) - _ALWAYS:
             own = ", ".join(map(_flag, entry.options))

@@ -57,7 +57,7 @@ def _problems() -> Iterator[tuple[Any, Any, Any]]:
     """A structure with samples; another structure adds its own here."""
     import numpy as np
 
-    from trelliswork import Chain, Classes, Derivations, Edge
+    from trelliswork import Chain, Classes, Derivations, Edge, Grammar
 
     def segments(x: list[str]) -> Iterator[Edge]:
         yield Edge(len(x))
@@ -75,6 +75,7 @@ def _problems() -> Iterator[tuple[Any, Any, Any]]:
     yield Chain(), numbers, y
     yield Classes(), np.eye(3), ["a", "b", "c"]
     yield Derivations(segments), words, [[(0, 2), (2, 3)], [(0, 1), (1, 2)], [(0, 1)]]
+    yield Grammar(), words, ["(S (A a) (B b) (C c))", "(S (C c) (A a))", "(S (C c))"]
 
 
 def _exercise(structure: Any, X: Any, y: Any) -> None:
@@ -92,6 +93,7 @@ def _exercise(structure: Any, X: Any, y: Any) -> None:
             {"max_iter": 3},
             {"max_iter": 3, "rescale": "slack"},
             {"max_iter": 3, "kernel": "rbf"},
+            {"max_iter": 3, "loss": "f1"},
         ],
         "Fixed": [],  # no training of its own
     }

@@ -1,5 +1,14 @@
 """Readers of the file formats that users have."""
 
 from trelliswork.io.conll import ConllData, read_conll, read_conllu, write_conll
+from trelliswork.io.trees import TreeData, read_trees, write_trees
 
-__all__ = ["ConllData", "read_conll", "read_conllu", "write_conll"]
+__all__ = [
+    "ConllData",
+    "TreeData",
+    "read_conll",
+    "read_conllu",
+    "read_trees",
+    "write_conll",
+    "write_trees",
+]

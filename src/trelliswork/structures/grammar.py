@@ -445,7 +445,8 @@ class GrammarSpace(Space):
             rows = out.setdefault(self.rules[i][0], [])
             if len(rows) < top:
                 rows.append((_shown(self.rules[i]), float(weights[i])))
-        return {kind: out[kind] for kind in ("root", "binary", "unary", "wrap", "lexical") if kind in out}
+        kinds = ("root", "binary", "unary", "wrap", "lexical")
+        return {"top": {kind: out[kind] for kind in kinds if kind in out}}
 
     def state(self) -> dict[str, Any]:
         """Rules, the label of last resort and the kind of outputs."""

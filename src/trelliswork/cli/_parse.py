@@ -1,0 +1,263 @@
+"""Parse sentences: bracketed trees in, a grammar with weights out."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+import warnings
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trelliswork._errors import InputError
+from trelliswork.cli import _options
+from trelliswork.cli._learners import LEARNERS, LearnerEntry, find_learner
+from trelliswork.cli._report import INTERRUPTED, one_line, say
+
+if TYPE_CHECKING:
+    from trelliswork.cli._kinds import OpenModel, Request
+
+__all__ = ["evaluate", "predict", "train"]
+
+_PARSERS = {"pcfg": LearnerEntry("Generative", "probabilistic grammar", ("smoothing",))}
+_PARSERS |= {name: entry for name, entry in LEARNERS.items() if name != "hmm"}
+_LISTED = ", ".join(f"{name} ({entry.about})" for name, entry in _PARSERS.items())
+
+
+def train(
+    source: Annotated[
+        str, typer.Argument(metavar="TREES", help="Bracketed trees, plain or gzip; - reads standard input.")
+    ],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")],
+    dev: Annotated[
+        str | None, typer.Option(help="Development trees, scored at the end.", show_default=False)
+    ] = None,
+    learner: Annotated[str, typer.Option(help=f"How weights are found: {_LISTED}.")] = "pcfg",
+    of: Annotated[
+        str, typer.Option("--input", help="What is parsed: words, or tags (the labels above the words).")
+    ] = "words",
+    unary: Annotated[
+        str, typer.Option(help="Nodes with one child: collapse, strict (down to the tag) or keep.")
+    ] = "collapse",
+    max_unary: Annotated[
+        int | None, typer.Option(min=0, help="Most unary rules in a row.", show_default="any")
+    ] = None,
+    binarize: Annotated[
+        str, typer.Option(help="Side on which long rules are split: right or left.")
+    ] = "right",
+    horizontal: Annotated[
+        int | None,
+        typer.Option(min=0, help="Children that a split rule remembers.", show_default="all"),
+    ] = None,
+    vertical: Annotated[int, typer.Option(min=1, help="Labels that a phrase remembers.")] = 1,
+    min_count: Annotated[int, typer.Option(min=1, help="Rarer words are known by their class only.")] = 2,
+    max_words: Annotated[
+        int | None, typer.Option(min=1, help="Leave out longer sentences.", show_default="none")
+    ] = None,
+    smoothing: Annotated[
+        float | None, typer.Option(help="Count added to every rule (pcfg).", show_default="1")
+    ] = None,
+    l1: Annotated[float | None, typer.Option(help="L1 penalty (crf).", show_default="0")] = None,
+    l2: Annotated[float | None, typer.Option(help="L2 penalty (crf).", show_default="1")] = None,
+    reg: Annotated[float | None, typer.Option(help="Ridge (zscore, soda).", show_default="1")] = None,
+    C: Annotated[
+        float | None, typer.Option("--C", help="Price of errors (svm).", show_default="1000")
+    ] = None,
+    max_iter: Annotated[int | None, typer.Option(min=1, help="Iterations at the most.")] = None,
+    encoding: _options.Encoding = None,
+    jobs: _options.Jobs = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+) -> None:
+    """Learn to parse sentences from a treebank.
+
+    TREES has bracketed trees, each on one line or on several. Empty elements (-NONE-) and function tags
+    (NP-SBJ) are left out. Ctrl-C ends the training early: the best weights so far are saved, and the exit
+    code is 130.
+    """
+    wanted: dict[str, Any] = {
+        "smoothing": smoothing,
+        "l1": l1,
+        "l2": l2,
+        "reg": reg,
+        "C": C,
+        "max_iter": max_iter,
+        "jobs": _options.check_jobs(jobs),
+        "seed": seed,
+    }
+    given = {name: value for name, value in wanted.items() if value is not None}
+    entry = find_learner(learner, given, _PARSERS)
+    for option in ("l1", "l2", "smoothing", "reg", "C"):
+        positive = option in ("smoothing", "C")
+        if not 0 <= given.get(option, 0) < math.inf or (positive and given.get(option) == 0):
+            least = "> 0" if positive else ">= 0"
+            raise InputError(f"--{option} must be a finite number {least}, got {given[option]}")
+    _options.check_output(output, model=True)
+    if source == dev == "-":
+        raise InputError("--dev: TREES and --dev cannot both be standard input")
+
+    from trelliswork.learners import FitInterrupted
+    from trelliswork.persist import save
+    from trelliswork.structures import Grammar
+
+    structure = Grammar(
+        input=of,
+        unary=unary,
+        max_unary=max_unary,
+        binarize=binarize,
+        horizontal=horizontal,
+        vertical=vertical,
+        min_count=min_count,
+    )
+    structure.check()
+    data, name = _read(source, of, encoding, max_words)
+    held_out = None if dev is None else _read(dev, of, encoding, max_words)[0]
+    estimator = entry.build(structure, given, verbose=int(sys.stderr.isatty() and not quiet))
+    started = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            estimator.fit(data.X, data.y)
+        except InputError as error:
+            raise _located(error, name, data.lines) from None
+    interrupted = any(issubclass(w.category, FitInterrupted) for w in caught)
+    if not quiet:
+        for message in sorted({one_line(w.message) for w in caught}):  # type: ignore[arg-type]
+            say(f"trelliswork: warning: {message}")
+    if interrupted and not estimator.n_iter_:
+        say("trelliswork: interrupted before the first iteration was complete; no model was saved")
+        raise typer.Exit(INTERRUPTED)
+    if "verbose" in estimator.get_params(deep=False):
+        estimator.set_params(verbose=0)  # of this terminal, no part of the model
+    skipped = f" ({data.n_skipped} without words left out)" if data.n_skipped else ""
+    said = [
+        f"{learner}: {len(data):,} trees{skipped}, {sum(map(len, data.X)):,} words",
+        f"{estimator.coef_.size:,} rules in {time.perf_counter() - started:.1f} s",
+    ]
+    if held_out is not None:
+        from trelliswork.metrics import bracket_scores
+
+        said.append(f"dev {bracket_scores(held_out.y, estimator.predict(held_out.X))}")
+    save(estimator, output, info={"kind": "parse", "learner": learner})
+    said.append(f"saved {output} ({os.path.getsize(output) / 1e6:.1f} MB)")
+    if interrupted:
+        say(f"trelliswork: interrupted; the best weights so far are kept: {'; '.join(said)}")
+        raise typer.Exit(INTERRUPTED)
+    if not quiet:
+        say("; ".join(said))
+
+
+def _read(source: str, of: str, encoding: str | None, max_words: int | None = None) -> tuple[Any, str]:
+    from trelliswork.io.trees import read_trees
+
+    kind = "pairs" if of == "tags" else "words"
+    data = read_trees(source, input=kind, max_words=max_words, encoding=encoding or "utf-8")
+    return data, "<stdin>" if source == "-" else source
+
+
+def _located(error: InputError, name: str, lines: list[int]) -> InputError:
+    """The same error with ``FILE:LINE:`` in place of the number of a sample."""
+    place, _, message = str(error).partition(": ")
+    number = place.removeprefix("sample ")
+    if place.startswith("sample ") and number.isdigit():
+        return InputError.at(name, lines[int(number)], message)
+    return InputError(f"{name}: {error}")
+
+
+def predict(opened: OpenModel, request: Request) -> None:
+    """Write the trees of sentences.
+
+    Parameters
+    ----------
+    opened : OpenModel
+        The model.
+    request : Request
+        One sentence per line, tokens separated by white space (``word/TAG`` or tags alone for a
+        model of tags); a line without tokens stays empty. ``kbest`` above 1 writes that many lines per
+        sentence and an empty line after them; ``probabilities`` puts the probability of the tree and a tab
+        before it.
+    """
+    from trelliswork.io._text import read_text, write_text
+
+    _options.check_output(request.output)
+    text, name = read_text(request.source, request.encoding or "utf-8")
+    learner = opened.learner
+    lines = text.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    rows = [i for i, line in enumerate(lines) if line.split()]
+    if not rows:
+        raise InputError.at(name, 1, "no sentence in the file; expected one per line")
+    tagged = learner.structure.input == "tags"
+    X = [[_token(word, tagged) for word in lines[i].split()] for i in rows]
+    try:
+        if request.kbest > 1 or request.probabilities:
+            found = learner.predict_kbest(X, request.kbest)
+            out = [[_shown(c, request.probabilities) for c in own] for own in found]
+            failed = sum(own[0].score == -math.inf for own in found)
+        else:
+            batch = learner.space_.pack(X, n_jobs=learner.n_jobs)
+            codes = batch.argmax(learner._scores(batch)).codes
+            out = [["" if tree is None else str(tree)] for tree in batch.unpack(codes)]
+            failed = int((codes.lengths == 0).sum())
+    except InputError as error:
+        raise _located(error, name, [i + 1 for i in rows]) from None
+    written = {i: "\n".join(own) + ("\n" if request.kbest > 1 else "") for i, own in zip(rows, out)}
+    body = "".join(written.get(i, "") + "\n" for i in range(len(lines)))
+    write_text(request.output, body, request.encoding or "utf-8")
+    if failed:
+        say(f"trelliswork: warning: {failed} of {len(rows)} sentences have no tree in this grammar")
+
+
+def _token(word: str, tagged: bool) -> Any:
+    before, slash, after = word.rpartition("/")
+    return (before, after) if tagged and slash and before and after else word
+
+
+def _shown(candidate: Any, probabilities: bool) -> str:
+    tree = "" if candidate.output is None else str(candidate.output)
+    return f"{candidate.probability:.6g}\t{tree}" if probabilities else tree
+
+
+def evaluate(opened: OpenModel, request: Request) -> None:
+    """Compare the trees of a file with those that a model predicts.
+
+    Parameters
+    ----------
+    opened : OpenModel
+        The model.
+    request : Request
+        Bracketed trees; ``as_json`` prints JSON.
+    """
+    from dataclasses import asdict
+
+    from trelliswork.metrics import bracket_scores
+
+    learner = opened.learner
+    data, name = _read(request.source, learner.structure.input, request.encoding)
+    try:
+        found = learner.predict(data.X)
+    except InputError as error:
+        raise _located(error, name, data.lines) from None
+    reports = {
+        "brackets": bracket_scores(data.y, found),
+        "without_root": bracket_scores(data.y, found, root=False),
+        "without_punctuation": bracket_scores(data.y, found, punctuation=False),
+    }
+    if request.as_json:
+        json.dump({key: asdict(report) for key, report in reports.items()}, sys.stdout, indent=2)
+        print()
+        return
+    whole = reports["brackets"]
+    print(f"trees                {whole.n_trees:7,}")
+    print(f"words                {sum(map(len, data.X)):7,}")
+    for key, report in reports.items():
+        title = key.replace("_", " ")
+        print(
+            f"{title:20s} precision {report.precision:7.2%}  recall {report.recall:7.2%}  F1 {report.f1:7.2%}"
+            f"  exact match {report.exact:7.2%}"
+        )
+    print(f"tags                 {whole.tags:7.2%}")

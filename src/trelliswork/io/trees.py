@@ -1,0 +1,147 @@
+"""Treebanks of bracketed trees, one per line or over several lines, as in Penn's ``.mrg`` files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trelliswork._errors import InputError
+from trelliswork._trees import as_node, leaves, normalized, parse_tree, split_trees, tags, to_string
+from trelliswork.io._text import read_text, write_text
+
+__all__ = ["TreeData", "read_trees", "write_trees"]
+
+
+@dataclass
+class TreeData:
+    """Sentences and trees of a treebank.
+
+    Attributes
+    ----------
+    X : list of list of str, or list of list of tuple of str
+        Sentences: words, tags, or pairs of both.
+    y : list of str
+        Bracketed trees, each on one line.
+    lines : list of int
+        Line of the file on which each tree starts.
+    n_skipped : int
+        Trees without any word, which were left out.
+
+    Examples
+    --------
+    >>> from trelliswork.io import TreeData
+    >>> data = TreeData([["cats", "sit"]], ["(S (N cats) (V sit))"], [1], 0)
+    >>> len(data), data
+    (1, TreeData(1 trees, 2 words))
+    """
+
+    X: list[list[Any]]
+    y: list[str]
+    lines: list[int]
+    n_skipped: int
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def __repr__(self) -> str:
+        return f"TreeData({len(self.y)} trees, {sum(map(len, self.X))} words)"
+
+
+def read_trees(
+    path_or_file: Any,
+    *,
+    input: str = "words",
+    functions: bool = False,
+    empty: bool = False,
+    max_words: int | None = None,
+    encoding: str = "utf-8",
+) -> TreeData:
+    r"""Read bracketed trees.
+
+    Parameters
+    ----------
+    path_or_file : str, path or file object
+        Plain or gzip. ``"-"`` is standard input.
+    input : {"words", "tags", "pairs"}, default="words"
+        What ``X`` holds: the words, the tags right above them, or pairs (word, tag).
+    functions, empty : bool, default=False
+        Keep function tags (``NP-SBJ``) and empty elements (``-NONE-``). Trees of nothing but
+        empty elements are left out.
+    max_words : int, optional
+        Leave out longer sentences.
+    encoding : str, default="utf-8"
+        Encoding of the bytes.
+
+    Returns
+    -------
+    TreeData
+
+    Raises
+    ------
+    InputError
+        ``FILE:LINE: what was wrong``: brackets that do not match, text outside of brackets, a
+        node without children, no tree at all.
+
+    Examples
+    --------
+    >>> import io
+    >>> from trelliswork.io import read_trees
+    >>> text = "( (S (NP-SBJ (NNS Cats)) (VP (VBP sit)\n    (NP (-NONE- *)))) )\n"
+    >>> data = read_trees(io.StringIO(text))
+    >>> data.X, data.y
+    ([['Cats', 'sit']], ['(S (NP (NNS Cats)) (VP (VBP sit)))'])
+    >>> read_trees(io.StringIO(text), input="pairs").X
+    [[('Cats', 'NNS'), ('sit', 'VBP')]]
+    """
+    if input not in ("words", "tags", "pairs"):
+        raise InputError(f"input must be 'words', 'tags' or 'pairs', got {input!r}")
+    text, name = read_text(path_or_file, encoding)
+    data = TreeData([], [], [], 0)
+    line = 1
+    try:
+        for line, piece in split_trees(text):
+            tree = normalized(parse_tree(piece), functions=functions, empty=empty)
+            words = [] if tree is None else leaves(tree)
+            if tree is None or (max_words is not None and len(words) > max_words):
+                data.n_skipped += tree is None
+                continue
+            own: Sequence[Any] = words
+            if input != "words":
+                own = tags(tree) if input == "tags" else list(zip(words, tags(tree)))
+            data.X.append(list(own))
+            data.y.append(to_string(tree))
+            data.lines.append(line)
+    except InputError as error:
+        place, _, message = str(error).partition(": ")
+        if place.startswith("line ") and place[5:].isdigit():
+            raise InputError.at(name, int(place[5:]), message) from None
+        raise InputError.at(name, line, str(error)) from None
+    if not data.y:
+        raise InputError.at(
+            name, 1, "no tree in the file; expected bracketed trees such as (S (NP we) (VP sleep))"
+        )
+    return data
+
+
+def write_trees(path_or_file: Any, y: Any, *, encoding: str = "utf-8") -> None:
+    """Write trees, one per line; an empty line for None.
+
+    Parameters
+    ----------
+    path_or_file : str, path or file object
+        ``"-"`` is standard output; a path that ends in ``.gz`` is compressed.
+    y : list of bracketed strings or nltk trees
+        The trees.
+    encoding : str, default="utf-8"
+        Encoding of the bytes.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from trelliswork.io import write_trees
+    >>> write_trees(sys.stdout, ["(S (N cats)   (V sit))"])
+    (S (N cats) (V sit))
+    """
+    lines = ["" if tree is None else to_string(as_node(tree)) for tree in y]
+    write_text(path_or_file, "".join(line + "\n" for line in lines), encoding)
