@@ -20,7 +20,8 @@ class Kind(NamedTuple):
         Has ``train``, the command with its own options, and ``predict(model, request)`` and
         ``evaluate(model, request)``; imports nothing heavy before they are called.
     structure : str
-        Class of its structures, which tells the kind of models that Python saved.
+        Class of its structures (or of its learner, if that has none), which tells the kind of models that
+        Python saved.
     """
 
     module: str
@@ -35,6 +36,7 @@ class Kind(NamedTuple):
 KINDS = {
     "tag": Kind("trelliswork.cli._tag", "Chain"),
     "parse": Kind("trelliswork.cli._parse", "Grammar"),
+    "transduce": Kind("trelliswork.cli._transduce", "KernelRegression"),
 }
 
 
@@ -95,11 +97,11 @@ class OpenModel:
     def run(self, action: str, request: Request) -> None:
         """Predict or evaluate, as the kind of the model does it."""
         if self.kind is None:
-            name = type(self.learner.structure).__name__
+            name = type(getattr(self.learner, "structure", self.learner)).__name__
             raise InputError(
                 f"{self.path}: a model of {name} outputs; {action} has no file format for it yet"
             )
-        if not hasattr(self.learner, "coef_"):
+        if not self.learner.__sklearn_is_fitted__():
             raise InputError(f"{self.path}: the model was saved before it was trained")
         getattr(KINDS[self.kind].load(), action)(self, request)
 
@@ -120,7 +122,7 @@ def open_model(path: str, jobs: int | None = None) -> OpenModel:
     kind = info.get("kind")
     opened = OpenModel(path, model, info, None)
     if not isinstance(kind, str) or kind not in KINDS:
-        name = type(getattr(opened.learner, "structure", None)).__name__
+        name = type(getattr(opened.learner, "structure", opened.learner)).__name__
         kind = next((k for k, v in KINDS.items() if v.structure == name), None)
     if jobs is not None and hasattr(opened.learner, "n_jobs"):
         opened.learner.set_params(n_jobs=jobs)

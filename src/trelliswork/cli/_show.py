@@ -47,7 +47,7 @@ def show(opened: OpenModel, top: int) -> None:
     for name, value in _facts(opened):
         facts.add_row(name, value)
     out.print(facts)
-    if not hasattr(learner, "coef_") or top == 0:
+    if not hasattr(learner, "space_") or top == 0:
         return
     try:
         tables = learner.tables(top)
@@ -69,8 +69,9 @@ def _facts(opened: OpenModel) -> list[tuple[str, str]]:
         ("file", f"{opened.path} ({os.path.getsize(opened.path):,} bytes)"),
         ("kind", opened.kind or "unknown"),
         ("learner", _repr(learner)),
-        ("structure", _repr(getattr(learner, "structure", None))),
     ]
+    if hasattr(learner, "structure"):
+        facts.append(("structure", _repr(learner.structure)))
     facts += [("features", _repr(step)) for step in opened.transformers]
     layout = opened.info.get("layout")
     if opened.kind == "tag" and layout is not None:
@@ -83,7 +84,10 @@ def _facts(opened: OpenModel) -> list[tuple[str, str]]:
     for name in ("labels", "attributes"):
         if hasattr(space, name):
             facts.append((name, f"{len(getattr(space, name)):,}"))
-    if hasattr(learner, "coef_"):
+    if hasattr(learner, "dual_coef_"):
+        n, outputs = learner.dual_coef_.shape
+        facts.append(("coefficients", f"{n:,} training inputs x {outputs:,} output features"))
+    elif hasattr(learner, "coef_"):
         nonzero = int((learner.coef_ != 0).sum())
         facts.append(("weights", f"{learner.coef_.size:,} ({nonzero:,} not zero)"))
         facts.append(("iterations", str(getattr(learner, "n_iter_", 0))))

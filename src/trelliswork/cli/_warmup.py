@@ -44,6 +44,7 @@ def warm_up() -> Warmth:
         warnings.simplefilter("ignore")
         for structure, X, y in _problems():
             _exercise(structure, X, y)
+        _exercise_strings()
     seconds = time.perf_counter() - started
     kernels = list(_kernels())
     return Warmth(
@@ -110,6 +111,19 @@ def _exercise(structure: Any, X: Any, y: Any) -> None:
             attempt(model.sample, X, 2, random_state=0)
             if hasattr(model, "partial_fit"):
                 attempt(model.partial_fit, X, y)
+
+
+def _exercise_strings() -> None:
+    from trelliswork import KernelRegression, NGramModel, NGrams, Positions
+
+    X, y = ["ab", "ba"], ["xy", "yx"]
+    for output in (
+        NGrams(2),
+        NGrams(2, language_model=NGramModel(2)),
+        Positions(language_model=NGramModel(2)),
+    ):
+        kernel = "linear" if isinstance(output, Positions) else "spectrum"
+        KernelRegression(kernel, output).fit(X, y).predict(X)
 
 
 def _kernels() -> Iterator[Any]:

@@ -58,10 +58,16 @@ class EmpiricalMap:
         Training items of all sequences.
     longest : int
         Length of the longest sequence.
+    weights : ndarray or None
+        How often each training sequence counts: an item that is there twice is one feature of twice the
+        squared size.
     """
 
-    def __init__(self, kernel: Any, values: np.ndarray, offsets: np.ndarray, longest: int):
+    def __init__(
+        self, kernel: Any, values: np.ndarray, offsets: np.ndarray, longest: int, weights: Any = None
+    ):
         self.kernel, self.values, self.offsets, self.longest = kernel, values, offsets, longest
+        self.weights = weights
         self.n_features = len(values)
         self.position = np.arange(len(values)) - np.repeat(offsets[:-1], np.diff(offsets))
 
@@ -83,6 +89,8 @@ class EmpiricalMap:
             if there.size and own.size:
                 rows = items.values[items.offsets[:-1][there] + p]
                 out[np.ix_(there, own)] = self.kernel(rows, self.values[own])
+        if self.weights is not None:
+            out *= np.sqrt(np.repeat(self.weights, np.diff(self.offsets)))
         return out
 
     def masks(self, n_symbols: int) -> np.ndarray:
@@ -91,8 +99,9 @@ class EmpiricalMap:
         return np.repeat(other, n_symbols, axis=0)
 
     def state(self) -> dict[str, Any]:
-        """Items, offsets and length."""
-        return {"values": self.values, "offsets": self.offsets, "longest": self.longest}
+        """Items, offsets, length and weights."""
+        names = ("values", "offsets", "longest", "weights")
+        return {name: getattr(self, name) for name in names}
 
 
 def feature_map(kernel: Any, X: Any) -> Any:
@@ -111,7 +120,8 @@ def feature_map(kernel: Any, X: Any) -> Any:
 def restored_map(kernel: Any, state: dict[str, Any]) -> Any:
     """Inverse of ``state``."""
     if "values" in state:
-        return EmpiricalMap(kernel, state["values"], np.asarray(state["offsets"]), int(state["longest"]))
+        offsets = np.asarray(state["offsets"])
+        return EmpiricalMap(kernel, state["values"], offsets, int(state["longest"]), state["weights"])
     if isinstance(kernel, (NGram, Spectrum)):
         return NGramMap(list(state["symbols"]), list(state["tables"]), bool(state["boundary"]))
     return ColumnMap(int(state["n_features"]))

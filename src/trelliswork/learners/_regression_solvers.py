@@ -41,9 +41,11 @@ def solve_definite(A: np.ndarray, B: np.ndarray) -> np.ndarray | None:
     The lower triangle and the diagonal of the C-ordered, symmetric ``A`` are overwritten: it is its own
     transpose, so LAPACK works in place and nothing is copied.
     """
+    if not A.size or not B.size:
+        return np.zeros(B.shape)
     factor, info = lapack.dpotrf(A.T, lower=False, overwrite_a=True, clean=False)
     pivots = factor.diagonal() ** 2
-    if info or (pivots.size and pivots.min() <= len(A) * np.finfo(float).eps * pivots.max()):
+    if info or pivots.min() <= len(A) * np.finfo(float).eps * pivots.max():
         return None
     solved, _ = lapack.dpotrs(factor, B, lower=False)
     return np.ascontiguousarray(solved)

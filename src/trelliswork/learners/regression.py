@@ -221,7 +221,7 @@ class KernelRegression(BaseEstimator):
         constrained = self.mask is not None or self.constraints is not None
         fmap: Any = None
         if isinstance(code, PositionCode) and not code.output.shared:
-            fmap = EmpiricalMap(kernel, items.values, items.offsets, code.longest)
+            fmap = EmpiricalMap(kernel, items.values, items.offsets, code.longest, weights)
             F = fmap.transform(items)
             fit = fit_primal(self, F, T, weights, fmap.masks(len(code.symbols)), code.names, fmap.names)
         else:

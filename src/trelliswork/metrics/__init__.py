@@ -33,6 +33,7 @@ from trelliswork.metrics._entities import (
 )
 from trelliswork.metrics._pairs import BasePairScores, base_pair_f1, base_pair_scores
 from trelliswork.metrics._rank import relative_rank
+from trelliswork.metrics._strings import edit_error, mean_edit_distance
 from trelliswork.metrics._tokens import sequence_accuracy, token_accuracy, token_error
 from trelliswork.metrics.scorers import make_scorer
 
@@ -48,12 +49,14 @@ __all__ = [
     "bracket_recall",
     "bracket_scores",
     "cross_val_predict",
+    "edit_error",
     "entity_f1",
     "entity_precision",
     "entity_recall",
     "entity_scores",
     "entity_spans",
     "make_scorer",
+    "mean_edit_distance",
     "relative_rank",
     "scorers",
     "sequence_accuracy",

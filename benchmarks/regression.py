@@ -1,0 +1,156 @@
+"""Kernel regression: a fit against its parts and KernelRidge; Euler trails; n-gram Gram matrices."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from benchmarks._measure import arguments, best, in_fresh_process, write_results
+
+M, WIDTH, OUTPUTS, RIDGE = 5000, 128, 26, 1.0
+EDGES = 1_000_000
+STRINGS, LENGTH = 2000, 100
+
+
+def rows() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pixel-like inputs, indicator targets, and rows to predict."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((M + 1000, WIDTH)) < 0.3).astype(float)
+    return X[:M] / 8, np.eye(OUTPUTS)[rng.integers(0, OUTPUTS, M)], X[M:] / 8
+
+
+def parts(args: Any) -> dict[str, Any]:
+    """What no fit can do without: the Gram matrix and one Cholesky factorisation."""
+    from scipy.linalg import cho_factor
+
+    from trelliswork.kernels import Polynomial
+
+    X, _, _ = rows()
+    gram, K = best(lambda: Polynomial(3)(X, X), args.repeat)
+    K[np.diag_indices(M)] += RIDGE
+    cholesky, _ = best(lambda: cho_factor(K), args.repeat)
+    return {"gram": gram, "cholesky": cholesky}
+
+
+def ours(args: Any) -> dict[str, Any]:
+    """KernelRegression, and how far its predictions are from those of KernelRidge."""
+    import trelliswork as tw
+
+    X, Y, new = rows()
+    model = tw.KernelRegression(tw.kernels.Polynomial(3), tw.Values(), ridge=RIDGE)
+    seconds, _ = best(lambda: model.fit(X, Y), args.repeat)
+    predict, found = best(lambda: model.predict(new), args.repeat)
+    from sklearn.kernel_ridge import KernelRidge
+
+    other = KernelRidge(alpha=RIDGE, kernel="poly", degree=3, gamma=1.0, coef0=1.0).fit(X, Y)
+    return {"fit": seconds, "predict": predict, "gap": float(np.abs(found - other.predict(new)).max())}
+
+
+def peer(args: Any) -> dict[str, Any]:
+    """scikit-learn's KernelRidge."""
+    from sklearn.kernel_ridge import KernelRidge
+
+    X, Y, new = rows()
+    model = KernelRidge(alpha=RIDGE, kernel="poly", degree=3, gamma=1.0, coef0=1.0)
+    seconds, _ = best(lambda: model.fit(X, Y), args.repeat)
+    predict, _ = best(lambda: model.predict(new), args.repeat)
+    return {"fit": seconds, "predict": predict}
+
+
+def euler(args: Any) -> dict[str, Any]:
+    """A string of a million letters from its 6-gram counts."""
+    from trelliswork._ngrams import Coded, count_matrix, distinct_rows, ngram_windows, padded
+    from trelliswork.learners._preimage_graph import DeBruijn
+
+    n, letters = 6, 26
+    codes = np.random.default_rng(0).integers(0, letters, EDGES)
+    text = padded(Coded(codes, [0, EDGES]), n, letters, letters + 1)
+    table = distinct_rows(ngram_windows(text, n)[0])
+    counts = np.asarray(count_matrix(text, table).todense(), dtype=np.int64).ravel()
+    ends = (letters,) * (n - 1), (letters + 1,) * (n - 1)
+    DeBruijn(table, counts, *ends).trail()
+    build, graph = best(lambda: DeBruijn(table, counts, *ends), args.repeat)
+    seconds, edges = best(graph.trail, args.repeat)
+    string = np.append(np.full(n - 1, letters), table[edges, -1])
+    right = np.array_equal(
+        np.sort(ngram_windows(Coded(string, [0, len(string)]), n)[0], axis=0),
+        np.sort(ngram_windows(text, n)[0], axis=0),
+    )
+    assert right, "the trail is not a pre-image"
+    return {"edges": int(counts.sum()), "build": build, "trail": seconds}
+
+
+def ngrams(args: Any) -> dict[str, Any]:
+    """Gram matrices of n-gram and spectrum kernels against a plain double loop."""
+    from trelliswork.kernels import NGram, Spectrum
+
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), LENGTH)) for _ in range(STRINGS)]
+    out: dict[str, Any] = {}
+    for name, kernel, lengths in (
+        ("NGram(3)", NGram(3), (3,)),
+        ("Spectrum(1, 3)", Spectrum(1, 3), (1, 2, 3)),
+    ):
+        kernel(texts[:10], texts[:10])
+        seconds, K = best(lambda kernel=kernel: kernel(texts, texts), args.repeat)
+        started = time.perf_counter()
+        counts = [Counter(t[i : i + n] for n in lengths for i in range(LENGTH - n + 1)) for t in texts]
+        slow = np.zeros((STRINGS, STRINGS))
+        for i, a in enumerate(counts):
+            for j in range(i + 1):
+                b = counts[j]
+                slow[i, j] = slow[j, i] = sum(c * b[u] for u, c in a.items() if u in b)
+        loop = time.perf_counter() - started
+        assert np.array_equal(K, slow)
+        out[name] = {"ours": seconds, "loop": loop}
+    return out
+
+
+WORKERS = {"parts": parts, "ours": ours, "peer": peer, "euler": euler, "ngrams": ngrams}
+
+
+def main() -> int:
+    args = arguments(__doc__ or "")
+    if args.worker:
+        print(json.dumps(WORKERS[args.worker](args)))
+        return 0
+    found = {name: in_fresh_process("regression", name, args, threads=2) for name in WORKERS}
+    floor = found["parts"]["gram"] + found["parts"]["cholesky"]
+    fit, other = found["ours"]["fit"], found["peer"]["fit"]
+    lines = [
+        f"Training, {M:,} examples of {WIDTH} numbers, {OUTPUTS} outputs, cubic kernel, 2 threads (seconds):",
+        "",
+        "| step | seconds | ours / step |",
+        "| --- | --- | --- |",
+        f"| Gram matrix {found['parts']['gram']:.2f} + SciPy Cholesky {found['parts']['cholesky']:.2f} "
+        f"| {floor:.2f} | {fit / floor:.2f} |",
+        f"| scikit-learn KernelRidge.fit | {other:.2f} | {fit / other:.2f} |",
+        f"| **KernelRegression.fit** | **{fit:.2f}** | |",
+        "",
+        f"Largest difference between the predictions of both: {found['ours']['gap']:.1e}; "
+        f"prediction of 1,000 rows {found['ours']['predict']:.3f} s, "
+        f"KernelRidge {found['peer']['predict']:.3f} s.",
+        "",
+        f"Euler trail of {found['euler']['edges']:,} edges: {found['euler']['trail']:.2f} s "
+        f"(graph from counted n-grams: {found['euler']['build']:.2f} s).",
+        "",
+        f"Gram matrix of {STRINGS:,} strings of length {LENGTH} (20 letters), one thread:",
+        "",
+        "| kernel | double loop, half of the matrix (s) | ours (s) | ratio |",
+        "| --- | --- | --- | --- |",
+    ]
+    for name, times in found["ngrams"].items():
+        lines.append(
+            f"| {name} | {times['loop']:.1f} | {times['ours']:.2f} | {times['loop'] / times['ours']:.0f} |"
+        )
+    write_results("regression", "python -m benchmarks regression", "\n".join(lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
