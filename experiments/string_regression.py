@@ -305,8 +305,8 @@ def strings(arguments: Sequence[str]) -> None:
 Letters: 100 minus insertions, deletions and substitutions per hundred true letters. "All pairs" is the kernel
 that the paper prints, a sum over all pairs of letter images, normalised; it does not know the order of the
 letters. "Near pairs" weighs pairs by the distance of their positions, exp(-(i - j)^2 / (2 w^2)), w chosen
-on a third of the training words (chosen: {widths}). Ridges by leave-one-out error. Five regressors: unigrams of
-images with polynomials of degree 2 and 3 and a Gaussian, bigrams with degrees 2 and 3; output bigrams."""
+on a third of the training words (chosen: {widths}). Ridges by leave-one-out error. Five regressors: unigrams
+of images with polynomials of degree 2 and 3 and a Gaussian, bigrams with degrees 2 and 3; output bigrams."""
     write("string_regression_strings", "String to string, OCR words without a letter mapping", body)
 
 
@@ -444,7 +444,7 @@ def g2p(arguments: Sequence[str]) -> None:
     body += (
         "\n\nn-grams of the output and the ridge are chosen on the first 200 development words. The "
         "regression sees which letter n-grams a word has, not where, and predicts which phoneme n-grams its "
-        "pronunciation has: a baseline for learners that align letters with phonemes, not a rival to Phonetisaurus."
+        "pronunciation has: a baseline for learners that align letters with phonemes."
     )
     write("string_regression_g2p", "Grapheme to phoneme by string regression", body)
 

@@ -192,9 +192,9 @@ def _pairs(
 
     text, name = read_text(source, encoding or "utf-8")
     X, y, lines = [], [], []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line and not (labelled is False and number < text.count("\n") + 1):
-            continue
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], 1):
+        if labelled and not line:
+            continue  # without labels a blank line is an empty input
         fields = line.split("\t")
         if labelled and len(fields) != 2:
             columns = f"{len(fields)} column{'s' * (len(fields) != 1)}"
