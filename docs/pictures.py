@@ -56,7 +56,7 @@ def de_bruijn(text: str, path: Path) -> None:
     axes.set(xlim=(-0.6, 1.6 * (len(letters) - 1) + 0.6), ylim=(-1.1, 1.1))
     axes.set_aspect("equal")
     axes.axis("off")
-    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+    figure.savefig(path, bbox_inches="tight", metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 if __name__ == "__main__":

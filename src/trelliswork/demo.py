@@ -95,7 +95,19 @@ class Row(NamedTuple):
 
 def compare(train: Dates, test: Dates) -> list[Row]:
     """Fit every learner and measure it on the test dates."""
-    from trelliswork import CRF, SODA, Chain, Generative, Perceptron, StructuredSVM, ZScore
+    from trelliswork import (
+        CRF,
+        SODA,
+        Chain,
+        Generative,
+        KernelRegression,
+        NGramModel,
+        Perceptron,
+        Positions,
+        StructuredSVM,
+        ZScore,
+    )
+    from trelliswork.kernels import Composed, Linear, Normalized, Polynomial
     from trelliswork.metrics import sequence_accuracy, token_accuracy
 
     single = [x[i : i + 1] for x in train.X for i in range(len(x))], [[d] for y in train.y for d in y]
@@ -106,6 +118,15 @@ def compare(train: Dates, test: Dates) -> list[Row]:
         ("SODA", SODA(Chain(), reg=0.01, loss="hamming", reference="observed"), train),
         ("Perceptron", Perceptron(Chain(), max_iter=20), train),
         ("Structural SVM", StructuredSVM(Chain(), C=10.0, tol=0.01), train),
+        (
+            "Kernel regression, trigrams",
+            KernelRegression(
+                Composed(Normalized(Linear()), Polynomial(3)),
+                Positions(language_model=NGramModel(3), lm_weight=0.1),
+                ridge=0.3,
+            ),
+            train,
+        ),
         ("CRF", CRF(Chain(), l2=0.1, n_jobs=-1), train),
         ("CRF, order 2", CRF(Chain(order=2), l2=0.1, n_jobs=-1), train),
     ]

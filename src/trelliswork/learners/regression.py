@@ -172,13 +172,14 @@ class KernelRegression(BaseEstimator):
         columns = np.arange(count_samples(X))
         if isinstance(kernel, Precomputed) and np.shape(X) != (len(columns), len(columns)):
             raise InputError(f"a precomputed Gram matrix must be square, got shape {np.shape(X)}")
+        given = X, y, weights
         if weights is not None and not weights.all():
             columns = np.flatnonzero(weights)
             X, y, weights = take(X, columns), take(y, columns), weights[columns]
         code = output.bind(y, weights)
         needs_counts = counted or bool(self.vote) or getattr(code, "needs_thresholds", False)
         self._install(self._solve(kernel, code, X, y, weights, columns, needs_counts), code)
-        self.voters_ = [clone(v)._fit(X, y, weights, counted=True) for v in self.vote or ()]
+        self.voters_ = [clone(v)._fit(*given, counted=True) for v in self.vote or ()]
         return self
 
     def _check(self) -> None:
