@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from trelliswork import RNA, Alignment, AlignPath, Chain, Classes, Derivations, Edge, Grammar, Ragged
+from trelliswork import (
+    RNA,
+    Alignment,
+    AlignPath,
+    Chain,
+    Classes,
+    Derivations,
+    Edge,
+    Grammar,
+    Ragged,
+    Retrieval,
+)
 from trelliswork._trees import leaves, parse_tree
 from trelliswork.structures import (
     STRUCTURES,
@@ -128,6 +139,11 @@ BASES = ["GGAAUCC", "acgtu", "GNGAAACUC", "G"]
 FOLDS = ["((...))", "(...)", "(.(...).)", "."]
 
 CASES = {
+    "retrieval": (
+        Retrieval(Alignment("linear")),
+        [("AB", ["A", "BA"]), ("", ["B", "", "A"])],
+        [(1, ("-AB", "BA-")), (0, ("-", "B"))],
+    ),
     "align-linear": (Alignment("linear"), PAIRS, GAPPED),
     "align-affine": (Alignment("affine", alphabet="ABC"), PAIRS, GAPPED),
     "align-substitution": (Alignment("substitution"), PAIRS, GAPPED),

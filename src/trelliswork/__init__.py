@@ -38,6 +38,7 @@ _NAMES = {
     "RNA": "trelliswork.structures",
     "Positions": "trelliswork.learners",
     "Ragged": "trelliswork._ragged",
+    "Retrieval": "trelliswork.structures",
     "SODA": "trelliswork.learners",
     "alignment_weights": "trelliswork.structures",
     "load": "trelliswork.persist",
@@ -99,5 +100,6 @@ if TYPE_CHECKING:
     from trelliswork.structures import Edge as Edge
     from trelliswork.structures import Grammar as Grammar
     from trelliswork.structures import Parts as Parts
+    from trelliswork.structures import Retrieval as Retrieval
     from trelliswork.structures import Unsupported as Unsupported
     from trelliswork.structures import alignment_weights as alignment_weights

@@ -184,7 +184,7 @@ def test_checkpoints_do_not_change_paths(mode, monkeypatch):
     batch = space.pack(X)
     scores = batch.scores(rng.integers(-4, 5, space.n_features).astype(float))
     whole = batch.argmax(scores)
-    monkeypatch.setattr(_align_search, "_TRACED_CELLS", 0)
+    monkeypatch.setattr(_align_search, "TRACED_CELLS", 0)
     blocks = batch.argmax(scores)
     assert np.array_equal(whole.codes.values, blocks.codes.values)
 

@@ -25,7 +25,7 @@ import numpy as np
 from trelliswork._jit import njit
 from trelliswork.dp._grid_flags import CANONICAL, FREE_FIRST, FREE_SECOND, LOCAL
 
-__all__ = ["DELETE", "INSERT", "MATCH", "SKIP_FIRST", "SKIP_SECOND", "viterbi"]
+__all__ = ["DELETE", "INSERT", "MATCH", "SKIP_FIRST", "SKIP_SECOND", "perceptron_pass", "viterbi"]
 
 # Codes of the columns of an alignment. A local alignment skips what is outside of it: first
 # residues of the first sequence, then of the second, before it and again after it.
@@ -247,3 +247,60 @@ def viterbi(
         for k in range(lengths[p] // 2):
             other = lengths[p] - 1 - k
             own[k], own[other] = own[other], own[k]
+
+
+@njit
+def _add_features(first, second, codes, of_pair, of_gap, flags, step, w):
+    """Add ``step`` to the weight of every feature that a path fires."""
+    i = j = 0
+    previous = -1
+    for k in range(codes.size):
+        code = codes[k]
+        if code == MATCH:
+            feature = of_pair[first[i], second[j]]
+            if feature >= 0:
+                w[feature] += step
+        elif code == DELETE:
+            if not (flags & FREE_FIRST and (j == 0 or j == second.size)):
+                w[of_gap[1 if previous == code else 0]] += step
+        elif code == INSERT and not (flags & FREE_SECOND and (i == 0 or i == first.size)):
+            w[of_gap[1 if previous == code else 0]] += step
+        i += code in (MATCH, DELETE, SKIP_FIRST)
+        j += code in (MATCH, INSERT, SKIP_SECOND)
+        previous = code
+
+
+@njit
+def perceptron_pass(
+    a, a_ptr, b, b_ptr, of_pair, of_gap, flags, most, gold, gold_ptr, order, weights, clock, w, u,
+):  # fmt: skip
+    """One pass of the perceptron over the pairs in ``order``; returns the number of mistakes.
+
+    A mistake moves ``w`` by the weight of the pair times the difference of the features of the true and
+    of the best path, and ``u`` by ``clock[0]`` (pairs seen, this one included) times that.
+    """
+    n_symbols = of_pair.shape[0]
+    table, gap = np.zeros((n_symbols, n_symbols)), np.zeros(2)
+    longest = 0
+    for p in range(a_ptr.size - 1):
+        longest = max(longest, a_ptr[p + 1] - a_ptr[p] + b_ptr[p + 1] - b_ptr[p])
+    miss, partner, cell = np.zeros(longest), np.full(longest, -1), np.zeros(0)
+    codes = np.empty(longest, np.int64)
+    mistakes = 0
+    for p in order:
+        clock[0] += 1.0
+        for x in range(n_symbols):
+            for y in range(n_symbols):
+                table[x, y] = w[of_pair[x, y]] if of_pair[x, y] >= 0 else 0.0
+        gap[0], gap[1] = w[of_gap[0]], w[of_gap[1]]
+        first, second = a[a_ptr[p] : a_ptr[p + 1]], b[b_ptr[p] : b_ptr[p + 1]]
+        n1 = first.size
+        _, size = _best_path(first, second, table, gap, miss[:n1], partner[:n1], cell, flags, most, codes)
+        found, true = codes[:size][::-1].copy(), gold[gold_ptr[p] : gold_ptr[p + 1]]
+        if found.size == true.size and (found == true).all():
+            continue
+        mistakes += 1
+        for sign, path in ((1.0, true), (-1.0, found)):
+            _add_features(first, second, path, of_pair, of_gap, flags, sign * weights[p], w)
+            _add_features(first, second, path, of_pair, of_gap, flags, sign * weights[p] * clock[0], u)
+    return mistakes

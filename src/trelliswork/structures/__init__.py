@@ -12,6 +12,7 @@ from trelliswork.structures.chain import Chain, ChainSpace
 from trelliswork.structures.classes import Classes, ClassesSpace
 from trelliswork.structures.derivations import Derivations, DerivationSpace, Edge
 from trelliswork.structures.grammar import Grammar, GrammarSpace
+from trelliswork.structures.retrieval import Retrieval, RetrievalSpace
 from trelliswork.structures.rna import RNA, RNASpace
 
 __all__ = [
@@ -34,6 +35,8 @@ __all__ = [
     "Moments",
     "Parts",
     "RNASpace",
+    "Retrieval",
+    "RetrievalSpace",
     "RowView",
     "Space",
     "Structure",
@@ -55,4 +58,5 @@ STRUCTURES: dict[str, type[Structure]] = {
     "Derivations": Derivations,
     "Grammar": Grammar,
     "RNA": RNA,
+    "Retrieval": Retrieval,
 }

@@ -499,21 +499,18 @@ class AlignmentBatch(Batch):
         weights: np.ndarray,
         clock: np.ndarray,
     ) -> Generator[int, None, None]:
-        """Passes of the perceptron, without a batch per sample."""
-        gold = self.gold()
-        singles = [self.subset(np.array([i])) for i in range(len(self))]
+        """Passes of the perceptron, compiled; the search is exact."""
+        from trelliswork.dp import _grid
+
+        gold = self.gold_codes
+        sequences = self.first.values, self.first.offsets, self.second.values, self.second.offsets
+        maps = self.of_pair, self.space.of_gap, self.flags, _align_search.TRACED_CELLS
+        own = np.asarray(weights, dtype=np.float64)
         for order in orders:
-            mistakes = 0
-            for i in order:
-                clock[0] += 1.0
-                one = singles[i]
-                found = _align_search.best_paths(one, one._law(one.scores(w)), False)
-                if not np.array_equal(found.values, one.gold_codes.values):
-                    step = np.asarray((gold[i] - one.features(found)).todense()).ravel() * weights[i]
-                    w += step
-                    u += clock[0] * step
-                    mistakes += 1
-            yield mistakes
+            order = np.asarray(order, dtype=np.int64)
+            yield int(
+                _grid.perceptron_pass(*sequences, *maps, gold.values, gold.offsets, order, own, clock, w, u)
+            )
 
 
 def joined_rows(rows: list[np.ndarray]) -> Ragged:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["best_paths", "best_scores"]
 
-_TRACED_CELLS = 1 << 24  # of one pair, whose trace is kept in one piece
+TRACED_CELLS = 1 << 24  # of one pair, whose trace is kept in one piece
 _LANE_CELLS = 1 << 26  # the same for the vector recursion
 _FEW_CELLS = 4096  # below, double precision costs nothing
 _CELLS_PER_CHUNK = 1 << 21
@@ -121,7 +121,7 @@ def best_paths(batch: AlignmentBatch, law: Law, fast: bool) -> Ragged:
             if part is batch
             else part._arrays(law._replace(miss=np.zeros(part.first.values.size)))
         )
-        part._run(lambda a, b: _grid.viterbi(*arrays, a, b, _TRACED_CELLS, values, own, own_lengths))
+        part._run(lambda a, b: _grid.viterbi(*arrays, a, b, TRACED_CELLS, values, own, own_lengths))
         if part is batch:
             lengths = own_lengths
         else:

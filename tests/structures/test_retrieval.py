@@ -1,0 +1,84 @@
+"""Relatives among decoys: laws for every learner, mistakes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import trelliswork as tw
+from trelliswork import Alignment, InputError, Retrieval
+from trelliswork.learners import LEARNERS
+from trelliswork.testing import check_learner, check_structure
+
+MAKE = {
+    "CRF": lambda s: tw.CRF(s, l2=0.5, tol=1e-7),
+    "Perceptron": lambda s: tw.Perceptron(s, max_iter=4),
+    "StructuredSVM": lambda s: tw.StructuredSVM(s, tol=1e-8),
+}
+
+
+def aligned(rng, n=10):
+    """Noisy alignments of short strings of A, B and C; every symbol in every sample."""
+    X, y = [], []
+    for _ in range(n):
+        columns = []
+        for k in range(int(rng.integers(3, 6))):
+            a, b = (str(s) for s in rng.choice(list("ABC"), 2))
+            u = rng.random()
+            columns.append(
+                (a, "-") if k and u < 0.15 else ("-", b) if k and u < 0.3 else (a, a if u < 0.8 else b)
+            )
+        columns += [("A", "A"), ("B", "B"), ("C", "C")]
+        y.append(tuple("".join(row) for row in zip(*columns, strict=True)))
+        X.append(tuple(row.replace("-", "") for row in y[-1]))
+    return X, y
+
+
+HUNTS = [("AB", ["A", "BA"]), ("", ["B", "", "A"]), ("ABC", ["AC"]), ("BA", ["CB", "BCA", "A"])]
+FOUND = [(1, ("-AB", "BA-")), (0, ("-", "B")), (0, ("ABC", "A-C")), (1, ("B-A", "BCA"))]
+FOUND_LOCAL = [(1, ("-AB", "BA-")), (0, ("-", "B")), (0, ("ABC", "A-C")), (1, ("B-A", "BCA"))]
+
+
+@pytest.mark.parametrize("model", ["linear", "ordered", "substitution-affine"])
+@pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
+def test_laws_of_retrieval(model, mode):
+    y = FOUND_LOCAL if mode == "local" else FOUND
+    done = check_structure(Retrieval(Alignment(model, mode=mode)), HUNTS, y)
+    assert not done.skipped
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_laws_on_retrieval(name):
+    X, y = aligned(np.random.default_rng(2))
+    rng = np.random.default_rng(3)
+    hunts, found = [], []
+    for (first, second), output in zip(X, y, strict=True):
+        place = int(rng.integers(3))
+        candidates = ["".join(rng.permutation(list(second))) for _ in range(2)]
+        hunts.append((first, [*candidates[:place], second, *candidates[place:]]))
+        found.append((place, output))
+    structure = Retrieval(Alignment("affine"))
+    if name == "Fixed":
+        check_learner(tw.Fixed(structure, {("match",): 1.0, ("open",): -1.0}), hunts, found)
+    else:
+        check_learner(MAKE.get(name, LEARNERS[name])(structure), hunts, found)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        ([("A", [])], [(0, ("A", "A"))], "sample 0: expected at least one candidate"),
+        ([("A", "B")], [(0, ("A", "B"))], "sample 0: expected at least one candidate in a list"),
+        (["A"], [(0, ("A", "B"))], "sample 0: expected a sequence and a list of candidates"),
+        ([("A", ["B"])], [(1, ("A", "B"))], r"sample 0: candidate 1 is not one of 0 .. 0"),
+        ([("A", ["B"])], [("A", "B")], "sample 0: candidate 'A'"),
+        (
+            [("A", ["B"]), ("A", ["B"])],
+            [(0, ("A", "B")), (0, ("A", "C"))],
+            "sample 1: residue 0 of the second",
+        ),
+    ],
+)
+def test_mistakes_of_retrieval(X, y, message):
+    with pytest.raises(InputError, match=message):
+        tw.Perceptron(Retrieval(Alignment("linear"))).fit(X, y)
