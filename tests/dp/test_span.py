@@ -7,7 +7,7 @@ import pytest
 from scipy.special import logsumexp
 
 from trelliswork import Grammar
-from trelliswork.dp import _hypergraph, _span, _span_forest
+from trelliswork.dp import _hypergraph, _span, _span_forest, _span_inside
 from trelliswork.structures._grammar_tables import GrammarTables, sorted_rules
 
 
@@ -92,6 +92,15 @@ def test_viterbi_and_forest_against_enumeration(seed):
         log_beta = np.empty(symbol.size)
         _hypergraph.inside(*graph, scores[s][edge_rule], 0, 1, log_beta)
         assert log_beta[-1] == pytest.approx(logsumexp(totals), abs=1e-10)
+        tables = (grammar.arrays, grammar.context, grammar.word_class)
+        chart = _span_inside.inside(*tables, scores[s], numbers(grammar, sentence))
+        assert chart[0] == pytest.approx(logsumexp(totals), abs=1e-10)
+        expected = np.zeros(len(grammar.dp_rules))
+        used = _span_inside.outside(grammar.arrays, scores[s], numbers(grammar, sentence), *chart, expected)
+        p = np.exp(totals - logsumexp(totals))
+        wanted = sum(q * np.bincount(codes, minlength=expected.size) for q, codes in zip(p, trees))
+        np.testing.assert_allclose(expected, wanted, atol=1e-10)
+        assert used.sum() == pytest.approx(expected.sum() - 1)  # all but the root
         # Nothing useless is left: every node and every edge is in some tree.
         rho_node, rho = np.empty(symbol.size), np.empty(edge_rule.size)
         _hypergraph.marginals(*graph, scores[s][edge_rule], 0, 1, log_beta, rho_node, rho)

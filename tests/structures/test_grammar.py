@@ -153,9 +153,25 @@ def test_forests_are_built_again_when_there_is_no_room(monkeypatch):
     for a, b in zip(kept, again.expect(w)):
         assert np.array_equal(a, b)
     assert not again.store._kept
+    monkeypatch.setattr(_grammar_forest, "LISTED_WORK", 0)
+    for a, b in zip(kept, space.pack(X, Y, n_jobs=2).expect(w)):  # sums without forests
+        np.testing.assert_allclose(a, b, atol=1e-10)
+    np.testing.assert_allclose(kept[0], space.pack(X).log_partition(again.scores(w)), atol=1e-10)
     monkeypatch.setattr(_grammar_forest, "MAX_EDGES", 3)
     with pytest.raises(InputError, match="sample 0: a sentence of 5 words has too many trees"):
         space.pack(X, Y).kbest(again.scores(w), 2)
+
+
+def test_long_strings_of_a_small_grammar():
+    space = Grammar("S -> S S | 'x' S 'y' | 'x' | 'y'").bind([["x"]], ["(S x)"])
+    rng = np.random.default_rng(0)
+    long = [["x", "y"][i] for i in rng.integers(2, size=150)]
+    batch = space.pack([long])
+    w = rng.normal(size=space.n_features)
+    log_z, expected = batch.expect(w)
+    up, down = (batch.log_partition(batch.scores(w + d))[0] for d in (1e-5, -1e-5))
+    assert (up - down) / 2e-5 == pytest.approx(expected.sum(), rel=1e-6)
+    assert batch.argmax(batch.scores(w)).values[0] < log_z[0]
 
 
 def test_nltk_trees_in_and_out(tmp_path):

@@ -203,8 +203,8 @@ def forest(tables, context, word_class, words, max_edges):
     # Top-down: what is in a whole tree. Edges of a cell are visited backwards, so that the head of
     # a unary rule is settled before its child.
     node_of = np.full(n_items, -1, np.int64)  # first 0 for useful items, then their numbers
-    head_item, tail_one = np.empty(n_edges, np.int64), np.full(n_edges, -1, np.int64)
-    tail_two = np.full(n_edges, -1, np.int64)
+    head_item, tail_one = np.empty(n_edges, np.int32), np.full(n_edges, -1, np.int32)
+    tail_two = np.full(n_edges, -1, np.int32)
     degree = np.zeros(n_items, np.int64)
     n_roots, n_kept, n_tails = 0, 0, 0
     if complete and n_cells:

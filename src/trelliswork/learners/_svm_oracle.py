@@ -124,6 +124,7 @@ class Oracle:
         self.counted = (
             not self.plain and hasattr(loss, "of_counts") and not entities and offers("argmax_by_counts")
         )
+        self._planes: dict[tuple[int, ...], tuple[np.ndarray, ...]] = {}
         self._lam = np.ones(len(batch))
 
     @property
@@ -179,11 +180,13 @@ class Oracle:
         loss, value = np.zeros(len(self.batch)), np.zeros(len(self.batch))
 
         def choose(i: int, n_true: int, table: np.ndarray) -> tuple[int, int]:
-            rows, columns = np.indices(table.shape)
-            losses = self.loss.of_counts(n_true, rows, columns)
-            with np.errstate(invalid="ignore"):  # 0 * inf, at counts that no output has
-                values = self._violation(losses, gold[i] - table)
-            values[table == -np.inf] = -np.inf
+            key = (n_true, *table.shape)
+            if key not in self._planes:
+                losses = self.loss.of_counts(n_true, *np.indices(table.shape))
+                self._planes[key] = (losses, *self.form.plane(losses))
+            losses, h, s = self._planes[key]
+            # Counts that no output has are -inf; a finite margin keeps 0 * inf away.
+            values = np.where(table > -np.inf, h - s * (gold[i] - np.maximum(table, -1e300)), -np.inf)
             row, column = divmod(int(values.argmax()), table.shape[1])
             loss[i], value[i] = losses[row, column], values[row, column]
             return row, column

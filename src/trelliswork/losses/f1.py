@@ -70,7 +70,7 @@ class F1(Loss):
             Numbers of predicted parts, and of those that are right.
         """
         size = true + predicted
-        return np.where(size > 0, 1.0 - 2.0 * right / np.maximum(size, 1), 0.0)
+        return np.where(size > 0, np.maximum(1.0 - 2.0 * right / np.maximum(size, 1), 0.0), 0.0)
 
     def max_value(self, y_true: Any) -> float:
         """1."""

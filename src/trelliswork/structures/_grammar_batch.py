@@ -94,14 +94,42 @@ class GrammarBatch(GrammarParts):
 
     def log_partition(self, scores: Parts, costs: Parts | None = None) -> np.ndarray:
         """Log of the sum over all trees; -inf where there is none."""
-        from trelliswork.dp import _hypergraph
+        from trelliswork.dp import _hypergraph, _span_inside
 
-        def task(i: int, forest: Forest, edge: np.ndarray) -> float:
-            log_beta = np.empty(forest.n_nodes)
-            _hypergraph.inside(*forest.graph, edge, 0, 1, log_beta)
-            return float(log_beta[-1])
+        both = scores if costs is None else scores + costs
+        rows, t = self._rows(both), self.grammar
+        walk = self._walk(both, None)
 
-        return np.array(self._map(scores, costs, task), dtype=np.float64)
+        def chunk(a: int, b: int) -> list[float]:
+            out = []
+            for i in range(a, b):
+                if both.node is None and self._is_long(i):
+                    row, words = rows[min(i, rows.shape[0] - 1)], self.store.words[self.index[i]]
+                    out.append(_span_inside.inside(t.arrays, t.context, t.word_class, row, words)[0])
+                    continue
+                [(_, forest, edge)] = walk(i, i + 1)
+                log_beta = np.empty(forest.n_nodes)
+                _hypergraph.inside(*forest.graph, edge, 0, 1, log_beta)
+                out.append(float(log_beta[-1]))
+            return out
+
+        return np.array([value for part in self._run(chunk) for value in part], dtype=np.float64)
+
+    def _is_long(self, i: int) -> bool:
+        """Whether sums over the trees of a sample are taken without its forest."""
+        return not self.store.listed[self.index[i]]
+
+    def _sum_long(self, i: int, row: np.ndarray, weight: float, total: np.ndarray) -> float:
+        """Log partition of a sample; adds its weighted expected rule counts to ``total``."""
+        from trelliswork.dp import _span_inside
+
+        t, words = self.grammar, self.store.words[self.index[i]]
+        chart = _span_inside.inside(t.arrays, t.context, t.word_class, row, words)
+        expected = np.zeros(row.size)
+        _span_inside.outside(t.arrays, row, words, *chart, expected)
+        d = self.space.n_features
+        total += np.bincount(t.feature % (d + 1), expected * weight, minlength=d + 1)[:d]
+        return chart[0]
 
     def _expected(
         self,
@@ -120,14 +148,21 @@ class GrammarBatch(GrammarParts):
         if each:
             _check_rows(n, d)
         weight = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
-        walk = self._walk(scores, costs)
+        both = scores if costs is None else scores + costs
+        walk, rows = self._walk(both, None), self._rows(both)
+        summed = not nodes and along is None and both.node is None
         shift = None if along is None else self._rows(along)
         offsets = None if along is None or along.node is None else self.node_ptr
         log_z = np.empty(n)
 
         def chunk(a: int, b: int) -> tuple[np.ndarray, list[np.ndarray]]:
             total, by_node = np.zeros((b - a if each else 1, d)), []
-            for i, forest, edge in walk(a, b):
+            for i in range(a, b):
+                own = total[i - a if each else 0]
+                if summed and self._is_long(i):
+                    log_z[i] = self._sum_long(i, rows[min(i, rows.shape[0] - 1)], weight[i], own)
+                    continue
+                [(_, forest, edge)] = walk(i, i + 1)
                 g, size = forest.graph, forest.n_nodes
                 log_beta, rho_node, rho = np.empty(size), np.empty(size), np.empty(edge.size)
                 _hypergraph.inside(*g, edge, 0, 1, log_beta)
@@ -143,15 +178,15 @@ class GrammarBatch(GrammarParts):
                 rho = rho * weight[i]
                 # The last place collects rules that stand for no rule of the grammar.
                 feature = self.grammar.feature[forest.rule] % (d + 1)
-                total[i - a if each else 0] += np.bincount(feature, rho, minlength=d + 1)[:d]
+                own += np.bincount(feature, rho, minlength=d + 1)[:d]
                 if nodes:
                     by_node.append(forest.per_node(rho))
             return total, by_node
 
         found = self._run(chunk)
         node = np.concatenate([np.zeros(0), *(values for _, part in found for values in part)])
-        rows = np.concatenate([np.zeros((0, d)), *(total for total, _ in found)])
-        return log_z, Parts(rule=rows if each else rows.sum(axis=0), node=node if nodes else None)
+        rule = np.concatenate([np.zeros((0, d)), *(total for total, _ in found)])
+        return log_z, Parts(rule=rule if each else rule.sum(axis=0), node=node if nodes else None)
 
     def marginals(
         self,

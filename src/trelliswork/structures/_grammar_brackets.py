@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -87,16 +88,14 @@ class Brackets:
             Nodes and rules of the gold tree.
         """
         own = dict(self._spans(forest))
-        gold: set[Span] = set()
-        n_true = 0
+        gold: Counter[Span] = Counter()
         for v, tagged in zip(nodes.tolist(), self.lexical[rules].tolist()):
-            phrases = own.get(v, [])[: len(own.get(v, [])) - tagged]
-            gold.update(phrases)
-            n_true += len(phrases)
+            gold.update(own.get(v, [])[: len(own.get(v, [])) - tagged])
+        n_true = gold.total()
         among, last = np.zeros(forest.n_nodes, dtype=np.int64), np.zeros(forest.n_nodes, dtype=np.int64)
         for v, spans in own.items():
-            hits = [span in gold for span in spans]
-            among[v], last[v] = sum(hits), hits[-1]
+            among[v] = (gold & Counter(spans)).total()
+            last[v] = among[v] - (gold & Counter(spans[:-1])).total()
         tagged = self.lexical[forest.rule]
         size = forest.node_scores(self.sizes(forest)) - tagged
         right = forest.node_scores(among) - np.where(tagged, forest.node_scores(last), 0)

@@ -12,8 +12,11 @@ from trelliswork.structures._graph import Graph
 
 __all__ = ["Forest", "ForestStore"]
 
-# Edges that are recorded before the pruning of one sentence: 8 bytes each, 40 for those that stay.
-MAX_EDGES = 100_000_000
+# Edges that are recorded before the pruning of one sentence, about 30 bytes each.
+MAX_EDGES = 20_000_000
+# Sum of cubed lengths of the sentences whose forests are worth keeping; sums over the trees of
+# further ones are cheaper without a forest.
+LISTED_WORK = 10_000_000
 # Edges that are kept for all sentences together.
 CACHED_EDGES = 12_000_000
 
@@ -77,6 +80,8 @@ class ForestStore:
         self.tables = tables
         self.words = words
         self.n_nodes = np.full(len(words), -1, dtype=np.int64)
+        sizes = np.array([w.size for w in words], dtype=np.int64)
+        self.listed = np.cumsum(sizes**3) <= LISTED_WORK
         self.counts: dict[tuple[int, bytes], tuple[int, np.ndarray, np.ndarray]] = {}  # of brackets
         self._kept: dict[int, Forest] = {}
         self._room = CACHED_EDGES
@@ -105,7 +110,7 @@ class ForestStore:
         if not complete:
             raise InputError(
                 f"sample {sample}: a sentence of {self.words[i].size} words has too many trees to be listed "
-                f"(over {MAX_EDGES:,} rules applied); predict and log_prob still work"
+                f"(over {MAX_EDGES:,} rules applied); predict, log_prob and CRF still work"
             )
         graph = Graph(np.array([0, symbol.size]), node_ptr, tail_ptr, tails)
         return Forest(graph, rule, symbol, start, end)
