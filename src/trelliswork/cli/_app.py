@@ -87,7 +87,8 @@ def predict(
     """Write INPUT with one more column: the predicted label.
 
     INPUT has the columns of the training file, with or without the label, or the model's input columns
-    alone. Its other lines stay as they are. For a parser: one sentence per line in, one tree per line out.
+    alone. Its other lines stay as they are. Files of rows get the column or key 'predicted'; svmlight
+    files become lines of labels. For a parser: one sentence per line in, one tree per line out.
     """
     request = Request(
         source,
@@ -120,8 +121,9 @@ def evaluate(
 ) -> None:
     """Compare predictions with the labels of GOLD.
 
-    Prints token and sentence accuracy and, for labels such as B-PER and O, a table of entities; for a
-    parser, whose GOLD has bracketed trees, scores of brackets.
+    Prints token and sentence accuracy and, for labels such as B-PER and O, a table of entities; for rows
+    their accuracy, the tree loss if there is a taxonomy, and a table of labels; for a parser, whose GOLD
+    has bracketed trees, scores of brackets.
     """
     request = Request(
         source,

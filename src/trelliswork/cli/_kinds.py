@@ -37,6 +37,7 @@ KINDS = {
     "tag": Kind("trelliswork.cli._tag", "Chain"),
     "parse": Kind("trelliswork.cli._parse", "Grammar"),
     "transduce": Kind("trelliswork.cli._transduce", "KernelRegression"),
+    "classify": Kind("trelliswork.cli._classify", "Classes"),
 }
 
 

@@ -22,6 +22,7 @@ _PARAMETERS = {
     "reg": "reg",
     "reference": "reference",
     "C": "C",
+    "loss": "loss",
     "jobs": "n_jobs",
     "seed": "random_state",
 }
@@ -99,7 +100,6 @@ LEARNERS = {
         "StructuredSVM", "structural SVM", ("C", "max_iter", "observed"), settings={"C": 1000.0}
     ),
 }
-_LIMITED = {option for entry in LEARNERS.values() for option in entry.options}
 
 
 def find_learner(
@@ -129,8 +129,9 @@ def find_learner(
     entry = table.get(name)
     if entry is None:
         raise InputError(f"--learner: unknown learner {name!r}; expected one of {', '.join(table)}")
+    limited = {option for other in table.values() for option in other.options}
     for option in given:
-        if option in _LIMITED - set(entry.options) - _ALWAYS:
+        if option in limited - set(entry.options) - _ALWAYS:
             own = ", ".join(map(_flag, entry.options))
             raise InputError(f"{_flag(option)} does not go with --learner {name}; its own options: {own}")
     return entry

@@ -47,7 +47,8 @@ def show(opened: OpenModel, top: int) -> None:
     for name, value in _facts(opened):
         facts.add_row(name, value)
     out.print(facts)
-    if not hasattr(learner, "space_") or top == 0:
+    # Not trained, a kernel model, or outputs without a structure.
+    if not hasattr(learner, "coef_") or not hasattr(learner, "space_") or top == 0:
         return
     try:
         tables = learner.tables(top)
@@ -80,6 +81,9 @@ def _facts(opened: OpenModel) -> list[tuple[str, str]]:
         found = Layout.from_info(opened.path, layout)
         inputs = ", ".join(map(str, found.inputs))
         facts.append(("columns", f"{found.n_columns}: input {inputs}; label {found.label}"))
+    if opened.kind == "classify" and "rows" in opened.info:
+        given = {name: value for name, value in opened.info["rows"].items() if value}
+        facts.append(("rows", ", ".join(f"{name} {value}" for name, value in given.items())))
     space = getattr(learner, "space_", None)
     for name in ("labels", "attributes"):
         if hasattr(space, name):
@@ -91,6 +95,10 @@ def _facts(opened: OpenModel) -> list[tuple[str, str]]:
         nonzero = int((learner.coef_ != 0).sum())
         facts.append(("weights", f"{learner.coef_.size:,} ({nonzero:,} not zero)"))
         facts.append(("iterations", str(getattr(learner, "n_iter_", 0))))
+    elif hasattr(learner, "dual_coef_"):
+        n_rows, n_columns = learner.dual_coef_.shape
+        facts.append(("kernel", f"{n_rows:,} rows, {n_columns:,} columns"))
+        facts.append(("iterations", str(learner.n_iter_)))
     else:
         facts.append(("weights", "none: not trained"))
     return facts

@@ -1,0 +1,281 @@
+"""Rows of svmlight, CSV and JSON lines: train, predict, evaluate, inspect."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+
+import numpy as np
+import pytest
+
+import trelliswork as tw
+from trelliswork.cli._classify import CLASSIFIERS
+from trelliswork.io import read_rows
+from trelliswork.persist import read_info
+
+LABELS = ["cat", "dog", "elm", "oak"]
+TREE = "root\tanimal\nroot\tplant\nanimal\tcat\nanimal\tdog\n# trees\nplant\telm\n\nplant\toak\n"
+
+
+def table(n, seed=0):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 4, n)
+    counts = rng.poisson(1.0, (n, 4)) + 8 * np.eye(4, dtype=int)[codes]
+    return counts, [LABELS[c] for c in codes]
+
+
+def svmlight(n, seed=0):
+    rows, y = table(n, seed)
+    return "".join(
+        f"{label} " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(row) if v) + "  # a note\n"
+        for row, label in zip(rows, y, strict=True)
+    )
+
+
+def comma(n, seed=0, label=True):
+    rows, y = table(n, seed)
+    lines = ["label,a,b,c,d,colour" if label else "a,b,c,d,colour"]
+    for row, name in zip(rows, y, strict=True):
+        cells = [*map(str, row), "red" if name == "cat" else ""]
+        lines.append(",".join([name, *cells] if label else cells))
+    return "\n".join(lines) + "\n"
+
+
+def jsonl(n, seed=0):
+    rows, y = table(n, seed)
+    words = ["mew", "bark", "leaf", "acorn"]
+    lines = []
+    for row, label in zip(rows, y, strict=True):
+        text = " ".join(w for w, k in zip(words, row, strict=True) for _ in range(k))
+        lines.append(json.dumps({"id": len(lines), "label": label, "body": text.upper()}))
+    return "\n".join(lines) + "\n"
+
+
+MAKE = {"svmlight": svmlight, "csv": comma, "jsonl": jsonl}
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, make in MAKE.items():
+        for seed, part in enumerate(["train", "dev", "test"]):
+            (tmp_path / f"{part}.{name}").write_text(make(40, seed), encoding="utf-8")
+    (tmp_path / "tree.tsv").write_text(TREE, encoding="utf-8")
+    return tmp_path
+
+
+def options(name):
+    return ("--text", "body", "--columns", "body") if name == "jsonl" else ()
+
+
+@pytest.mark.parametrize("name", MAKE)
+@pytest.mark.parametrize("learner", CLASSIFIERS)
+def test_round_trip(run, files, name, learner):
+    more = ("--smoothing", 0.01) if learner == "bayes" else ("--taxonomy", "tree.tsv")
+    done = run(
+        "train", "classify", f"train.{name}", "-o", "m.tw", "--learner", learner, *options(name), *more,
+        "--dev", f"dev.{name}",
+    )  # fmt: skip
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr.startswith(f"{learner}: 40 rows, ")
+    assert "; 4 labels, " in done.stderr
+    assert "dev accuracy" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+    done = run("evaluate", "m.tw", f"test.{name}", "--json")
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["rows"] == 40
+    assert found["accuracy"] >= 0.9
+    if learner == "bayes":
+        assert found["tree_loss"] is None
+    else:
+        assert found["tree_loss"] <= 2 * (1 - found["accuracy"]) + 1e-9
+    assert set(found["labels"]) == set(LABELS)
+    shown = run("evaluate", "m.tw", f"test.{name}").stdout
+    assert f"{found['accuracy']:.2%}" in shown
+    assert ("tree loss" in shown) == (learner != "bayes")
+
+    done = run("inspect", "m.tw")
+    assert done.exit_code == 0
+    assert "classify" in done.stdout
+    assert "largest weights" in done.stdout
+    assert read_info("m.tw")["rows"]["format"] == name
+    rows = read_rows(f"test.{name}", text=["body"] if name == "jsonl" else ())
+    assert tw.load("m.tw").score(rows.X, rows.y) == pytest.approx(found["accuracy"])
+
+
+def test_predictions_of_each_format(run, files):
+    for name in MAKE:
+        run("train", "classify", f"train.{name}", "-o", f"{name}.tw", *options(name), "-q")
+    done = run("predict", "svmlight.tw", "test.svmlight")
+    assert done.exit_code == 0, done.stderr
+    assert set(done.stdout.split()) == set(LABELS)
+    assert len(done.stdout.splitlines()) == 40
+    done = run("predict", "svmlight.tw", "test.svmlight", "--kbest", 5, "--probabilities")
+    fields = [line.split("\t") for line in done.stdout.splitlines()]
+    assert {len(row) for row in fields} == {10}
+    assert {row[8] for row in fields} == {"_"}  # there are four labels
+    assert all(abs(sum(map(float, row[1::2])) - 1) < 1e-4 for row in fields)
+
+    done = run("predict", "csv.tw", "test.csv", "--probabilities", "-o", "out.csv.gz")
+    assert (done.exit_code, done.stdout) == (0, "")
+    rows = list(csv.DictReader(io.StringIO(gzip.decompress((files / "out.csv.gz").read_bytes()).decode())))
+    assert np.mean([row["label"] == row["predicted"] for row in rows]) > 0.9
+    assert all(0.25 <= float(row["probability"]) <= 1 for row in rows)
+    (files / "bare.csv").write_text(comma(40, 2, label=False), encoding="utf-8")
+    bare = list(csv.DictReader(io.StringIO(run("predict", "csv.tw", "bare.csv").stdout)))
+    assert [row["predicted"] for row in bare] == [row["predicted"] for row in rows]
+
+    done = run("predict", "jsonl.tw", "-", stdin='{"body": "MEW mew"}\n{"body": null}\n')
+    assert done.exit_code == 0, done.stderr
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert first == {"body": "MEW mew", "predicted": "cat"}
+    assert second["predicted"] in LABELS
+
+
+def test_other_cells_and_columns(run, tmp_path):
+    (tmp_path / "a.tsv").write_text("size\tcolour\tkind\n1\tred\tx\n\tblue\ty\n2\tred\tx\n", encoding="utf-8")
+    done = run("train", "classify", "a.tsv", "-o", "m.tw", "--columns", "colour")
+    assert done.exit_code == 0, done.stderr
+    assert "2 attributes" in done.stderr
+    assert tw.load("m.tw").predict([{"colour": "blue"}, {"colour": "red"}]) == ["y", "x"]
+    done = run("predict", "m.tw", "a.tsv")
+    assert done.stdout.splitlines()[:2] == ["size\tcolour\tkind\tpredicted", "1\tred\tx\tx"]
+
+
+def test_kernel_models_from_python(run, files):
+    rows = read_rows("train.svmlight")
+    tw.save(tw.StructuredSVM(tw.Classes(), 100, kernel="rbf").fit(rows.X, rows.y), "k.tw")
+    done = run("evaluate", "k.tw", "train.svmlight", "--json")
+    assert json.loads(done.stdout)["accuracy"] == 1.0
+    done = run("inspect", "k.tw")
+    assert done.exit_code == 0
+    assert "columns" in done.stdout
+
+
+FILES = {
+    "empty.csv": "",
+    "header.csv": "a,label\n",
+    "ragged.csv": "a,b,label\n1,2,x\n1,x\n",
+    "twice.csv": "a,a,label\n1,2,x\n",
+    "nan.csv": "a,label\nnan,x\n",
+    "quote.csv": 'a,label\n"1"2,x\n',
+    "alone.csv": "label\nx\n",
+    "nolabel.csv": "a,label\n1,\n",
+    "bad.svm": "x 1:2\ny 1:two\n",
+    "bad2.svm": "x 1:2\ny 2\n",
+    "bad3.svm": "x 1:2 1:3\n",
+    "bad4.svm": "1:2 3:4\n",
+    "broken.jsonl": '{"label": "x", "a": 1}\n{"label": \n',
+    "list.jsonl": '{"label": "x", "a": 1}\n[1]\n',
+    "nokey.jsonl": '{"label": "x", "a": 1}\n{"a": 1}\n',
+    "deep.jsonl": '{"label": "x", "a": {"b": [1]}}\n',
+    "label.jsonl": '{"label": [1], "a": 1}\n',
+    "number.jsonl": '{"label": "x", "body": 3}\n',
+    "good.csv": "a,label\n1,cat\n2,oak\n",
+    "cycle.tsv": "root\ta\na\tb\nb\ta\n",
+    "roots.tsv": "r\tcat\ns\toak\n",
+    "other.tsv": "root\tcat\nroot\tdog\n",
+    "inner.tsv": "root\tcat\nroot\toak\noak\tsessile\n",
+    "columns.tsv": "root cat\n",
+    "text.tw": "not a model",
+}
+MISTAKES = [
+    ("missing.csv", "missing.csv: no such file; expected the path of a text or gzip file"),
+    ("empty.csv", "empty.csv:1: no row in the file"),
+    ("header.csv", "header.csv:1: no row below the header"),
+    ("ragged.csv", "ragged.csv:3: 2 columns; expected 3, as in the header"),
+    ("twice.csv", "twice.csv:1: column 'a' occurs twice"),
+    ("nan.csv", "nan.csv:2: column 'a': nan is not a finite number"),
+    ("quote.csv", "quote.csv:2: broken CSV (',' expected after '\"')"),
+    ("alone.csv", "alone.csv:1: no column beside the label"),
+    ("nolabel.csv", "nolabel.csv:2: the label must be a text or a whole number, got ''"),
+    ("good.csv --label kind", "good.csv:1: no column 'kind'; there are 'a', 'label'"),
+    ("good.csv --columns b", "good.csv:1: no column 'b'; there are 'a', 'label'"),
+    ("good.csv --text b", "good.csv:1: no column 'b'; there are 'a', 'label'"),
+    ("good.csv --format xml", "unknown format 'xml'; expected one of svmlight, csv, jsonl"),
+    ("bad.svm", "bad.svm:2: index 1: cannot read 'two'; expected a number"),
+    ("bad2.svm", "bad2.svm:2: cannot read '2'; expected index:value"),
+    ("bad3.svm", "bad3.svm:1: index 1 occurs twice"),
+    ("bad4.svm --format svmlight", "bad4.svm:1: starts with '1:2'; expected a label"),
+    ("broken.jsonl", "broken.jsonl:2: cannot read JSON (Expecting value)"),
+    ("list.jsonl", "list.jsonl:2: expected a JSON object, got list"),
+    ("nokey.jsonl", "nokey.jsonl:2: no key 'label'; there are 'a'"),
+    ("deep.jsonl", "deep.jsonl:1: key 'a': expected a number, a text or a list of texts, got {'b': [1]}"),
+    ("label.jsonl", "label.jsonl:1: the label must be a text or a whole number, got [1]"),
+    ("number.jsonl --text body", "number.jsonl:1: key 'body': expected text, got 3"),
+    ("good.csv --taxonomy none.tsv", "none.tsv: no such file; expected the path of a text or gzip file"),
+    ("good.csv --taxonomy cycle.tsv", "the taxonomy has a cycle: 'a' -> 'b' -> 'a'"),
+    ("good.csv --taxonomy roots.tsv", "the taxonomy has 2 roots ('r', 's'); join them under one node"),
+    ("good.csv --taxonomy columns.tsv", "columns.tsv:1: 1 columns; expected parent TAB child"),
+    ("good.csv --taxonomy other.tsv", "good.csv: class 'oak' is not in the taxonomy"),
+    ("good.csv --loss tree", "--loss tree needs --taxonomy FILE"),
+    ("good.csv --loss hinge", "--loss: unknown loss 'hinge'; expected zero-one or tree"),
+    ("good.csv --C 0", "--C must be a finite number > 0, got 0.0"),
+    (
+        "good.csv --learner crf --C 2",
+        "--C does not go with --learner crf; its own options: --l1, --l2, --max-iter",
+    ),
+    (
+        "good.csv --learner hmm",
+        "--learner: unknown learner 'hmm'; expected one of svm, crf, perceptron, bayes",
+    ),
+    ("- --dev -", "--dev: TRAIN and --dev cannot both be standard input"),
+]
+
+
+@pytest.fixture
+def bad(tmp_path):
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("arguments", "message"), MISTAKES)
+def test_mistakes_in_training(run, bad, arguments, message):
+    done = run("train", "classify", *arguments.split(), "-o", "m.tw")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == f"trelliswork: {message}\n"
+    assert not (bad / "m.tw").exists()
+
+
+def test_inner_nodes_are_no_classes(run, bad):
+    done = run("train", "classify", "good.csv", "-o", "m.tw", "--taxonomy", "inner.tsv")
+    assert done.exit_code == 2
+    assert "class 'oak' is an inner node of the taxonomy" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("predict text.tw good.csv", "text.tw: "),
+        ("predict m.tw ragged.csv", "ragged.csv:3: 2 columns; expected 3, as in the header"),
+        ("predict m.tw good.csv --columns 0", "--columns is for models of sentences"),
+        ("predict m.tw good.csv --comment #", "--comment is for models of sentences"),
+        ("evaluate m.tw good.csv --label 1", "--label is for models of sentences"),
+        ("evaluate m.tw bare.csv", "bare.csv:1: no column 'label'; there are 'a', 'b'"),
+    ],
+)
+def test_mistakes_with_a_model(run, bad, arguments, message):
+    assert run("train", "classify", "good.csv", "-o", "m.tw", "--label", "label", "-q").exit_code == 0
+    (bad / "bare.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    done = run(*arguments.split())
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_interrupt_keeps_the_weights(run, files, monkeypatch):
+    from trelliswork.learners._progress import Progress
+
+    def step(self, **values):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Progress, "step", step)
+    done = run("train", "classify", "train.csv", "-o", "m.tw")
+    assert done.exit_code == 130
+    assert done.stderr.startswith("trelliswork: interrupted; the best weights so far are kept: svm: ")
+    assert tw.load("m.tw").n_iter_ == 1
