@@ -47,6 +47,7 @@ MAKE = {
     "Perceptron": lambda s: tw.Perceptron(s, max_iter=4),
     "StructuredSVM": lambda s: tw.StructuredSVM(s, tol=1e-8),
     "Fixed": lambda s: tw.Fixed(s, FIXED),
+    "KLRSO": lambda s: tw.KLRSO(s, min_count=1),
 }
 
 

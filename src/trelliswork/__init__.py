@@ -30,6 +30,7 @@ _NAMES = {
     "Grammar": "trelliswork.structures",
     "InputError": "trelliswork._errors",
     "KernelRegression": "trelliswork.learners",
+    "KLRSO": "trelliswork.learners",
     "ModelFileError": "trelliswork._errors",
     "NGramModel": "trelliswork.language",
     "NGrams": "trelliswork.learners",
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from trelliswork._ragged import Ragged as Ragged
     from trelliswork.language import NGramModel as NGramModel
     from trelliswork.learners import CRF as CRF
+    from trelliswork.learners import KLRSO as KLRSO
     from trelliswork.learners import SODA as SODA
     from trelliswork.learners import Candidate as Candidate
     from trelliswork.learners import FitInterrupted as FitInterrupted

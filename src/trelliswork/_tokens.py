@@ -8,6 +8,7 @@ matrix product and a gather, whatever the number of tokens.
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from collections.abc import Mapping, Sequence, Set
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from trelliswork._names import Alphabet
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._validate import as_number
 
-__all__ = ["TokenBlock", "TokenTable", "attributes_of", "compile_tokens"]
+__all__ = ["TokenBlock", "TokenTable", "attributes_of", "compile_tokens", "token_symbols"]
 
 
 class TokenBlock(NamedTuple):
@@ -255,3 +256,31 @@ def _from_objects(samples: list[Any]) -> TokenTable:
     )
     matrix.sum_duplicates()
     return TokenTable([TokenBlock(list(columns), matrix, np.array(index, dtype=np.int32))])
+
+
+def token_symbols(X: Ragged) -> list[Any]:
+    """One list of strings per sequence, or one array where the tokens are rows of arrays.
+
+    A token is the string of its attributes and of those values that are not 1.
+    """
+    table: TokenTable = X.values
+    bounds = list(itertools.pairwise(X.offsets.tolist()))
+    if table.width is not None:
+        rows = table.blocks[0].matrix[table.blocks[0].rows]
+        rows = rows.toarray() if sp.issparse(rows) else rows
+        return [rows[a:b] for a, b in bounds]
+    tokens: list[list[str]] = [[] for _ in range(len(table))]
+    for names, matrix, index in table.blocks:
+        matrix = sp.csr_matrix(matrix)
+        shown = [
+            sorted(
+                names[j] if value == 1.0 else f"{names[j]}={value!r}"
+                for j, value in zip(matrix.indices[a:b].tolist(), matrix.data[a:b].tolist(), strict=True)
+            )
+            for a, b in itertools.pairwise(matrix.indptr.tolist())
+        ]
+        for token, row in zip(tokens, index.tolist(), strict=True):
+            if row >= 0:
+                token += shown[row]
+    joined = ["\x1f".join(token) for token in tokens]
+    return [joined[a:b] for a, b in bounds]

@@ -6,6 +6,7 @@ from typing import Any
 
 from trelliswork._errors import InputError
 from trelliswork.kernels._compose import Composed, Normalized, Precomputed, Product, Sum
+from trelliswork.kernels._decomposition import WeightedDecomposition
 from trelliswork.kernels._strings import NGram, Spectrum, VectorNGrams
 from trelliswork.kernels._vectors import RBF, Kernel, Linear, Polynomial
 
@@ -23,6 +24,7 @@ __all__ = [
     "Spectrum",
     "Sum",
     "VectorNGrams",
+    "WeightedDecomposition",
     "as_kernel",
 ]
 
@@ -34,6 +36,7 @@ KERNELS: dict[str, type[Kernel]] = {
     "ngram": NGram,
     "spectrum": Spectrum,
     "vector-ngrams": VectorNGrams,
+    "weighted-decomposition": WeightedDecomposition,
     "normalized": Normalized,
     "composed": Composed,
     "sum": Sum,

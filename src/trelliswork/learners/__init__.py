@@ -6,6 +6,7 @@ from trelliswork.learners._regression_outputs import NGrams, Positions, Values
 from trelliswork.learners.base import Candidate, FitInterrupted, StructuredEstimator
 from trelliswork.learners.crf import CRF
 from trelliswork.learners.generative import Fixed, Generative
+from trelliswork.learners.klrso import KLRSO
 from trelliswork.learners.moments import SODA, ZScore
 from trelliswork.learners.perceptron import Perceptron
 from trelliswork.learners.regression import KernelRegression
@@ -13,6 +14,7 @@ from trelliswork.learners.svm import StructuredSVM
 
 __all__ = [
     "CRF",
+    "KLRSO",
     "LEARNERS",
     "REGRESSORS",
     "SODA",
@@ -37,6 +39,7 @@ LEARNERS: dict[str, type[StructuredEstimator]] = {
     "ZScore": ZScore,
     "SODA": SODA,
     "Generative": Generative,
+    "KLRSO": KLRSO,
     "Fixed": Fixed,
     "StructuredSVM": StructuredSVM,
 }

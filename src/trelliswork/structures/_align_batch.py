@@ -158,6 +158,10 @@ class AlignmentBatch(Batch):
         """Part scores of a weight vector: the weights themselves."""
         return Parts(feature=np.asarray(w, dtype=np.float64), miss=None, cell=None)
 
+    def scores_each(self, W: np.ndarray) -> Parts:
+        """Part scores of one weight vector per sample: the weights themselves."""
+        return Parts(feature=np.array(W, dtype=np.float64), miss=None, cell=None)
+
     def pull(self, parts: Parts) -> np.ndarray:
         """Values of features, summed over samples."""
         values = parts.feature
@@ -490,6 +494,10 @@ class AlignmentBatch(Batch):
     def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
         """Log-odds of pairs of symbols, and gap weights found by search."""
         return generative_weights(self, smoothing, weights)
+
+    def multinomials(self) -> dict[str, np.ndarray]:
+        """``"pair"``: which symbols match, given that two do; gaps are no choice of the generative model."""
+        return {"pair": np.arange(int(self.space.of_gap.min()))}
 
     def perceptron_passes(
         self,

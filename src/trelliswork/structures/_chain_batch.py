@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork._validate import as_number
-from trelliswork.structures import _chain_store
-from trelliswork.structures._chain_counts import hmm_scores, hmm_weights
+from trelliswork.structures import _chain_counts, _chain_store
+from trelliswork.structures._chain_counts import hmm_scores
 from trelliswork.structures._chain_inference import ChainInference
 from trelliswork.structures._contexts import context_before
 from trelliswork.structures._covariance import Covariance
@@ -279,11 +279,27 @@ class ChainBatch(ChainInference):
 
     def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
         """Weights of a hidden Markov model."""
-        return hmm_weights(self, smoothing, weights)
+        return self.outcome_weights(self.log_probabilities(smoothing, weights))
+
+    def multinomials(self) -> dict[Any, np.ndarray]:
+        """``("start",)``, ``("transition", label, ...)`` with stopping, and ``("emission", label)``."""
+        return _chain_counts.hmm_choices(self)
+
+    def log_probabilities(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+        """Log-probabilities of a hidden Markov model."""
+        return _chain_counts.hmm_log_probabilities(self, smoothing, weights)
+
+    def outcome_weights(self, log_p: np.ndarray) -> np.ndarray:
+        """Weights of a hidden Markov model; those of orders above 1 telescope."""
+        return _chain_counts.hmm_weights(self, log_p)
+
+    def scores_each(self, W: np.ndarray) -> Parts:
+        """Token and context scores of one weight vector per sequence."""
+        return _chain_counts.scores_each(self, W)
 
     def reference_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
         """Weights of a hidden Markov model in which symbols that were never seen say nothing."""
-        w = hmm_weights(self, smoothing, weights)
+        w = self.generative_weights(smoothing, weights)
         if "unknown" in self.space.marker_names and self.emission.blocks[-1].index.max(initial=-1) < 0:
             # Smoothing alone would make rare labels likely at unknown symbols.
             self.space.split(w)[0].reshape(-1, self.space.n_labels)[-1] = 0.0

@@ -136,6 +136,10 @@ class GrammarParts(Batch):
         """Rule scores of a weight vector: the weights."""
         return Parts(rule=np.array(w, dtype=np.float64), node=None)
 
+    def scores_each(self, W: np.ndarray) -> Parts:
+        """Rule scores of one weight vector per sample: the weights."""
+        return Parts(rule=np.array(W, dtype=np.float64), node=None)
+
     def pull(self, parts: Parts) -> np.ndarray:
         """Rule values to features, summed over samples."""
         return np.array(parts.rule if parts.rule.ndim == 1 else parts.rule.sum(axis=0))
@@ -329,6 +333,11 @@ class GrammarParts(Batch):
 
     def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
         """Log-probabilities of the rules given their heads, smoothed: a probabilistic grammar."""
-        counts = self.gold_sum(weights) + smoothing
-        head = self.space.feature_group
-        return np.log(counts) - np.log(np.bincount(head, counts))[head]
+        return self.log_probabilities(smoothing, weights)
+
+    def multinomials(self) -> dict[str, np.ndarray]:
+        """Rules of every symbol; the choice of the whole tree's symbol is under ``""``."""
+        heads: dict[str, list[int]] = {}
+        for number, rule in enumerate(self.space.rules):
+            heads.setdefault("" if rule[0] == "root" else rule[1], []).append(number)
+        return {head: np.array(rules, dtype=np.int64) for head, rules in heads.items()}

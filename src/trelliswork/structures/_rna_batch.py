@@ -106,6 +106,10 @@ class RNABatch(Batch):
         """Rule scores: the weights themselves."""
         return Parts(rule=np.array(w, dtype=np.float64), pair=None)
 
+    def scores_each(self, W: np.ndarray) -> Parts:
+        """Rule scores of one weight vector per sample: the weights themselves."""
+        return Parts(rule=np.array(W, dtype=np.float64), pair=None)
+
     def pull(self, parts: Parts) -> np.ndarray:
         """Rule values to features, summed over samples."""
         return parts.rule.copy() if parts.rule.ndim == 1 else parts.rule.sum(axis=0)
@@ -416,10 +420,11 @@ class RNABatch(Batch):
 
     def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
         """Logs of smoothed relative frequencies of the rules of each left-hand side."""
-        counts = self.gold_sum(weights) + smoothing
-        for members in self.space.multinomials:
-            counts[members] /= counts[members].sum()
-        return np.log(counts)
+        return self.log_probabilities(smoothing, weights)
+
+    def multinomials(self) -> dict[str, np.ndarray]:
+        """Rules of every left-hand side."""
+        return self.space.multinomials
 
 
 class _RuleCovariance(Covariance):

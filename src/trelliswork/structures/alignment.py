@@ -155,6 +155,15 @@ class Alignment(Structure):
                     )
         return list(X)
 
+    def symbols(self, X: Any) -> list[Any]:
+        """Both sequences of a pair, with a mark between them that is no symbol."""
+        fold = self.folds_case
+        rows = []
+        for first, second in self.prepare(X):
+            both = [*first, "\n", *second]
+            rows.append([s.upper() if fold and isinstance(s, str) else s for s in both])
+        return rows
+
     def bind(self, X: Any, y: Any = None) -> AlignmentSpace:
         """Collect the alphabet, unless it is given."""
         X = self.prepare(X)

@@ -233,6 +233,9 @@ _BUILT_ON = {
     "scale": (),
     "part_offsets": (),
     "loss_table": (),
+    "log_probabilities": ("multinomials",),
+    "outcome_weights": ("multinomials",),
+    "scores_each": (),
 }
 
 
@@ -270,6 +273,10 @@ class Structure(BaseEstimator):
     def prepare(self, X: Any) -> Any:
         """Read the inputs once into a form that :meth:`bind` and ``Space.pack`` share."""
         return X
+
+    def symbols(self, X: Any) -> list[Any]:
+        """The inputs as kernels of strings take them: one sequence of symbols per sample."""
+        return list(X)
 
     def bind(self, X: Any, y: Any) -> Space:
         """Learn alphabets and sizes from data; the structure itself stays as it is."""
@@ -374,6 +381,7 @@ class Batch(ABC):
 
     space: Space
     n_jobs: int | None
+    similarities: np.ndarray | None = None  # of the samples with the inputs of a kernel model, set by it
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -434,6 +442,19 @@ class Batch(ABC):
                 own = np.repeat(factors, np.diff(offsets[name])) if name in offsets else factors
                 a = a * own.reshape(-1, *(1,) * (a.ndim - 1))
             out[name] = a
+        return Parts(**out)
+
+    def scores_each(self, W: np.ndarray) -> Parts:
+        """Part scores of one weight vector per sample, shape (n_samples, n_features)."""
+        if not len(self):
+            return self.scores(np.zeros(self.space.n_features))
+        rows = [self.subset(np.array([i])).scores(w) for i, w in enumerate(W)]
+        offsets = self.part_offsets()
+        out: dict[str, np.ndarray | None] = {}
+        for name, first in rows[0].items():
+            own = [getattr(parts, name) for parts in rows]
+            join = np.concatenate if name in offsets else np.stack
+            out[name] = None if first is None else join(own)
         return Parts(**out)
 
     # -- storing and joining ------------------------------------------------------------
@@ -703,6 +724,23 @@ class Batch(ABC):
         if min(gold.min(initial=0.0), everywhere.min(initial=0.0)) < 0:
             raise InputError("Generative needs counts: the features must not be negative")
         return np.log((gold + smoothing) / (everywhere + smoothing))
+
+    def multinomials(self) -> dict[Any, np.ndarray]:
+        """The choices that a generative model makes: head -> features that are its outcomes."""
+        raise self._unsupported("multinomials")
+
+    def log_probabilities(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+        """Logs of the smoothed shares of the outcomes of every choice; 0 for all other features."""
+        counts = self.gold_sum(weights)
+        out = np.zeros(self.space.n_features)
+        for members in self.multinomials().values():
+            own = counts[members] + smoothing
+            out[members] = np.log(own / own.sum())
+        return out
+
+    def outcome_weights(self, log_p: np.ndarray) -> np.ndarray:
+        """Weights that score outputs by the given log-probabilities of outcomes, row by row."""
+        return log_p
 
     def perceptron_passes(
         self,

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
-from trelliswork._tokens import TokenTable, compile_tokens
+from trelliswork._tokens import TokenTable, compile_tokens, token_symbols
 from trelliswork.structures._chain_batch import ChainBatch
 from trelliswork.structures._chain_space import ChainSpace
 from trelliswork.structures._contexts import transition_mask
@@ -102,6 +102,10 @@ class Chain(Structure):
             return X
         table, offsets = compile_tokens(X)
         return Ragged(table, offsets)
+
+    def symbols(self, X: Any) -> list[Any]:
+        """Tokens as symbols, their attributes joined where there are several; arrays stay arrays."""
+        return token_symbols(self.prepare(X))
 
     def bind(self, X: Any, y: Any) -> ChainSpace:
         """Collect labels, attributes and (where asked for) the pairs that occur."""

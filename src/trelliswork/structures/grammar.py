@@ -210,6 +210,10 @@ class Grammar(Structure):
         top = min(roots, key=lambda label: (-roots[label], label)) if roots else ""
         return GrammarSpace(self, list(rules), top, as_nltk)
 
+    def symbols(self, X: Any) -> list[Any]:
+        """The words, or the tags where these are parsed."""
+        return [terminals(tokens(i, x), self.input) for i, x in enumerate(check_inputs(X))]
+
     def bind_names(self, names: Sequence[Any]) -> GrammarSpace:
         """Rules from the names of given weights."""
         self.check()
@@ -285,11 +289,6 @@ class GrammarSpace(Space):
         self.grammar = GrammarTables(self.rules, structure.max_unary)
         self.beam = np.inf if structure.beam is None else float(structure.beam)
         self.rule_kind, self.rule_head = self.grammar.arrays[-4], self.grammar.arrays[-1].astype(np.int64)
-        groups: dict[str, int] = {}
-        names = ["" if rule[0] == "root" else rule[1] for rule in self.rules]
-        self.feature_group = np.array(
-            [groups.setdefault(name, len(groups)) for name in names], dtype=np.int64
-        )
         self.brackets = Brackets(self.grammar)
         self._words = WordMap(self.grammar.terminals, structure.unknown)
 

@@ -91,6 +91,11 @@ class RNA(Structure):
         values = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
         return Ragged(values, offsets_of([row.size for row in rows]))
 
+    def symbols(self, X: Any) -> list[str]:
+        """The sequences in capitals, with U for T."""
+        letters = np.array([*BASES, "N"])
+        return ["".join(letters[row].tolist()) for row in self.prepare(X)]
+
     def bind(self, X: Any = None, y: Any = None) -> RNASpace:
         """Number the rules; they do not depend on the data."""
         if self.grammar not in ("g6", "nested"):
@@ -180,13 +185,12 @@ class RNASpace(Space):
         return names
 
     @property
-    def multinomials(self) -> list[np.ndarray]:
-        """Numbers of the features of each left-hand side."""
-        heads: dict[tuple[int, str], list[int]] = {}
+    def multinomials(self) -> dict[str, np.ndarray]:
+        """Features of each left-hand side."""
+        heads: dict[str, list[int]] = {}
         for feature, (_, name) in enumerate(self.feature_names):
-            d = int(self.columns[feature]) // N_RULES
-            heads.setdefault((d, name[0]), []).append(feature)
-        return [np.array(members) for members in heads.values()]
+            heads.setdefault(name.split()[0], []).append(feature)
+        return {head: np.array(members, dtype=np.int64) for head, members in heads.items()}
 
     def pack(  # type: ignore[override]
         self, X: Any, y: Any = None, *, n_jobs: int | None = None, unknown: str = "error"
