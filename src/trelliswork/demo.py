@@ -111,7 +111,7 @@ def compare(train: Dates, test: Dates) -> list[Row]:
     from trelliswork.metrics import sequence_accuracy, token_accuracy
 
     single = [x[i : i + 1] for x in train.X for i in range(len(x))], [[d] for y in train.y for d in y]
-    contenders = [
+    contenders: list[tuple[str, Any, Any]] = [
         ("digit by digit (no chain)", CRF(Chain(start=False, end=False), l2=0.1, n_jobs=-1), single),
         ("HMM", Generative(Chain()), train),
         ("Z-score", ZScore(Chain(), reg=10.0, reg_mode="absolute", reference="generative"), train),
