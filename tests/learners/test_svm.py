@@ -235,6 +235,34 @@ def test_what_is_not_proved_is_not_certified():
     assert model.history_[-1]["certified"]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("slack", "rescale"), [("l1", "margin"), ("l2", None), ("l1", "slack")])
+@pytest.mark.parametrize("solver", ["bcfw", "working-set"])
+def test_warm_start(kind, slack, rescale, solver):
+    structure, X, y = data(kind)
+    params = {"slack": slack, "rescale": rescale, "solver": solver, "tol": 1e-5}
+    for first, C in ((2.0, 2.0), (2.0, 0.5), (0.5, 20.0)):
+        wanted = StructuredSVM(structure, C, **params).fit(X, y)
+        model = StructuredSVM(structure, first, warm_start=True, **params).fit(X, y)
+        model.set_params(C=C).fit(X, y)
+        assert model.primal_ == pytest.approx(wanted.primal_, rel=3e-5)
+        assert model.dual_ <= wanted.primal_ * (1 + 1e-9)
+        if first == C:
+            assert model.history_[0]["dual"] >= wanted.dual_ - 1e-4 * abs(wanted.dual_)
+            assert model.n_iter_ <= wanted.n_iter_
+
+
+def test_warm_start_with_other_data():
+    """Samples and labels may come and go; what fits is used."""
+    X, y = chain_data(20, seed=4)
+    for params in ({}, {"kernel": "rbf"}, {"slack": "l2", "rescale": None}, {"solver": "one-slack"}):
+        model = StructuredSVM(Chain(), 5.0, warm_start=True, tol=1e-4, **params).fit(X[:12], y[:12])
+        wanted = StructuredSVM(Chain(), 5.0, tol=1e-4, **params).fit(X, y)
+        assert model.fit(X, y).primal_ == pytest.approx(wanted.primal_, rel=3e-4)
+        model.fit(X[:3], [["A"] * len(row) for row in y[:3]])  # a label is gone
+        assert model.predict(X[:1]) == [["A"] * len(X[0])]
+
+
 def test_averaged_iterates():
     X, y = chain_data(20)
     model = StructuredSVM(Chain(), 5.0, average=True, tol=1e-2).fit(X, y)

@@ -280,6 +280,16 @@ def insert(
 
 
 @njit
+def shift(owner, slot, amount, start, size, idx, val, beta, mass, w, kernel, n_columns, solution):
+    """Add to the dual variables of some planes."""
+    for r in range(owner.size):
+        i, p = owner[r], slot[r]
+        _add_plane(idx, val, start[i, p], size[i, p], amount[r], w, kernel, n_columns, solution)
+        beta[i, p] += amount[r]
+        mass[i] += amount[r]
+
+
+@njit
 def release(owner, count, start, size, idx, val, beta, mass, w, kernel, n_columns, solution, idle):
     """Take the smallest plane of some samples out of use, to make room; stays feasible."""
     for i in owner:

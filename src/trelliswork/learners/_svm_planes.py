@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.learners._svm_oracle import Form, Found, Oracle
+from trelliswork.learners._svm_start import Start
 from trelliswork.learners._svm_weights import Weights
 from trelliswork.losses import Loss
 from trelliswork.structures.base import Batch
@@ -151,6 +152,27 @@ class Shard:
         if len(self._codes) > 2 * int(self.count.sum()) + 64:
             self._drop_codes()
         return int(new.size)
+
+    def start_from(self, start: Start, weights: Weights) -> None:
+        """Begin with given dual variables; ``start.sample`` counts the samples of this shard."""
+        from trelliswork.dp import _planes
+
+        gold = self.batch.gold_codes
+        for rank in range(int(start.rank.max(initial=-1)) + 1):
+            chosen = np.flatnonzero(start.rank == rank)
+            at = start.sample[chosen]
+            rows = [gold[i] for i in range(len(self.batch))]
+            value, loss = np.zeros(len(rows)), np.zeros(len(rows))
+            for entry, i in zip(chosen.tolist(), at.tolist(), strict=True):
+                rows[i], value[i], loss[i] = start.codes[entry], 1.0, start.loss[entry]
+            codes = Ragged(np.concatenate(rows), offsets_of([row.size for row in rows]))
+            self.add(Found(codes, loss, value), weights)
+            match = (self.key[at] == self._keys(codes)[at, None]) & self.in_use[at]
+            there, slot = np.nonzero(match)
+            w, metric = weights.work(self.number), weights.metric(self.number)
+            planes = (self.start, self.size, self._idx, self._val, self.beta, self.mass)
+            _planes.shift(at[there], slot, start.beta[chosen[there]], *planes, w, *metric)
+            weights.settle(self.number)
 
     def _make_room(self, at: np.ndarray, n_entries: int, weights: Weights) -> None:
         """Stay below the bound on memory: first idle constraints go, then the smallest of crowded samples."""

@@ -16,6 +16,7 @@ from trelliswork.learners._svm_ascent import judge_ascent, solve_ascent, start_a
 from trelliswork.learners._svm_oracle import Form, check_form
 from trelliswork.learners._svm_planes import Shard
 from trelliswork.learners._svm_solvers import Solution, judge_blocks, solve_blocks, solve_one_slack
+from trelliswork.learners._svm_start import as_start
 from trelliswork.learners._svm_weights import KernelWeights, LinearWeights
 from trelliswork.learners.base import StructuredEstimator, check_number, combined_weights, warn_interrupted
 from trelliswork.losses import Loss, as_loss
@@ -86,6 +87,10 @@ class StructuredSVM(StructuredEstimator):
         Weight of each label; a sample weighs the mean over its labels.
     random_state : int, RandomState or None, default=0
         Seed of the order of visits.
+    warm_start : bool, default=False
+        Start from the support set of the previous fit (of the same samples, in the same order; more
+        may follow): for one C after the other, or a smaller ``tol``. The optimum is the same.
+        Not used by ``"one-slack"``.
     n_jobs : int or None, default=None
         Threads of the search for violated outputs. Results do not depend on it.
     verbose : int, default=0
@@ -123,6 +128,8 @@ class StructuredSVM(StructuredEstimator):
     True
     """
 
+    support_: list[tuple[int, Any, float]]
+
     def __init__(
         self,
         structure: Structure,
@@ -140,6 +147,7 @@ class StructuredSVM(StructuredEstimator):
         cache_mb: float = 1000.0,
         class_weight: Any = None,
         random_state: Any = 0,
+        warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
@@ -157,6 +165,7 @@ class StructuredSVM(StructuredEstimator):
         self.cache_mb = cache_mb
         self.class_weight = class_weight
         self.random_state = random_state
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -173,6 +182,7 @@ class StructuredSVM(StructuredEstimator):
         form, loss, kernel = self._checked()
         space, batch = self._start(X, y)
         weights = combined_weights(batch, sample_weight, self.class_weight)
+        warm = self.warm_start and self.__sklearn_is_fitted__() and self.solver != "one-slack"
         with Progress("StructuredSVM", self.max_iter, self.verbose) as progress:
             found, model = fit_svm(
                 batch,
@@ -188,6 +198,7 @@ class StructuredSVM(StructuredEstimator):
                 approx=self.approx,
                 cache_mb=self.cache_mb,
                 random_state=self.random_state,
+                warm=(self.structure.prepare(X), self.support_) if warm else None,
                 progress=progress,
             )
         for name in ("coef_", "support_rows_", "dual_coef_", "linear_coef_"):
@@ -269,11 +280,13 @@ def fit_svm(
     approx: bool = False,
     cache_mb: float = 1000.0,
     random_state: Any = 0,
+    warm: tuple[Any, list[tuple[int, Any, float]]] | None = None,
     progress: Progress | None = None,
 ) -> tuple[Solution, np.ndarray | KernelWeights]:
     """Solve the problem of :class:`StructuredSVM` for a packed batch.
 
-    Returns the solution, and the weight vector or the kernel expansion.
+    Returns the solution, and the weight vector or the kernel expansion. ``warm`` holds inputs and
+    support set of an earlier solution.
     """
     n = len(batch)
     progress = Progress("StructuredSVM", max_iter, 0) if progress is None else progress
@@ -281,11 +294,14 @@ def fit_svm(
     shares = C * share / share.sum()
     rng = check_random_state(random_state)
     solution = Solution()
+    start = None if warm is None else as_start(warm[0], batch, warm[1], loss, form, shares)
     model: np.ndarray | KernelWeights
     options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "progress": progress, "solution": solution}
     direct = kernel is None and not average and solver in ("auto", "bcfw")
     ascent = start_ascent(batch, loss, form, shares, cache_mb) if direct else None
     if ascent is not None:
+        if start is not None:
+            ascent.start_from(start)
         try:
             solve_ascent(ascent, form, shares, rng=rng, **options)
         except KeyboardInterrupt:
@@ -313,6 +329,9 @@ def fit_svm(
             Shard(i, part, one, loss, form, approx, shares[part], cache_mb / n_shards)
             for i, (part, one) in enumerate(zip(samples, batches, strict=True))
         ]
+        if start is not None:
+            for shard in shards:
+                shard.start_from(start.part(shard.samples), shared)
         try:
             if solver == "one-slack":
                 solve_one_slack(shards[0], linear, C, cache_mb=cache_mb, **options)

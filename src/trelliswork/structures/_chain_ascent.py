@@ -62,6 +62,35 @@ class ChainAscent:
         self.n_constraints = 0
         self._bytes = cache_mb * 2**20
 
+    def start_from(self, start: Any) -> None:
+        """Begin with given dual variables; of each sequence as many as there is room for."""
+        while int(start.rank.max(initial=-1)) >= self.beta.shape[1] and self._can_grow():
+            self._grow()
+        used = np.flatnonzero(start.rank < self.beta.shape[1])
+        at, rank, beta = start.sample[used], start.rank[used], start.beta[used]
+        codes = start.codes[used]
+        place = gather_ranges(self.batch.offsets, at)
+        self.labels[np.repeat(rank, codes.lengths), place] = codes.values
+        self.height[at, rank], self.beta[at, rank] = start.loss[used], beta
+        self.count[:] = np.bincount(at, minlength=self.count.size)
+        self.mass[:] = np.bincount(at, beta, minlength=self.mass.size)
+        part = self.batch.subset(at)
+        planes = (part.gold() - part.features(codes)).tocsr()
+        order = np.argsort(at, kind="stable")
+        ends = np.searchsorted(at[order], np.arange(self.count.size + 1))
+        for i in np.unique(at):
+            own = order[ends[i] : ends[i + 1]]
+            rows = planes[own]
+            self.gram[np.ix_([i], rank[own], rank[own])] = (rows @ rows.T).toarray()
+        w, layout = planes.T @ beta, self.batch.space.emission_layout
+        if layout.flat is None:
+            self.emission[:] = w[: self.emission.size].reshape(self.emission.shape)
+        else:
+            self.emission.ravel()[layout.flat] = w[: layout.flat.size]
+        grams = self.batch.space.ngram_matrix
+        self.trans[:] = (grams @ w[w.size - grams.shape[1] :]).reshape(self.trans.shape)
+        self.n_constraints += used.size
+
     def sweep(self, order: np.ndarray, search: bool) -> None:
         """Visit sequences in turn."""
         from trelliswork.dp import _chain_ascent

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trelliswork.structures.base import Parts
+
 if TYPE_CHECKING:
     from trelliswork.structures._classes_batch import ClassesBatch
 
@@ -73,6 +75,16 @@ class ClassesAscent:
     def n_constraints(self) -> int:
         """Number of constraints in use."""
         return int(np.count_nonzero(self.beta))
+
+    def start_from(self, start: Any) -> None:
+        """Begin with given dual variables."""
+        k = start.codes.values
+        self.beta[start.sample, k] = start.beta
+        self.mass[:] = self.beta.sum(axis=1)
+        moves = self.beta * self.scale[self.gold]
+        parts = -moves
+        parts[np.arange(self.gold.size), self.gold] += moves.sum(axis=1)
+        self.table[:] = self.batch.pull(Parts(label=parts)).reshape(self.table.shape)
 
     def sweep(self, order: np.ndarray, search: bool) -> None:
         """Visit samples in turn; every class is at hand, so there is nothing to search for."""

@@ -190,6 +190,9 @@ class Ascent(Protocol):
     def n_constraints(self) -> int:
         """Number of planes that were ever used."""
 
+    def start_from(self, start: Any) -> None:
+        """Begin with the dual variables of an earlier solution (``learners._svm_start.Start``)."""
+
     def sweep(self, order: np.ndarray, search: bool) -> None:
         """Solve the problems of single samples in turn; ``search`` looks for new outputs."""
 
