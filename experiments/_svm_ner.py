@@ -24,9 +24,9 @@ TEMPLATE = (
 )
 FORMS = {
     "SVM_2": ("l2", None),
-    "SVM_2, slack rescaling": ("l2", "slack"),
-    "SVM_2, margin rescaling": ("l2", "margin"),
     "SVM_1, margin rescaling": ("l1", "margin"),
+    "SVM_2, margin rescaling": ("l2", "margin"),
+    "SVM_2, slack rescaling": ("l2", "slack"),
 }
 PAPER = {
     "HMM": ("", "9.36", "", ""),
@@ -120,8 +120,8 @@ def _write_ner(args: Any, rows: list[list[Any]], y: Sequence[Any]) -> None:
     body = markdown(header, rows)
     body += (
         f"\n\nThe first {args.sentences} sentences of esp.train ({sum(map(len, y)):,} tokens; the paper's "
-        f"subset is unknown), folds i mod {N_FOLDS}, means and standard deviations over folds. Machines: "
-        f"polynomial kernel of degree 2 on the features of a token, C = {args.C:g}, relative gap 1 %. "
+        f"subset is unknown), {args.folds} of the folds i mod {N_FOLDS}, means and standard deviations. "
+        f"Machines: polynomial kernel of degree 2 on the features of a token, C = {args.C:g}, gap 1 %. "
         f"Average loss: mean Hamming loss of the outputs of the support set. Features: `{TEMPLATE}`; these, "
         "l2 = 0.1 of the CRF and 30 passes of the perceptron (linear here) were chosen on the sentences "
         "300-599. The HMM sees words alone, rare ones (once) as unknown, smoothing 0.1."
