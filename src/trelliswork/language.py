@@ -1,4 +1,4 @@
-"""n-gram language models of strings: add-a and Kneser-Ney smoothing."""
+"""Language models of strings: n-grams with add-a and Kneser-Ney smoothing."""
 
 from __future__ import annotations
 

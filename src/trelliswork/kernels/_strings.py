@@ -225,8 +225,9 @@ def _positions(X: Ragged) -> np.ndarray:
 
 
 def _nearness(a: np.ndarray, b: np.ndarray, width: float) -> np.ndarray:
-    far = np.arange(max(a.max(initial=0), b.max(initial=0)) + 1)
-    return np.exp(-0.5 * (far / width) ** 2)[np.abs(a[:, None] - b)]
+    every = np.arange(max(a.max(initial=0), b.max(initial=0)) + 1)
+    table = np.exp(-0.5 * ((every[:, None] - every) / width) ** 2)  # positions are few, pairs are many
+    return table[:, b][a]
 
 
 def as_vectors(X: Any) -> Ragged:
