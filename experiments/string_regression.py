@@ -401,16 +401,17 @@ def g2p(arguments: Sequence[str]) -> None:
     args = options(
         arguments,
         languages=("dut,fre,hun", "SIGMORPHON languages"),
-        cmu=(8000, "CMUdict training words"),
+        cmu=(8000, "CMUdict training words; 0 leaves it out"),
         dev=(200, "development words"),
     )
     sets = {
         language: {p: pronunciations(args.data, p, language) for p in ("train", "dev", "test")}
         for language in args.languages.split(",")
     }
-    sets["CMUdict"] = cmudict(args.data, args.cmu)
-    peers = {"dut": 23.8, "fre": 11.1, "hun": 6.2}
-    rows = []
+    sets = {name: parts for name, parts in sets.items() if name}
+    if args.cmu:
+        sets["CMUdict"] = cmudict(args.data, args.cmu)
+    peers = {"dut": "23.8", "fre": "11.1", "hun": "6.2"}
     for name, parts in sets.items():
         started = time.perf_counter()
         candidates = [
@@ -431,18 +432,18 @@ def g2p(arguments: Sequence[str]) -> None:
         wrong = 100.0 * float(np.mean([a != b for a, b in zip(y, found, strict=True)]))
         chosen = f"n = {model.output.n}, ridge {model.ridge:g}"
         seconds = time.perf_counter() - started
-        peer = f"{peers[name]}" if name in peers else "-"
         row = [
             name,
             len(parts["train"][0]),
             wrong,
             100.0 - edit_accuracy(y, found),
-            peer,
+            peers.get(name, "-"),
             chosen,
             f"{seconds:.0f} s",
         ]
-        rows.append(row)
+        keep("string_regression_g2p", kept("string_regression_g2p") | {name: row})
         print(row, flush=True)
+    rows = list(kept("string_regression_g2p").values())
     body = markdown(
         [
             "set",

@@ -10,7 +10,6 @@ import pytest
 
 import trelliswork as tw
 from trelliswork._ngrams import distinct_rows
-from trelliswork.dp import _euler
 from trelliswork.learners._preimage_graph import DeBruijn
 from trelliswork.learners._preimage_repair import repair
 
@@ -214,25 +213,6 @@ def test_numbers_agree_in_large_graphs(monkeypatch):
     exact = tw.preimage(counts, 2).number
     monkeypatch.setattr("trelliswork.learners._preimage_graph._EXACT_VERTICES", 0)
     assert tw.preimage(counts, 2).number == pytest.approx(exact)
-
-
-def test_compiled_searches_against_plain_python():
-    ptr, head = np.array([0, 2, 4, 5]), np.array([1, 2, 0, 2, 0])
-    mult = np.array([1, 1, 1, 1, 2])  # a graph with an Euler circuit from 0: 0-1, 0-2, 1-0, 1-2, 2-0
-    mult[:] = [2, 0, 1, 1, 1]
-
-    def walks(v, left):
-        if not any(left):
-            yield []
-        for e in range(ptr[v], ptr[v + 1]):
-            if left[e]:
-                rest = [c - (i == e) for i, c in enumerate(left)]
-                yield from ([e, *tail] for tail in walks(head[e], rest))
-
-    trails = np.empty((20, mult.sum()), dtype=np.int64)
-    n, more = _euler.enumerate_trails(ptr, head, mult, 0, trails)
-    assert trails[:n].tolist() == sorted(walks(0, mult.tolist()))
-    assert not more
 
 
 def test_mistakes_are_named():

@@ -41,7 +41,7 @@ class Repaired(NamedTuple):
     counts : int array of shape (n_ngrams,)
         They have a pre-image.
     cost : float
-        Distance from what was asked for, with the price of the n-grams.
+        Distance from what was asked for, without the price of the n-grams.
     """
 
     counts: np.ndarray
@@ -79,7 +79,7 @@ def repair(
     price = np.zeros(len(wanted)) if price is None else price
     flow = _flow(graph, wanted, loss, price, lower)
     flow = _join(graph, flow, wanted, loss, price)
-    cost = float(_cost(flow, wanted, loss).sum() + price @ flow)
+    cost = float(_cost(flow, wanted, loss).sum())
     if lower is not None:
         cost += float(np.abs(lower.part_of @ flow - lower.wanted).sum())
     return Repaired(flow, cost)
