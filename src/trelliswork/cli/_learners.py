@@ -94,6 +94,9 @@ LEARNERS = {
     ),
     "perceptron": LearnerEntry("Perceptron", "averaged perceptron", ("max_iter", "observed")),
     "hmm": LearnerEntry("Generative", "hidden Markov model", ("smoothing",), template="word"),
+    "klrso": LearnerEntry(
+        "KLRSO", "generative, with probabilities predicted per input", ("smoothing", "reg"), template="word"
+    ),
     "zscore": LearnerEntry("ZScore", "largest Z-score", ("reg", "reference"), settings=_MOMENTS),
     "soda": LearnerEntry("SODA", "least squares on margins", ("reg", "reference"), settings=_MOMENTS),
     "svm": LearnerEntry(

@@ -199,7 +199,7 @@ def predict(opened: OpenModel, request: Request) -> None:
             out = [[_shown(c, request.probabilities) for c in own] for own in found]
             failed = sum(own[0].score == -math.inf for own in found)
         else:
-            batch = learner.space_.pack(X, n_jobs=learner.n_jobs)
+            batch = learner._packed(X)
             codes = batch.argmax(learner._scores(batch)).codes
             out = [["" if tree is None else str(tree)] for tree in batch.unpack(codes)]
             failed = int((codes.lengths == 0).sum())

@@ -47,7 +47,7 @@ def _lanes(batch: AlignmentBatch, law: Law, most: int) -> _Lanes:
     config: Any = numba.config
     nothing = np.zeros(0, dtype=np.int64)
     precision = batch.space.structure.precision
-    if precision == "double" or law.flags & ~CANONICAL or law.tables.shape[0] > 1 or law.cell.size:
+    if precision == "double" or law.flags & ~CANONICAL or law.tables.shape[0] != 1 or law.cell.size:
         return _Lanes(nothing, np.zeros(0), nothing)
     if config.DISABLE_JIT or law.miss.any() or not np.isfinite(law.tables).all():
         return _Lanes(nothing, np.zeros(0), nothing)

@@ -81,7 +81,7 @@ def scores_each(batch: ChainBatch, W: np.ndarray) -> Parts:
     space, k = batch.space, batch.space.n_labels
     owner = np.repeat(np.arange(len(batch)), np.diff(batch.offsets))
     grams = W[:, space.n_emissions + space.n_edges :]
-    trans = np.asarray((space.ngram_matrix @ grams.T).T).reshape(len(batch), -1, k)
+    trans = np.asarray((space.ngram_matrix @ grams.T).T).reshape(len(batch), space.successor.shape[0], k)
     pairs = None
     if batch.edge is not None and space.edge_layout is not None:
         edges = W[:, space.n_emissions : space.n_emissions + space.n_edges]

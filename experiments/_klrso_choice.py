@@ -1,0 +1,50 @@
+"""Shared by the experiments with KLRSO: kernels, folds, and choices made on a part of the training data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from trelliswork.kernels import Composed, Normalized, Polynomial, Spectrum, WeightedDecomposition
+
+
+def spectrum(shortest: int, longest: int) -> Any:
+    """Normalised substring kernel under a polynomial of degree 3."""
+    return Composed(Normalized(Spectrum(shortest, longest)), Polynomial(3))
+
+
+def decomposition(selector: int, context: int) -> Any:
+    """Normalised weighted decomposition kernel."""
+    return Normalized(WeightedDecomposition(selector, context))
+
+
+def part(items: Sequence[Any], index: Sequence[int] | np.ndarray) -> list[Any]:
+    """Some of the items."""
+    return [items[i] for i in index]
+
+
+def folds(n: int, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Training and test samples: of each fold the samples i, i + k, ..."""
+    fold = np.arange(n) % k
+    return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(k)]
+
+
+def best(
+    candidates: Sequence[Any], X: Sequence[Any], y: Sequence[Any], measure: Callable[[Any, Any], float]
+) -> Any:
+    """The candidate that does best on every fifth training sample, fitted on all of them."""
+    if len(candidates) == 1:
+        return candidates[0].fit(X, y)
+    train, held_out = folds(len(X), 5)[0]
+    values = []
+    for model in candidates:
+        model.fit(part(X, train), part(y, train))
+        values.append(measure(part(y, held_out), model.predict(part(X, held_out))))
+    return candidates[int(np.argmax(values))].fit(X, y)
+
+
+def shown(values: Sequence[float]) -> str:
+    """Mean and standard deviation in percent."""
+    return f"{100 * np.mean(values):.2f} ± {100 * np.std(values):.2f}"
