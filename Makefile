@@ -43,7 +43,7 @@ $(VENV)/.package: $(VENV)/.pip pyproject.toml
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.package
-	$(BIN)/python -m pip install --quiet --editable ".[text,plot]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[bio,text,plot]" --group dev
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.dev

@@ -16,6 +16,7 @@ from scipy.stats import ttest_rel
 
 import trelliswork as tw
 from experiments._report import RESULTS, markdown, options, write
+from experiments._rfam import table7
 from trelliswork.metrics import token_error
 
 CHAIN = tw.Chain(start=False, end=False, unknown=False)
@@ -410,4 +411,5 @@ TABLES = {
     "sampling": sampling,
     "constraints": constraints,
     "ner": ner,
+    "table7": table7,
 }

@@ -51,7 +51,7 @@ _NAMES = {
     "ngram_counts": "trelliswork.learners.preimage",
     "preimage": "trelliswork.learners.preimage",
 }
-_MODULES = ("features", "io", "kernels", "losses", "metrics", "testing")
+_MODULES = ("features", "io", "kernels", "losses", "metrics", "plots", "testing")
 
 __all__ = sorted([*_NAMES, "__version__"])
 

@@ -12,7 +12,9 @@ def random_graph(rng):
     n = int(rng.integers(1, 5))
     walk = [0, *rng.integers(0, n, rng.integers(0, 9)).tolist()]
     pairs = sorted(set(zip(walk[:-1], walk[1:], strict=True)))
-    mult = np.array([sum(p == q for q in zip(walk[:-1], walk[1:], strict=True)) for p in pairs], dtype=np.int64)
+    mult = np.array(
+        [sum(p == q for q in zip(walk[:-1], walk[1:], strict=True)) for p in pairs], dtype=np.int64
+    )
     tail = np.array([a for a, _ in pairs], dtype=np.int64)
     ptr = np.searchsorted(tail, np.arange(n + 1)).astype(np.int64)
     return ptr, np.array([b for _, b in pairs], dtype=np.int64), mult

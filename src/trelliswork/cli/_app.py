@@ -78,6 +78,18 @@ def predict(
             help="After each label its probability: at this token or, with --kbest, of the whole candidate.",
         ),
     ] = False,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="RNA: dot-bracket, bpseq, ct, or picture (png, svg, pdf).",
+            show_default="dot-bracket",
+        ),
+    ] = None,
+    mea: Annotated[
+        bool, typer.Option("--mea", help="RNA: largest expected accuracy instead of the best score.")
+    ] = False,
+    gamma: Annotated[float, typer.Option(help="RNA with --mea: above 1 predicts more pairs.")] = 1.0,
     columns: _options.Columns = None,
     separator: _options.Separator = None,
     encoding: _options.Encoding = None,
@@ -89,12 +101,16 @@ def predict(
     INPUT has the columns of the training file, with or without the label, or the model's input columns
     alone. Its other lines stay as they are. Files of rows get the column or key 'predicted'; svmlight
     files become lines of labels. For a parser: one sentence per line in, one tree per line out.
+    For RNA: FASTA or any other file of sequences in, structures out.
     """
     request = Request(
         source,
         output=output,
         kbest=kbest,
         probabilities=probabilities,
+        form=form,
+        mea=mea,
+        gamma=gamma,
         columns=_options.parse_columns(columns),
         separator=_options.parse_separator(separator),
         comment=comment or None,
@@ -123,7 +139,8 @@ def evaluate(
 
     Prints token and sentence accuracy and, for labels such as B-PER and O, a table of entities; for rows
     their accuracy, the tree loss if there is a taxonomy, and a table of labels; for a parser, whose GOLD
-    has bracketed trees, scores of brackets.
+    has bracketed trees, scores of brackets; for RNA, whose GOLD has structures, sensitivity, positive
+    predictive value and F1 of base pairs.
     """
     request = Request(
         source,

@@ -38,6 +38,7 @@ KINDS = {
     "parse": Kind("trelliswork.cli._parse", "Grammar"),
     "transduce": Kind("trelliswork.cli._transduce", "KernelRegression"),
     "classify": Kind("trelliswork.cli._classify", "Classes"),
+    "fold": Kind("trelliswork.cli._fold", "RNA"),
 }
 
 
@@ -55,6 +56,9 @@ class Request:
     separator: str | None = None
     comment: str | None = None
     encoding: str | None = None
+    form: str | None = None
+    mea: bool = False
+    gamma: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,9 @@ class OpenModel:
             raise InputError(
                 f"{self.path}: a model of {name} outputs; {action} has no file format for it yet"
             )
+        if self.kind != "fold" and (request.form is not None or request.mea):
+            flag = "--mea" if request.form is None else "--format"
+            raise InputError(f"{flag}: {self.path} is no model of RNA structures, which alone have it")
         if not self.learner.__sklearn_is_fitted__():
             raise InputError(f"{self.path}: the model was saved before it was trained")
         getattr(KINDS[self.kind].load(), action)(self, request)

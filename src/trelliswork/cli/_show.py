@@ -60,8 +60,9 @@ def show(opened: OpenModel, top: int) -> None:
         labels = [str(label) for label in tables["labels"]]
         which = "" if len(labels) <= _WIDEST else ", strongest and weakest"
         out.print(f"transitions{which}", _transitions(labels, tables["transitions"], top), sep="\n")
-    if not tables:
-        out.print("largest weights", _strongest(learner.weights_by_name(), top), sep="\n")
+    if not tables or "weights" in tables:
+        weights = dict(tables["weights"]) if tables else learner.weights_by_name()
+        out.print("largest weights", _strongest(weights, top), sep="\n")
 
 
 def _facts(opened: OpenModel) -> list[tuple[str, str]]:

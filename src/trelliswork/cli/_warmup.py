@@ -58,7 +58,7 @@ def _problems() -> Iterator[tuple[Any, Any, Any]]:
     """A structure with samples; another structure adds its own here."""
     import numpy as np
 
-    from trelliswork import Chain, Classes, Derivations, Edge, Grammar
+    from trelliswork import RNA, Chain, Classes, Derivations, Edge, Grammar
 
     def segments(x: list[str]) -> Iterator[Edge]:
         yield Edge(len(x))
@@ -75,6 +75,7 @@ def _problems() -> Iterator[tuple[Any, Any, Any]]:
     yield Chain(edge_features="all"), words, y
     yield Chain(), numbers, y
     yield Classes(), np.eye(3), ["a", "b", "c"]
+    yield RNA(), ["GGAAACC", "GAAAC", "ACGU"], ["((...))", "(...)", "...."]
     yield Derivations(segments), words, [[(0, 2), (2, 3)], [(0, 1), (1, 2)], [(0, 1)]]
     yield Grammar(), words, ["(S (A a) (B b) (C c))", "(S (C c) (A a))", "(S (C c))"]
 

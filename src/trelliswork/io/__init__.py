@@ -1,17 +1,39 @@
 """Readers of the file formats that users have."""
 
 from trelliswork.io.conll import ConllData, read_conll, read_conllu, write_conll
+from trelliswork.io.rna import (
+    RnaData,
+    read_bpseq,
+    read_ct,
+    read_dot_bracket,
+    read_fasta,
+    read_rna,
+    read_stockholm,
+    write_bpseq,
+    write_ct,
+    write_dot_bracket,
+)
 from trelliswork.io.rows import Rows, read_rows
 from trelliswork.io.trees import TreeData, read_trees, write_trees
 
 __all__ = [
     "ConllData",
+    "RnaData",
     "Rows",
     "TreeData",
+    "read_bpseq",
     "read_conll",
     "read_conllu",
+    "read_ct",
+    "read_dot_bracket",
+    "read_fasta",
+    "read_rna",
     "read_rows",
+    "read_stockholm",
     "read_trees",
+    "write_bpseq",
     "write_conll",
+    "write_ct",
+    "write_dot_bracket",
     "write_trees",
 ]

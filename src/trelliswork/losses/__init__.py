@@ -6,6 +6,7 @@ from typing import Any
 
 from trelliswork._errors import InputError
 from trelliswork.losses.base import Loss
+from trelliswork.losses.base_pairs import BasePairs
 from trelliswork.losses.brackets import BracketF1, Brackets
 from trelliswork.losses.edit import Edit
 from trelliswork.losses.f1 import F1
@@ -17,6 +18,7 @@ from trelliswork.losses.zero_one import ZeroOne
 __all__ = [
     "F1",
     "LOSSES",
+    "BasePairs",
     "BracketF1",
     "Brackets",
     "Edit",
@@ -38,6 +40,7 @@ LOSSES: dict[str, type[Loss]] = {
     "pairs": MissedPairs,
     "brackets": Brackets,
     "bracket-f1": BracketF1,
+    "base-pairs": BasePairs,
 }
 
 

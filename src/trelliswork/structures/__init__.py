@@ -5,7 +5,6 @@ from __future__ import annotations
 from trelliswork._brackets import base_pairs, dot_bracket, pair_table
 from trelliswork.structures._align_path import AlignPath
 from trelliswork.structures._align_weights import alignment_weights, read_matrix, write_matrix
-from trelliswork.structures._rna_accuracy import expected_accuracy
 from trelliswork.structures.alignment import Alignment, AlignmentSpace
 from trelliswork.structures.base import Batch, Decoded, Moments, Parts, RowView, Space, Structure, Unsupported
 from trelliswork.structures.chain import Chain, ChainSpace
@@ -44,7 +43,6 @@ __all__ = [
     "alignment_weights",
     "base_pairs",
     "dot_bracket",
-    "expected_accuracy",
     "pair_table",
     "read_matrix",
     "write_matrix",

@@ -15,7 +15,7 @@ from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork.dp._fold_rules import BASE, BASES, F_LS, F_PAIR, L_PAIR, N_RULES, PAIRS, S_L, S_LS
 from trelliswork.structures import _rna_graph
 from trelliswork.structures._covariance import Covariance
-from trelliswork.structures.base import Batch, Decoded, Parts, Space, Unsupported
+from trelliswork.structures.base import Batch, Decoded, LossTable, Parts, Space, Unsupported
 
 if TYPE_CHECKING:
     from trelliswork.structures.rna import RNASpace
@@ -313,6 +313,11 @@ class RNABatch(Batch):
         codes = np.concatenate([np.zeros(0, dtype=np.int64), *(table for table, _ in found)])
         return Decoded(Ragged(codes, self.bases.offsets), np.array([value for _, value in found]))
 
+    def loss_table(self, loss: Any) -> LossTable | None:
+        """Table for the F1 of base pairs, where the sequences are short."""
+        short = self.bases.lengths.max(initial=0) <= _rna_graph.MAX_OVERLAP_LENGTH
+        return super().loss_table(loss) if short else None
+
     def overlap_profile(self, scores: Parts) -> list[np.ndarray]:
         """Best score for every number of right and of predicted pairs; for short sequences."""
         return [
@@ -337,6 +342,18 @@ class RNABatch(Batch):
             )
         for i, graph in enumerate(_rna_graph.graphs(self, scores)):
             yield _rna_graph.overlap_costs(graph, self.gold_codes[i])
+
+    def mea(self, scores: Parts) -> Decoded:
+        """Structures with the largest expected number of right bases; paired ones count ``gamma``."""
+        gain = self._expect("expect", scores, pairs=True)[2]
+        diagonal = np.concatenate(
+            [np.zeros(0, dtype=np.int64)]
+            + [a + offsets_of(np.arange(n, 0, -1))[:-1] for a, n in zip(self.pair_ptr, self.bases.lengths)]
+        )
+        unpaired = gain[diagonal]
+        gain = gain * (2.0 * self.space.structure.gamma)
+        gain[diagonal] = unpaired
+        return self.argmax(Parts(rule=None, pair=gain))
 
     def covariance(
         self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"

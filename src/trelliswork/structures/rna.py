@@ -10,6 +10,7 @@ import numpy as np
 from trelliswork._brackets import dot_bracket
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._validate import as_number
 from trelliswork.dp._fold_rules import BASE, BASES, F_LS, L_PAIR, N_RULES, PAIRS, S_L, S_LS
 from trelliswork.structures import _rna_pairs
 from trelliswork.structures._rna_batch import RNABatch
@@ -44,6 +45,9 @@ class RNA(Structure):
         offending pairs: first pairs of other bases, then pairs that cross earlier ones (in the
         order of the brackets: ``()``, ``<>``, ``[]``, ``{}``, letters), then pairs around too small a
         loop, innermost first. Unbalanced brackets are refused in any case.
+    gamma : float, default=1.0
+        What a paired base counts in ``predict_mea``, where an unpaired one counts 1: more than 1
+        predicts more pairs.
 
     Notes
     -----
@@ -53,10 +57,11 @@ class RNA(Structure):
 
     Outputs are dot-bracket strings; WUSS notation is understood. ``predict_marginals`` gives per
     sequence a symmetric matrix of the probabilities of pairs, with the probability of
-    being unpaired on the diagonal, so that rows sum to 1; ``structures.expected_accuracy`` turns
-    it into the structure with the most pairs expected to be right. ``score`` is the F1 measure of pairs.
-    Costs of learners with a loss (``"hamming"``) count the pairs that are in one structure and not in the
-    other; ``label_weight={"(": 2}`` makes missed pairs count 2, ``"."`` does it for pairs too many.
+    being unpaired on the diagonal, so that rows sum to 1; ``predict_mea`` finds the structure with the most
+    bases expected to be right. ``score`` is the F1 measure of pairs. Losses for learners that take one:
+    ``"base-pairs"`` counts the pairs that are in one structure and not in the other (so does ``"hamming"``,
+    whose ``label_weight={"(": 2}`` makes missed pairs count 2, and ``"."`` pairs too many),
+    ``"f1"`` is one minus the F1 measure (exactly up to 64 bases; beyond with ``approx=True``).
 
     Every structure has exactly one derivation, so probabilities are those of structures. Time grows with
     the cube of the length, memory with its square: 4,000 bases take seconds.
@@ -76,10 +81,11 @@ class RNA(Structure):
     batch_class: ClassVar[type[Batch]] = RNABatch
     space_class: ClassVar[type[Space]]
 
-    def __init__(self, grammar: str = "g6", *, depth: int = 2, invalid: str = "strict"):
+    def __init__(self, grammar: str = "g6", *, depth: int = 2, invalid: str = "strict", gamma: float = 1.0):
         self.grammar = grammar
         self.depth = depth
         self.invalid = invalid
+        self.gamma = gamma
 
     def prepare(self, X: Any) -> Ragged:
         """Read the sequences once (idempotent)."""
@@ -105,6 +111,8 @@ class RNA(Structure):
         whole = isinstance(self.depth, (int, np.integer)) and not isinstance(self.depth, bool)
         if not whole or not 1 <= self.depth <= 20:
             raise InputError(f"depth must be a whole number from 1 to 20, got {self.depth!r}")
+        if as_number("gamma", self.gamma) <= 0:
+            raise InputError(f"gamma must be a finite number > 0, got {self.gamma!r}")
         return RNASpace(self)
 
     def bind_names(self, names: Sequence[Any]) -> RNASpace:

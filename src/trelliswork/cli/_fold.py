@@ -1,0 +1,324 @@
+"""Fold RNA: sequences with structures in, a grammar with weights out."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+import warnings
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trelliswork._errors import InputError
+from trelliswork.cli import _options
+from trelliswork.cli._learners import LEARNERS, LearnerEntry, find_learner
+from trelliswork.cli._report import INTERRUPTED, one_line, say
+
+if TYPE_CHECKING:
+    from trelliswork.cli._kinds import OpenModel, Request
+    from trelliswork.io import RnaData
+
+__all__ = ["evaluate", "predict", "train"]
+
+_FOLDERS = {"scfg": LearnerEntry("Generative", "stochastic grammar", ("smoothing",))}
+_FOLDERS |= {name: entry for name, entry in LEARNERS.items() if name != "hmm"}
+_LISTED = ", ".join(f"{name} ({entry.about})" for name, entry in _FOLDERS.items())
+_INVALID = ("repair", "drop", "strict")
+_FORMATS = ("dot-bracket", "bpseq", "ct", "picture")
+_MOST_PICTURES = 20
+
+
+def train(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="FOLDS",
+            help="Sequences with structures: Stockholm, dot-bracket, bpseq or ct, plain or gzip; "
+            "- reads standard input.",
+        ),
+    ],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")],
+    dev: Annotated[
+        str | None, typer.Option(help="Development file, scored at the end.", show_default=False)
+    ] = None,
+    learner: Annotated[str, typer.Option(help=f"How weights are found: {_LISTED}.")] = "crf",
+    grammar: Annotated[str, typer.Option(help="Rules: g6, or nested, which know their depth.")] = "g6",
+    depth: Annotated[int, typer.Option(min=1, max=20, help="Depths of the nested grammar.")] = 2,
+    invalid: Annotated[
+        str,
+        typer.Option(
+            help="Structures with pseudoknots, other pairs than AU, GC, GU, or loops of fewer than 2 bases: "
+            "repair (delete these pairs), drop (leave the sequence out) or strict (an error)."
+        ),
+    ] = "repair",
+    l1: Annotated[float | None, typer.Option(help="L1 penalty (crf).", show_default="0")] = None,
+    l2: Annotated[float | None, typer.Option(help="L2 penalty (crf).", show_default="1")] = None,
+    smoothing: Annotated[
+        float | None, typer.Option(help="Count added to every rule (scfg).", show_default="1")
+    ] = None,
+    reg: Annotated[float | None, typer.Option(help="Ridge (zscore, soda).", show_default="1")] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            help="What structures are compared with: uniform or generative (zscore, soda).",
+            show_default="generative",
+        ),
+    ] = None,
+    C: Annotated[
+        float | None, typer.Option("--C", help="Price of errors (svm).", show_default="1000")
+    ] = None,
+    max_iter: Annotated[int | None, typer.Option(min=1, help="Iterations at the most.")] = None,
+    encoding: _options.Encoding = None,
+    jobs: _options.Jobs = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+) -> None:
+    """Learn to fold RNA from sequences with known structures.
+
+    The consensus structure of a Stockholm alignment is carried over to each of its sequences. Ctrl-C ends
+    the training early: the best weights so far are saved, and the exit code is 130.
+    """
+    wanted: dict[str, Any] = {
+        "l1": l1,
+        "l2": l2,
+        "smoothing": smoothing,
+        "reg": reg,
+        "reference": reference,
+        "C": C,
+        "max_iter": max_iter,
+        "jobs": _options.check_jobs(jobs),
+        "seed": seed,
+    }
+    given = {name: value for name, value in wanted.items() if value is not None}
+    entry = find_learner(learner, given, _FOLDERS)
+    for option in ("l1", "l2", "smoothing", "reg", "C"):
+        positive = option in ("smoothing", "C")
+        if not 0 <= given.get(option, 0) < math.inf or (positive and given.get(option) == 0):
+            least = "> 0" if positive else ">= 0"
+            raise InputError(f"--{option} must be a finite number {least}, got {given[option]}")
+    if invalid not in _INVALID:
+        raise InputError(f"--invalid must be one of {', '.join(_INVALID)}, got {invalid!r}")
+    _options.check_output(output, model=True)
+    if source == dev == "-":
+        raise InputError("--dev: FOLDS and --dev cannot both be standard input")
+
+    from trelliswork.structures import RNA
+
+    structure = RNA(grammar, depth=depth, invalid="repair" if invalid == "repair" else "strict")
+    structure.bind()  # a mistake in the options is told before the work
+    data, name = _read(source, encoding)
+    held_out = None if dev is None else _read(dev, encoding)[0]
+    data, note = _usable(structure, data, name, invalid)
+    estimator = entry.build(structure, given, verbose=int(sys.stderr.isatty() and not quiet))
+    interrupted, seconds = _fit(estimator, data, name, quiet)
+    bases = sum(map(len, data.X))
+    said = [
+        f"{learner}: {len(data.X):,} sequences, {bases:,} bases{note}",
+        f"{estimator.coef_.size:,} rules in {seconds:.1f} s",
+    ]
+    if held_out is not None:
+        said.append(f"dev {_brief(held_out.y, estimator.predict(held_out.X))}")
+    from trelliswork.persist import save
+
+    save(estimator, output, info={"kind": "fold", "learner": learner})
+    said.append(f"saved {output} ({os.path.getsize(output) / 1e3:.1f} kB)")
+    if interrupted:
+        say(f"trelliswork: interrupted; the best weights so far are kept: {'; '.join(said)}")
+        raise typer.Exit(INTERRUPTED)
+    if not quiet:
+        say("; ".join(said))
+
+
+def _read(source: str, encoding: str | None, *, structures: bool = True) -> tuple[RnaData, str]:
+    from trelliswork.io import read_rna
+
+    data, name = read_rna(source, encoding=encoding or "utf-8"), "<stdin>" if source == "-" else source
+    if structures and data.y is None:
+        raise InputError.at(name, None, "no structures in the file; expected them beside the sequences")
+    return data, name
+
+
+def _usable(structure: Any, data: RnaData, name: str, invalid: str) -> tuple[RnaData, str]:
+    """Samples that can be learnt from, and a remark on the others."""
+    assert data.y is not None
+    try:
+        fine = structure.representable(data.X, data.y)
+    except InputError as error:
+        raise _located(error, name, data.names) from None
+    n_bad = fine.count(False)
+    if not n_bad:
+        return data, ""
+    if invalid == "repair":
+        return data, f" ({n_bad} structures repaired)"
+    if invalid == "drop":
+        if n_bad == len(fine):
+            raise InputError.at(name, None, "no structure that the grammar can hold; use --invalid repair")
+        rows = [i for i, good in enumerate(fine) if good]
+        kept = ([column[i] for i in rows] for column in (data.names, data.X, data.y))
+        return type(data)(*kept), f" ({n_bad} left out)"
+    return data, ""  # strict: the fit says which
+
+
+def _fit(estimator: Any, data: RnaData, name: str, quiet: bool) -> tuple[bool, float]:
+    """Train; returns whether it was interrupted, and the seconds."""
+    from trelliswork.learners import FitInterrupted
+
+    started = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            estimator.fit(data.X, data.y)
+        except InputError as error:
+            raise _located(error, name, data.names) from None
+    interrupted = any(issubclass(w.category, FitInterrupted) for w in caught)
+    if not quiet:
+        others = {one_line(w.message) for w in caught if not issubclass(w.category, FitInterrupted)}  # type: ignore[arg-type]
+        for message in sorted(others):
+            say(f"trelliswork: warning: {message}")
+    if interrupted and not estimator.n_iter_:
+        say("trelliswork: interrupted before the first iteration was complete; no model was saved")
+        raise typer.Exit(INTERRUPTED)
+    if "verbose" in estimator.get_params(deep=False):
+        estimator.set_params(verbose=0)  # of this terminal, no part of the model
+    return interrupted, time.perf_counter() - started
+
+
+def _located(error: InputError, name: str, names: list[str]) -> InputError:
+    """The same error with file and record in place of the number of a sample."""
+    place, _, message = str(error).partition(": ")
+    number = place.removeprefix("sample ")
+    if place.startswith("sample ") and number.isdigit():
+        return InputError.at(name, None, f"{names[int(number)]}: {message}")
+    return InputError(f"{name}: {error}")
+
+
+def predict(opened: OpenModel, request: Request) -> None:
+    """Write the structures of sequences.
+
+    Parameters
+    ----------
+    opened : OpenModel
+        The model.
+    request : Request
+        FASTA or any other file of sequences; ``form`` is dot-bracket, bpseq, ct or picture. ``mea`` asks for
+        the largest expected accuracy instead of the best score. ``kbest`` above 1 writes as many
+        structures per sequence; ``probabilities`` puts the probability of each behind it.
+    """
+    form = request.form or "dot-bracket"
+    if form not in _FORMATS:
+        raise InputError(f"--format must be one of {', '.join(_FORMATS)}, got {form!r}")
+    listed = request.kbest > 1 or request.probabilities
+    if listed and (form != "dot-bracket" or request.mea):
+        raise InputError("--kbest and --probabilities go with --format dot-bracket, without --mea")
+    if form == "picture" and request.output == "-":
+        raise InputError("--format picture needs --output FILE, such as fold.png, fold.svg or fold.pdf")
+    _options.check_output(request.output)
+    data, name = _read(request.source, request.encoding, structures=False)
+    learner = opened.learner
+    names, X, notes = data.names, data.X, None
+    try:
+        if listed:
+            lists = learner.predict_kbest(X, request.kbest)
+            names = [
+                n if len(own) == 1 else f"{n}_{k + 1}"
+                for n, own in zip(names, lists)
+                for k in range(len(own))
+            ]
+            X = [x for x, own in zip(X, lists) for _ in own]
+            y = [c.output for own in lists for c in own]
+            if request.probabilities:
+                notes = [f"({c.probability:.6g})" for own in lists for c in own]
+        elif request.mea:
+            learner.space_.structure.set_params(gamma=request.gamma)
+            learner.space_.structure.bind()  # checks gamma
+            y = learner.predict_mea(X)
+        else:
+            y = learner.predict(X)
+    except InputError as error:
+        raise _located(error, name, data.names) from None
+    _write(form, request.output, names, X, y, notes, data.y)
+
+
+def _write(
+    form: str, output: str, names: list[str], X: list[str], y: list[str], notes: Any, true: list[str] | None
+) -> None:
+    from trelliswork import io
+
+    if form == "dot-bracket":
+        io.write_dot_bracket(output, names, X, y, notes=notes)
+    elif form == "bpseq":
+        io.write_bpseq(output, names, X, y)
+    elif form == "ct":
+        io.write_ct(output, names, X, y)
+    else:
+        _draw(output, names, X, y, true)
+
+
+def _draw(output: str, names: list[str], X: list[str], y: list[str], true: list[str] | None) -> None:
+    """Arc diagrams, one below the other; with the given structures where the file has them."""
+    from trelliswork.plots import _matplotlib, arcs
+
+    if len(X) > _MOST_PICTURES:
+        raise InputError(f"--format picture draws at most {_MOST_PICTURES} sequences, the file has {len(X)}")
+    width = min(max(max(map(len, X)) / 6, 4), 30)
+    figure = _matplotlib("figure").Figure(figsize=(width, 3.5 * len(X)), layout="constrained")
+    references: list[str | None] = [None] * len(X) if true is None else [*true]
+    for ax, name, x, found, reference in zip(
+        figure.subplots(len(X), squeeze=False).ravel(), names, X, y, references, strict=True
+    ):
+        arcs(x, found, reference, title=name, ax=ax)
+    try:
+        figure.savefig(output)
+    except ValueError as error:  # an ending that is no picture format
+        raise InputError.at(output, None, f"cannot be drawn: {one_line(error)}") from None
+
+
+def evaluate(opened: OpenModel, request: Request) -> None:
+    """Compare the structures of a file with those that a model predicts.
+
+    Parameters
+    ----------
+    opened : OpenModel
+        The model.
+    request : Request
+        Sequences with structures; ``as_json`` prints JSON.
+    """
+    from trelliswork.metrics import base_pair_scores
+
+    data, name = _read(request.source, request.encoding)
+    assert data.y is not None
+    try:
+        found = opened.learner.predict(data.X)
+    except InputError as error:
+        raise _located(error, name, data.names) from None
+    scores = base_pair_scores(data.y, found)
+    out = {
+        "sequences": len(data.X),
+        "bases": sum(map(len, data.X)),
+        "sensitivity": scores.sensitivity,
+        "ppv": scores.ppv,
+        "f1": scores.f1,
+        "f1_slip_1": base_pair_scores(data.y, found, slip=1).f1,
+        "exact": sum(a == b for a, b in zip(data.y, found)) / len(found),
+    }
+    if request.as_json:
+        json.dump(out, sys.stdout, indent=2)
+        print()
+        return
+    print(f"sequences            {out['sequences']:7,}")
+    print(f"bases                {out['bases']:7,}")
+    print(f"sensitivity          {out['sensitivity']:7.2%}")
+    print(f"PPV                  {out['ppv']:7.2%}")
+    print(f"F1                   {out['f1']:7.2%}")
+    print(f"F1, ends off by one  {out['f1_slip_1']:7.2%}")
+    print(f"structures right     {out['exact']:7.2%}")
+
+
+def _brief(y: Any, found: list[str]) -> str:
+    from trelliswork.metrics import base_pair_scores
+
+    scores = base_pair_scores(y, found)
+    return f"sensitivity {scores.sensitivity:.2%}, PPV {scores.ppv:.2%}, F1 {scores.f1:.2%}"
