@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from trelliswork.dp import _euler
@@ -11,10 +13,8 @@ def random_graph(rng):
     """Edges by their tails, with an Euler trail from vertex 0: those of a random walk."""
     n = int(rng.integers(1, 5))
     walk = [0, *rng.integers(0, n, rng.integers(0, 9)).tolist()]
-    pairs = sorted(set(zip(walk[:-1], walk[1:], strict=True)))
-    mult = np.array(
-        [sum(p == q for q in zip(walk[:-1], walk[1:], strict=True)) for p in pairs], dtype=np.int64
-    )
+    pairs = sorted(set(itertools.pairwise(walk)))
+    mult = np.array([sum(p == q for q in itertools.pairwise(walk)) for p in pairs], dtype=np.int64)
     tail = np.array([a for a, _ in pairs], dtype=np.int64)
     ptr = np.searchsorted(tail, np.arange(n + 1)).astype(np.int64)
     return ptr, np.array([b for _, b in pairs], dtype=np.int64), mult
