@@ -44,14 +44,16 @@ _NAMES = {
     "alignment_weights": "trelliswork.structures",
     "load": "trelliswork.persist",
     "save": "trelliswork.persist",
+    "StructBoost": "trelliswork.learners",
     "StructuredSVM": "trelliswork.learners",
     "Unsupported": "trelliswork.structures",
     "Values": "trelliswork.learners",
+    "VotedCRF": "trelliswork.learners",
     "ZScore": "trelliswork.learners",
     "ngram_counts": "trelliswork.learners.preimage",
     "preimage": "trelliswork.learners.preimage",
 }
-_MODULES = ("features", "io", "kernels", "losses", "metrics", "plots", "testing")
+_MODULES = ("bounds", "features", "io", "kernels", "losses", "metrics", "plots", "testing")
 
 __all__ = sorted([*_NAMES, "__version__"])
 
@@ -86,8 +88,10 @@ if TYPE_CHECKING:
     from trelliswork.learners import NGrams as NGrams
     from trelliswork.learners import Perceptron as Perceptron
     from trelliswork.learners import Positions as Positions
+    from trelliswork.learners import StructBoost as StructBoost
     from trelliswork.learners import StructuredSVM as StructuredSVM
     from trelliswork.learners import Values as Values
+    from trelliswork.learners import VotedCRF as VotedCRF
     from trelliswork.learners import ZScore as ZScore
     from trelliswork.learners.preimage import ngram_counts as ngram_counts
     from trelliswork.learners.preimage import preimage as preimage

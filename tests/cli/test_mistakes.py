@@ -40,7 +40,21 @@ TRAIN = [
     ("train.txt --columns word", "--columns: cannot read 'word'; expected numbers such as 0,2"),
     (
         "train.txt --learner svn",
-        "--learner: unknown learner 'svn'; expected one of crf, perceptron, hmm, zscore, soda, svm",
+        "--learner: unknown learner 'svn'; expected one of crf, perceptron, hmm, zscore, soda, svm, "
+        "vcrf, structboost",
+    ),
+    (
+        "train.txt --learner vcrf --loss f1",
+        "--loss: unknown loss 'f1'; expected one of hamming, edit, zero-one, none",
+    ),
+    (
+        "train.txt --learner structboost --loss none",
+        "--loss: unknown loss 'none'; expected one of hamming, edit, zero-one",
+    ),
+    ("train.txt --learner vcrf --lam -1", "--lam must be a finite number >= 0, got -1.0"),
+    (
+        "train.txt --learner vcrf --lam 0 --beta 0",
+        "train.txt: lam and beta are both 0: nothing keeps the weights finite; raise one of them",
     ),
     ("train.txt --learner svm --C 0", "--C must be a finite number > 0, got 0.0"),
     (

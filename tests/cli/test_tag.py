@@ -55,6 +55,17 @@ def test_round_trip(run, files, learner):
     assert read_info("m.tw")["learner"] == learner
 
 
+@pytest.mark.parametrize("learner", ["vcrf", "structboost"])
+def test_losses_and_orders(run, files, learner):
+    done = run(
+        "train", "tag", "train.txt", "-o", "m.tw", "--learner", learner, "--order", 2, "--loss", "edit"
+    )
+    assert done.exit_code == 0, done.stderr
+    learnt = tw.load("m.tw").steps[-1][1]
+    assert learnt.loss == "edit"
+    assert learnt.families_ == ["order 1", "order 2", "order 3"]
+
+
 def test_same_seed_same_weights(run, files):
     for name in ("a.tw", "b.tw"):
         run("train", "tag", "train.txt", "-o", name, "--learner", "perceptron", "--seed", 3, "--max-iter", 2)

@@ -58,7 +58,7 @@ class Engine:
         np.add.at(out.unary, (c.token[at], c.label[at]), values[at])
         at = c.context >= 0
         np.add.at(out.trans, (c.sequence[at], c.context[at], c.label[at]), values[at])
-        last = _chain_graph._last_label(batch.space, c.context[at])
+        last = _chain_graph.last_label(batch.space, c.context[at])
         np.add.at(out.edge, (c.token[at], last, c.label[at]), values[at])
         return out
 

@@ -22,6 +22,8 @@ _PARAMETERS = {
     "reg": "reg",
     "reference": "reference",
     "C": "C",
+    "lam": "lam",
+    "beta": "beta",
     "loss": "loss",
     "jobs": "n_jobs",
     "seed": "random_state",
@@ -87,6 +89,10 @@ class LearnerEntry:
 # files keep the weights, not the moments.
 _MOMENTS = {"reference": "generative", "reg": 1.0, "reg_mode": "absolute", "keep_moments": False}
 
+# Means over sentences, not sums: penalties of text are small numbers.
+_VOTED = {"lam": 1e-6, "beta": 1e-4}
+_VOTED_OPTIONS = ("lam", "beta", "loss", "max_iter", "observed")
+
 # Every learner of the command line is listed here once.
 LEARNERS = {
     "crf": LearnerEntry(
@@ -100,8 +106,10 @@ LEARNERS = {
     "zscore": LearnerEntry("ZScore", "largest Z-score", ("reg", "reference"), settings=_MOMENTS),
     "soda": LearnerEntry("SODA", "least squares on margins", ("reg", "reference"), settings=_MOMENTS),
     "svm": LearnerEntry(
-        "StructuredSVM", "structural SVM", ("C", "max_iter", "observed"), settings={"C": 1000.0}
+        "StructuredSVM", "structural SVM", ("C", "loss", "max_iter", "observed"), settings={"C": 1000.0}
     ),
+    "vcrf": LearnerEntry("VotedCRF", "voted CRF", _VOTED_OPTIONS, settings=_VOTED),
+    "structboost": LearnerEntry("StructBoost", "structured boosting", _VOTED_OPTIONS, settings=_VOTED),
 }
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["evaluate", "predict", "train"]
 
 _SCHEMES = ("BIO", "BIOES")
+_LOSSES = ("hamming", "edit", "zero-one", "none")
 _LISTED = ", ".join(f"{name} ({entry.about})" for name, entry in LEARNERS.items())
 _MISSING = "_"  # label of a candidate that a short sentence does not have
 
@@ -73,6 +74,20 @@ def train(
     C: Annotated[
         float | None, typer.Option("--C", help="Price of errors (svm).", show_default="1000")
     ] = None,
+    lam: Annotated[
+        float | None,
+        typer.Option(help="Penalty by complexity (vcrf, structboost).", show_default="1e-6"),
+    ] = None,
+    beta: Annotated[
+        float | None, typer.Option(help="Penalty of all weights (vcrf, structboost).", show_default="1e-4")
+    ] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help="Loss of an output: hamming, edit, zero-one or (vcrf) none (svm, vcrf, structboost).",
+            show_default="hamming",
+        ),
+    ] = None,
     max_iter: Annotated[
         int | None,
         typer.Option(min=1, help="Iterations at the most.", show_default="crf 200, perceptron 20"),
@@ -102,6 +117,9 @@ def train(
         "reg": reg,
         "reference": reference,
         "C": C,
+        "lam": lam,
+        "beta": beta,
+        "loss": loss,
         "max_iter": max_iter,
         "observed": observed,
         "jobs": _options.check_jobs(jobs),
@@ -109,7 +127,10 @@ def train(
     }
     given = {name: value for name, value in wanted.items() if value is not None}
     entry = find_learner(learner, given)
-    for option in ("l1", "l2", "smoothing", "reg", "C"):
+    if loss not in (None, *_LOSSES) or (loss == "none" and learner != "vcrf"):
+        known = [name for name in _LOSSES if name != "none" or learner == "vcrf"]
+        raise InputError(f"--loss: unknown loss {loss!r}; expected one of {', '.join(known)}")
+    for option in ("l1", "l2", "smoothing", "reg", "C", "lam", "beta"):
         positive = option in ("smoothing", "C")
         if not 0 <= given.get(option, 0) < math.inf or (positive and given.get(option) == 0):
             least = "> 0" if positive else ">= 0"

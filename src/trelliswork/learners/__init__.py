@@ -11,6 +11,7 @@ from trelliswork.learners.moments import SODA, ZScore
 from trelliswork.learners.perceptron import Perceptron
 from trelliswork.learners.regression import KernelRegression
 from trelliswork.learners.svm import StructuredSVM
+from trelliswork.learners.voted import StructBoost, VotedCRF
 
 __all__ = [
     "CRF",
@@ -26,9 +27,11 @@ __all__ = [
     "NGrams",
     "Perceptron",
     "Positions",
+    "StructBoost",
     "StructuredEstimator",
     "StructuredSVM",
     "Values",
+    "VotedCRF",
     "ZScore",
 ]
 
@@ -42,6 +45,8 @@ LEARNERS: dict[str, type[StructuredEstimator]] = {
     "KLRSO": KLRSO,
     "Fixed": Fixed,
     "StructuredSVM": StructuredSVM,
+    "VotedCRF": VotedCRF,
+    "StructBoost": StructBoost,
 }
 
 # Estimators whose outputs are no structure: they have no space and no part scores, but keep all other laws.

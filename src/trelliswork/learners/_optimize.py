@@ -106,6 +106,7 @@ def lbfgs(
     max_iter: int = 100,
     tol: float = 1e-4,
     reference: float | None = None,
+    measure: Callable[[np.ndarray, np.ndarray, np.ndarray | float], float] | None = None,
     callback: Callable[[int, np.ndarray, float, float], Any] | None = None,
 ) -> Minimum:
     """Minimise ``f(w) + sum(l1 * |w|)``.
@@ -124,6 +125,8 @@ def lbfgs(
         Stop when the norm of the (pseudo-)gradient falls to ``tol`` times ``reference``.
     reference : float or None
         A gradient norm; None is the norm at the start, which a warm start makes too small.
+    measure : callable or None
+        ``measure(w, gradient of f, l1)`` to stop by; None is the norm of the (pseudo-)gradient.
     callback : callable or None
         Called as ``callback(iteration, w, objective, gradient_norm)``; may raise :class:`Stop`.
     """
@@ -134,7 +137,7 @@ def lbfgs(
     n_evaluations = 1
     objective = smooth + _penalty(w, l1, sparse)
     pseudo = pseudo_gradient(w, g, l1) if sparse else g
-    norm = gradient_norm(pseudo)
+    norm = gradient_norm(pseudo) if measure is None else measure(w, g, l1)
     first = norm if reference is None else reference
     _check_finite(objective, norm, first)
     n_iter, converged, message = 0, norm == 0.0 or norm <= tol * first, "the start is good enough"
@@ -152,7 +155,7 @@ def lbfgs(
         if float(d @ pseudo) >= 0:  # a broken model: start again from steepest descent
             pairs.count = 0
             d = -pseudo
-        step = 1.0 if pairs.count else min(1.0, 1.0 / norm)
+        step = 1.0 if pairs.count else min(1.0, 1.0 / gradient_norm(pseudo))
         search = _orthant_search if sparse else _wolfe_search
         found = search(value, w, objective, g, pseudo, d, step, l1)
         n_evaluations += found.n_evaluations
@@ -166,7 +169,7 @@ def lbfgs(
         pairs.add(found.w - w, found.g - g)
         w, objective, g = found.w, found.objective, found.g
         pseudo = pseudo_gradient(w, g, l1) if sparse else g
-        norm = gradient_norm(pseudo)
+        norm = gradient_norm(pseudo) if measure is None else measure(w, g, l1)
         n_iter += 1
         if callback is not None:
             try:

@@ -15,6 +15,8 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork.losses import Loss, ZeroOne
+from trelliswork.losses.automata import TooManyStates
+from trelliswork.losses.inside import Automatic, loss_automata
 from trelliswork.structures.base import Batch, LossTable, Parts, Unsupported
 
 __all__ = ["Form", "Found", "Oracle"]
@@ -126,6 +128,9 @@ class Oracle:
         )
         self._planes: dict[tuple[int, ...], tuple[np.ndarray, ...]] = {}
         self._lam = np.ones(len(batch))
+        self._automatic: Automatic | None = None
+        if not self.plain and self.costs is None and form.rescale == "margin" and form.power == 1.0:
+            self._automatic = _by_automaton(batch, loss)
 
     @property
     def _additive(self) -> bool:
@@ -134,7 +139,7 @@ class Oracle:
     @property
     def exact(self) -> bool:
         """Whether the answers are certain to be the most violated outputs."""
-        return not self.approx or self.plain or self._additive
+        return not self.approx or self.plain or self._additive or self._automatic is not None
 
     def find(self, w: np.ndarray) -> Found:
         """Most violated outputs under the weights ``w``."""
@@ -144,6 +149,9 @@ class Oracle:
             return self._two_best(scores, gold)
         if self.counted:
             return self._by_counts(scores, gold)
+        if self._automatic is not None:
+            codes, values = self._automatic.argmax(scores)
+            return Found(codes, np.maximum(self._automatic.loss_of(codes), 0.0), values - gold)
         if self.costs is None:
             table = self.batch.loss_table(self.loss)
             if table is not None:
@@ -346,6 +354,15 @@ class _WholeCosts:
     def outputs(self, scores: Parts, column: np.ndarray) -> Ragged:
         """Outputs with the given total costs."""
         return self.batch.argmax_at_loss(scores, self.costs, column).codes
+
+
+def _by_automaton(batch: Batch, loss: Loss) -> Automatic | None:
+    """The loss through its automata; None where it has none or they are too large."""
+    try:
+        automata = loss_automata(batch, loss)
+    except TooManyStates:
+        return None  # k-best lists may still do
+    return None if automata is None else Automatic(batch, loss, automata)
 
 
 class _Best:

@@ -213,6 +213,47 @@ class StructuredEstimator(BaseEstimator):
         batch = self._packed(X, **constraints)
         return batch.unpack(batch.mea(self._scores(batch)).codes)
 
+    def predict_min_risk(self, X: Any, loss: Any = "hamming", k: int = 10, **constraints: Any) -> list[Any]:
+        """Of the ``k`` best outputs, the one with the least expected loss under the model.
+
+        The expectation is over all outputs, exactly: losses that are sums over parts from marginals,
+        others (edit distance, n-grams, ...) through their automata.
+
+        Parameters
+        ----------
+        X : list of inputs
+            As in ``fit``.
+        loss : str or Loss, default="hamming"
+            A symmetric loss, such as ``"hamming"``, ``"edit"`` or ``"zero-one"``.
+        k : int, default=10
+            Number of candidates.
+        **constraints
+            Passed to the structure.
+
+        Returns
+        -------
+        list
+            One output per sample.
+        """
+        from trelliswork.losses import as_loss
+        from trelliswork.losses.inside import inside
+
+        check_number("k", k, 1, whole=True)
+        measured = as_loss(loss)
+        batch = self._packed(X, **constraints)
+        lists = batch.kbest(self._scores(batch), k)
+        outputs = [batch.unpack_sample(i, found.codes) for i, found in enumerate(lists)]
+        owner = np.repeat(np.arange(len(batch)), [len(found) for found in outputs])
+        X = self.space_.structure.prepare(X)
+        rows = X[owner] if hasattr(X, "shape") else [X[i] for i in owner]
+        limits = {name: _repeated(value, owner) for name, value in constraints.items()}
+        many = self.space_.pack(rows, [o for found in outputs for o in found], n_jobs=self.n_jobs, **limits)
+        risk = inside(many, measured).risk(self._scores(many)) if len(many) else np.zeros(0)
+        first = np.searchsorted(owner, np.arange(len(batch)))
+        return [
+            found[int(np.argmin(risk[a : a + len(found)]))] for a, found in zip(first, outputs, strict=True)
+        ]
+
     def predict_marginals(self, X: Any, **constraints: Any) -> list[Any]:
         """Probabilities of the parts of the outputs, in the structure's own form.
 
@@ -322,6 +363,11 @@ class StructuredEstimator(BaseEstimator):
         """
         self._check_fitted()
         return self.space_.tables(self.coef_, top)
+
+
+def _repeated(constraint: Any, owner: np.ndarray) -> Any:
+    """A constraint per sample, for repeated samples; others as they are."""
+    return [constraint[i] for i in owner] if isinstance(constraint, (list, tuple)) else constraint
 
 
 def carry_over(old: Space, new: Space, w: np.ndarray) -> np.ndarray:

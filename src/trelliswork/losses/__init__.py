@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from trelliswork._errors import InputError
+from trelliswork.losses.automata import LossAutomaton, WeightedAutomaton
 from trelliswork.losses.base import Loss
 from trelliswork.losses.base_pairs import BasePairs
 from trelliswork.losses.brackets import BracketF1, Brackets
+from trelliswork.losses.counted import Counted, Rational
 from trelliswork.losses.edit import Edit
 from trelliswork.losses.f1 import F1
 from trelliswork.losses.hamming import Hamming
+from trelliswork.losses.markovian import Markovian, NGrams
 from trelliswork.losses.pairs import MissedPairs
 from trelliswork.losses.tree import Tree
 from trelliswork.losses.zero_one import ZeroOne
@@ -21,11 +24,17 @@ __all__ = [
     "BasePairs",
     "BracketF1",
     "Brackets",
+    "Counted",
     "Edit",
     "Hamming",
     "Loss",
+    "LossAutomaton",
+    "Markovian",
     "MissedPairs",
+    "NGrams",
+    "Rational",
     "Tree",
+    "WeightedAutomaton",
     "ZeroOne",
     "as_loss",
 ]

@@ -10,9 +10,10 @@ from sklearn.base import BaseEstimator
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
+from trelliswork.losses.automata import MAX_STATES, LossAutomaton
 from trelliswork.structures.base import Batch, Parts
 
-__all__ = ["Loss", "PartCosts", "is_label"]
+__all__ = ["Loss", "PartCosts", "is_label", "symbols_of"]
 
 PartCosts = tuple[Parts, np.ndarray]
 
@@ -71,6 +72,32 @@ class Loss(BaseEstimator):
         """
         return batch.label_costs(self.table(batch.space.labels)) if batch.one_label else None  # type: ignore[attr-defined]
 
+    def automaton(
+        self,
+        y_true: Sequence[Any],
+        alphabet: Sequence[Any],
+        length: int,
+        *,
+        fixed: bool = True,
+        limit: int = MAX_STATES,
+    ) -> LossAutomaton | None:
+        """The loss as a deterministic automaton, or None where it is none.
+
+        Parameters
+        ----------
+        y_true : sequence of labels
+            The true output, symbol by symbol.
+        alphabet : sequence of labels
+            Everything that outputs are made of.
+        length : int
+            Most symbols of an output.
+        fixed : bool
+            Whether all outputs have as many symbols as the true one.
+        limit : int
+            Most states; more are refused with :class:`~trelliswork.losses.automata.TooManyStates`.
+        """
+        return None
+
     def table(self, labels: Sequence[Any]) -> np.ndarray:
         """Losses ``[true, predicted]`` of all pairs of labels."""
         return np.array([[self.label_loss(a, b) for b in labels] for a in labels], dtype=np.float64)
@@ -91,6 +118,14 @@ class Loss(BaseEstimator):
             return np.array([self(a, b) for a, b in pairs], dtype=np.float64)
         costs, constant = found
         return batch.evaluate(codes, batch.scores(np.zeros(batch.space.n_features)) + costs) + constant
+
+
+def symbols_of(named: Any, alphabet: Sequence[Any]) -> tuple[np.ndarray, list[tuple[Any, ...]]]:
+    """Symbol of each label, and their names: ``(label,)`` for those named, ``()`` for all others."""
+    known = set(named)
+    symbols: dict[tuple[Any, ...], int] = {}
+    symbol = [symbols.setdefault((a,) if a in known else (), len(symbols)) for a in alphabet]
+    return np.array(symbol, dtype=np.int64), list(symbols)
 
 
 def is_label(y: Any) -> bool:

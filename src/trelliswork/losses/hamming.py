@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from trelliswork.losses.base import Loss, PartCosts, check_label_weight, is_label
+from trelliswork.losses.automata import MAX_STATES, LossAutomaton, unfold
+from trelliswork.losses.base import Loss, PartCosts, check_label_weight, is_label, symbols_of
 from trelliswork.structures.base import Batch
 
 __all__ = ["Hamming"]
@@ -83,3 +84,31 @@ class Hamming(Loss):
         if not self.normalized or batch.one_label:
             return super().units(batch)
         return 1.0 / np.maximum(batch.gold_sizes(), 1.0)
+
+    def automaton(
+        self,
+        y_true: Sequence[Any],
+        alphabet: Sequence[Any],
+        length: int,
+        *,
+        fixed: bool = True,
+        limit: int = MAX_STATES,
+    ) -> LossAutomaton:
+        """One state per position (of use inside other losses: this one decomposes)."""
+        symbol, names = symbols_of(alphabet if self.label_weight and not fixed else y_true, alphabet)
+        share = max(len(y_true), 1) if self.normalized else 1
+
+        def cost(name: tuple[Any, ...], t: int) -> float:
+            if fixed:
+                return 0.0 if name == (y_true[t],) else self._weight(y_true[t]) / share
+            return 0.0 if name and name[0] in y_true else self._weight(name[0] if name else None) / share
+
+        return unfold(
+            0,
+            lambda state, t: [(0, cost(name, t)) for name in names],
+            lambda state, t: 0.0,
+            length,
+            symbol,
+            what="Hamming()",
+            limit=limit,
+        )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from trelliswork.losses.base import Loss
+from trelliswork.losses.automata import MAX_STATES, LossAutomaton, unfold
+from trelliswork.losses.base import Loss, symbols_of
 
 __all__ = ["ZeroOne"]
 
@@ -32,3 +34,24 @@ class ZeroOne(Loss):
     def max_value(self, y_true: Any) -> float:
         """1."""
         return 1.0
+
+    def automaton(
+        self,
+        y_true: Sequence[Any],
+        alphabet: Sequence[Any],
+        length: int,
+        *,
+        fixed: bool = True,
+        limit: int = MAX_STATES,
+    ) -> LossAutomaton:
+        """Two states per position: equal so far, or not."""
+        symbol, names = symbols_of(y_true, alphabet)
+        return unfold(
+            True,
+            lambda same, t: [(same and t < len(y_true) and name == (y_true[t],), 0.0) for name in names],
+            lambda same, t: float(not (same and t == len(y_true))),
+            length,
+            symbol,
+            what="ZeroOne()",
+            limit=limit,
+        )

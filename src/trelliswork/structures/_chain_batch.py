@@ -17,11 +17,14 @@ from trelliswork.structures._chain_counts import hmm_scores
 from trelliswork.structures._chain_inference import ChainInference
 from trelliswork.structures._contexts import context_before
 from trelliswork.structures._covariance import Covariance
+from trelliswork.structures._readings import Reading
 from trelliswork.structures._tokenmap import TokenMap
 from trelliswork.structures.base import Ascent, Batch, Decoded, Parts, RowView, Space
 
 if TYPE_CHECKING:
+    from trelliswork.structures._chain_product import ChainProduct
     from trelliswork.structures._chain_space import ChainSpace
+    from trelliswork.structures._factors import Factors
 
 __all__ = ["ChainBatch"]
 
@@ -36,6 +39,7 @@ class ChainBatch(ChainInference):
     """
 
     fixed_length: ClassVar[bool] = True
+    shared_parts: ClassVar[frozenset[str] | None] = frozenset({"trans"})
 
     space: ChainSpace
 
@@ -208,6 +212,23 @@ class ChainBatch(ChainInference):
         from trelliswork.structures import _chain_graph
 
         return _chain_graph.argmax_at_loss(self, scores, costs, losses)
+
+    def readings(self) -> list[Reading]:
+        """The true labels and the label alphabet of every sequence."""
+        labels = self.space.labels
+        return [Reading(y, labels, len(y), True) for y in self.unpack(self.gold_codes)]
+
+    def product(self, automata: Sequence[Any]) -> ChainProduct:
+        """Product with one loss automaton per sequence."""
+        from trelliswork.structures._chain_product import ChainProduct
+
+        return ChainProduct(self, automata)
+
+    def factors(self) -> Factors:
+        """The factor graph."""
+        from trelliswork.structures._factors import ChainFactors
+
+        return ChainFactors(self)
 
     def covariance(
         self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"

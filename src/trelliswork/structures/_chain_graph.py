@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from trelliswork.structures._tokenmap import Layout
     from trelliswork.structures.chain import ChainSpace
 
-__all__ = ["MAX_DENSE", "ChainGraph", "argmax_at_loss", "chain_graph", "loss_profile", "moments"]
+__all__ = [
+    "MAX_DENSE",
+    "ChainGraph",
+    "argmax_at_loss",
+    "chain_graph",
+    "edge_values",
+    "last_label",
+    "loss_profile",
+    "moments",
+]
 
 _EDGES_PER_CHUNK = 200_000
 
@@ -104,7 +113,8 @@ def _template(space: ChainSpace, n_steps: int) -> tuple[np.ndarray, ...]:
     return np.concatenate(degrees), arity, below, np.concatenate(token), np.concatenate(context), label
 
 
-def _last_label(space: ChainSpace, context: np.ndarray) -> np.ndarray:
+def last_label(space: ChainSpace, context: np.ndarray) -> np.ndarray:
+    """Last label of each context."""
     level = np.searchsorted(space.level_ptr, context, side="right") - 1
     return (context - space.level_ptr[level]) % space.n_labels
 
@@ -130,7 +140,7 @@ def edge_values(
         table = sequence * (trans.shape[0] > 1) if which is None else which[sequence]
         out[at] += trans[table, context, label]
     if edge is not None and edge.size:
-        out[at] += edge[chain.token[at], _last_label(space, context), label]
+        out[at] += edge[chain.token[at], last_label(space, context), label]
     return out
 
 
@@ -147,7 +157,7 @@ def edge_features(
     used, inner = chain.token >= 0, chain.context >= 0
     pieces = [_placed(emission, chain.token, used, chain.label, space.emission_layout)]
     if edge is not None and space.edge_layout is not None:
-        pair = _last_label(space, np.maximum(chain.context, 0)) * k + chain.label
+        pair = last_label(space, np.maximum(chain.context, 0)) * k + chain.label
         pieces.append(_placed(edge, chain.token, inner, pair, space.edge_layout))
     step = np.where(inner, chain.context * k + chain.label, 0)
     pieces.append(sp.diags_array(inner.astype(np.float64)).tocsr() @ space.ngram_matrix[step])

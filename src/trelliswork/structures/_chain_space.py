@@ -134,6 +134,14 @@ class ChainSpace(Space):
         return w[:a], w[a:b], w[b:]
 
     @property
+    def feature_orders(self) -> np.ndarray:
+        """1 for emissions, 2 for edge observations and label bigrams, and so on."""
+        out = np.ones(self.n_features, dtype=np.int64)
+        out[self.n_emissions : self.n_emissions + self.n_edges] = 2
+        out[self.n_emissions + self.n_edges :] = [len(gram) for gram in self.ngrams]
+        return out
+
+    @property
     def marker_names(self) -> list[str]:
         """Kinds of the marker attributes that follow the real ones."""
         return [kind for kind in ("start", "end", "unknown") if getattr(self.structure, kind)]

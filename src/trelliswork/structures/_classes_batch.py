@@ -24,6 +24,7 @@ from trelliswork.structures._tokenmap_store import (
 from trelliswork.structures.base import Ascent, Batch, Decoded, Parts, RowView, Space
 
 if TYPE_CHECKING:
+    from trelliswork.structures._factors import Factors
     from trelliswork.structures.classes import ClassesSpace
 
 __all__ = ["ClassesBatch"]
@@ -139,6 +140,12 @@ class ClassesBatch(Batch):
         out = np.zeros((len(self), self.space.n_labels))
         out[np.arange(len(self)), codes.values] = 1.0 if weights is None else weights
         return Parts(label=out)
+
+    def factors(self) -> Factors:
+        """The factor graph."""
+        from trelliswork.structures._factors import ClassesFactors
+
+        return ClassesFactors(self)
 
     # -- verbs ---------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -15,9 +15,12 @@ from trelliswork.structures import _derivations_store, _graph
 from trelliswork.structures._covariance import Covariance
 from trelliswork.structures._derivations_gold import derivation_of
 from trelliswork.structures._graph import Graph, concatenate
+from trelliswork.structures._product import GraphProduct, code_rows, longest_reading
+from trelliswork.structures._readings import Reading
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
 
 if TYPE_CHECKING:
+    from trelliswork.structures._factors import Factors
     from trelliswork.structures.derivations import DerivationSpace
 
 __all__ = ["DerivationBatch"]
@@ -69,6 +72,7 @@ class DerivationBatch(Batch):
         self.dead_ends = dead_ends
         self._gold = gold
         self.n_jobs = n_jobs
+        self._reads: tuple[np.ndarray, list[dict[Any, int]], np.ndarray] | None = None
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -304,6 +308,52 @@ class DerivationBatch(Batch):
         edges, offsets = concatenate([e for chunk, _ in found for e in chunk])
         codes = Ragged(edges - np.repeat(self.edge_ptr[:-1], np.diff(offsets)), offsets)
         return Decoded(codes, np.concatenate([np.zeros(0), *(values for _, values in found)]))
+
+    def readings(self) -> list[Reading]:
+        """The parts of the true output and of all outputs, in the order of derivations."""
+        if self._reads is None:
+            alphabets: list[dict[Any, int]] = []
+            reads = []
+            for own in self.parts:
+                alphabet: dict[Any, int] = {}
+                reads.append([-1 if p is None else alphabet.setdefault(p, len(alphabet)) for p in own])
+                alphabets.append(alphabet)
+            flat = np.array([r for row in reads for r in row], dtype=np.int64)
+            self._reads = flat, alphabets, longest_reading(self.graph, flat)
+        _, alphabets, longest = self._reads
+        return [
+            Reading(self._parts_of(i, row), list(alphabets[i]), int(longest[i]), False)
+            for i, row in enumerate(self.gold_codes)
+        ]
+
+    def product(self, automata: Sequence[Any]) -> GraphProduct:
+        """Product with one loss automaton per sample."""
+        self.readings()
+        return GraphProduct(self, automata)
+
+    def reads(self, i: int) -> np.ndarray:
+        """Position in the alphabet of the part of each edge of sample ``i``; -1 for none."""
+        assert self._reads is not None
+        return self._reads[0][self.edge_ptr[i] : self.edge_ptr[i + 1]]
+
+    def edge_scores(self, scores: Parts) -> np.ndarray:
+        """Scores of all edges."""
+        return self._total(scores, None)
+
+    def collect(self, values: np.ndarray) -> Parts:
+        """Values of edges as parts."""
+        return Parts(edge=values)
+
+    def decoded(self, edges: list[np.ndarray], values: np.ndarray) -> Decoded:
+        """Outputs of given edges."""
+        self._check_possible(values)
+        return Decoded(code_rows(edges), values)
+
+    def factors(self) -> Factors:
+        """The factor graph."""
+        from trelliswork.structures._factors import DerivationFactors
+
+        return DerivationFactors(self)
 
     def covariance(
         self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"

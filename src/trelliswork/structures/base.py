@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +19,10 @@ from sklearn.base import BaseEstimator
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork.structures._covariance import Covariance
+
+if TYPE_CHECKING:
+    from trelliswork.structures._factors import Factors
+    from trelliswork.structures._readings import Product, Reading
 
 __all__ = [
     "Ascent",
@@ -314,6 +318,11 @@ class Space(ABC):
     def feature_names(self) -> list[Any]:
         """Name of each weight, as a tuple whose first item is the kind of feature."""
 
+    @property
+    def feature_orders(self) -> np.ndarray:
+        """How many neighbouring labels each weight looks at; 1 where the structure has no such order."""
+        return np.ones(self.n_features, dtype=np.int64)
+
     @abstractmethod
     def pack(self, X: Any, y: Any = None, *, n_jobs: int | None = None, **constraints: Any) -> Batch:
         """Compile samples (and their outputs) into a batch."""
@@ -381,6 +390,9 @@ class Batch(ABC):
 
     one_label: ClassVar[bool] = False  # whether every output is a single label of ``space.labels``
     fixed_length: ClassVar[bool] = False  # whether all outputs of a sample have the same length
+    shared_parts: ClassVar[frozenset[str] | None] = (
+        None  # arrays that are sums unless ``each=True``; None: any
+    )
 
     space: Space
     n_jobs: int | None
@@ -571,6 +583,18 @@ class Batch(ABC):
     def argmax_at_overlap(self, scores: Parts, right: np.ndarray, predicted: np.ndarray) -> Decoded:
         """Best output of every sample with the given numbers of right and of predicted :meth:`items`."""
         raise self._unsupported("argmax_at_overlap")
+
+    def readings(self) -> list[Reading]:
+        """Per sample, the true output and the alphabet of outputs, for loss automata."""
+        raise self._unsupported("readings")
+
+    def factors(self) -> Factors:
+        """The factor graph of the samples, for bounds and voted penalties."""
+        raise self._unsupported("factors")
+
+    def product(self, automata: Sequence[Any]) -> Product:
+        """Product of the outputs with one loss automaton per sample (see ``losses.automata``)."""
+        raise self._unsupported("product")
 
     # -- outputs -----------------------------------------------------------------------
 

@@ -1,0 +1,489 @@
+"""Voted conditional random fields and structured boosting: penalties by the complexity of features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from trelliswork._errors import InputError
+from trelliswork.learners._families import Families, family_rates, find_families
+from trelliswork.learners._optimize import Minimum
+from trelliswork.learners._progress import Progress
+from trelliswork.learners._voted_solvers import Problem, fit_structboost, fit_vcrf, stream_vcrf
+from trelliswork.learners.base import (
+    StructuredEstimator,
+    carry_over,
+    check_number,
+    check_samples,
+    combined_weights,
+)
+from trelliswork.losses import Edit, Loss, as_loss
+from trelliswork.structures.base import Batch, Space, Structure
+
+__all__ = ["StructBoost", "VotedCRF"]
+
+_EDIT_CAP = 3
+
+
+class _Voted(StructuredEstimator):
+    """What the two learners share: families, penalties, checks."""
+
+    lam: float
+    beta: float
+    l2: float
+    loss: Any
+    families: Any
+    r: Any
+    max_iter: int
+    tol: float
+    memory: int
+    class_weight: Any
+    random_state: Any
+    verbose: int
+
+    def _checked_loss(self) -> Loss | None:
+        for name in ("lam", "beta", "l2", "tol"):
+            check_number(name, getattr(self, name), 0)
+        for name in ("max_iter", "memory"):
+            check_number(name, getattr(self, name), 1, whole=True)
+        if self.lam == 0 and self.beta == 0:
+            raise InputError("lam and beta are both 0: nothing keeps the weights finite; raise one of them")
+        if self.loss is None or (isinstance(self.loss, str) and self.loss == "none"):
+            return None
+        if isinstance(self.loss, str) and self.loss == "edit":
+            return Edit(cap=_EDIT_CAP)  # the automaton of the uncapped distance is too large for sentences
+        return as_loss(self.loss)
+
+    def _problem(
+        self, space: Space, batch: Batch, loss: Loss | None, sample_weight: Any, lam: float | None = None
+    ) -> Problem:
+        weights = combined_weights(batch, sample_weight, self.class_weight)
+        families = find_families(space, self.families)
+        rates = family_rates(batch, families, self.r, weights=weights, random_state=self.random_state)
+        penalties = (self.lam if lam is None else lam) * rates + self.beta
+        share = np.ones(len(batch)) if weights is None else weights
+        self._keep(families, rates)
+        return Problem(batch, loss, families, penalties[families.index], share / share.sum(), self.l2)
+
+    def _keep(self, families: Families, rates: np.ndarray) -> None:
+        self.families_, self.family_of_, self.r_ = families.names, families.index, rates
+
+    def _finish(self, space: Space, found: Minimum, history: list[dict[str, Any]]) -> None:
+        if not np.isfinite(found.w).all():
+            raise FloatingPointError("the weights are not finite; raise lam or beta, or scale the features")
+        self.space_, self.coef_ = space, found.w
+        self.objective_, self.converged_, self.message_ = found.objective, found.converged, found.message
+        self.n_iter_, self.history_ = found.n_iter, history
+
+    @property
+    def n_nonzero_(self) -> dict[Any, int]:
+        """Number of non-zero weights of every family."""
+        if not hasattr(self, "coef_"):
+            raise AttributeError("n_nonzero_")
+        used = np.bincount(self.family_of_[self.coef_ != 0], minlength=len(self.families_))
+        return dict(zip(self.families_, used.tolist(), strict=True))
+
+
+class VotedCRF(_Voted):
+    """Voted conditional random field: a loss inside, and penalties by family.
+
+    Minimises the mean over samples of ``log sum_y exp(L(y) - margin(y))`` plus
+    ``sum_k (lam r_k + beta) |w_k|_1``, where the families ``k`` are sets of features and ``r_k`` measures
+    how easily a family fits noise.
+
+    Parameters
+    ----------
+    structure : Structure
+        Output space; ``Chain(order)`` has the families of label n-grams up to ``order + 1``.
+    lam, beta : float, default=1e-4 and 1e-3
+        Weights of the penalty that grows with the complexity of a family, and of the one that does
+        not; not both 0. ``lam=0, loss=None, beta=l1 / n_samples`` is ``CRF(l1=l1, l2=0)``.
+    l2 : float, default=0.0
+        Weight of the squared norm of all weights. Absolute values alone often leave several minima;
+        any ``l2 > 0`` leaves one.
+    loss : str, Loss or None, default="hamming"
+        Loss inside the objective: a name of :mod:`trelliswork.losses` (``"edit"`` is
+        ``Edit(cap=3)``), a loss that is a sum over parts or has an automaton, None or ``"none"``.
+    families : "auto", "order", "kind", callable or dict, default="auto"
+        Partition of the features: by number of labels that a feature looks at, by the first item of
+        its name, by ``families(name)``, or a dict from families to functions that accept names, or
+        lists of kinds. "auto" is "order" where orders differ, else "kind".
+    r : "auto", "sparsity", "paper", "monte_carlo" or list of float, default="auto"
+        Complexity of the families, from the largest value, the number and the frequency of their
+        features (``"sparsity"``), from the number of factors (``"paper"``), by simulation, or given.
+        "auto" is "sparsity" where the structure tells its factors, else 1.
+    solver : {"owlqn", "fista"}, default="owlqn"
+        Orthant-wise quasi-Newton, or accelerated proximal gradient.
+    max_iter : int, default=200
+        Iterations at the most.
+    tol : float, default=1e-4
+        Stop when the norm of the proximal gradient falls to this part of its value at zero.
+    memory : int, default=10
+        Pairs that the quasi-Newton method keeps.
+    step, batch_size : float and int, default=0.1 and 8
+        Size of the first steps and samples per step of ``partial_fit``.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each label; a sample weighs the mean over its labels.
+    random_state : int or None, default=0
+        Seed of ``r="monte_carlo"`` and of the order of samples in ``partial_fit``.
+    warm_start : bool, default=False
+        Start from the weights of the previous fit.
+    n_jobs : int or None, default=None
+        Threads. Results do not depend on it.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights.
+    families_, r_ : list and ndarray
+        Families and their complexities.
+    n_nonzero_ : dict
+        Non-zero weights per family.
+    objective_, converged_, message_
+        How the search ended.
+    history_ : list of dict
+        Objective, norm of the proximal gradient, non-zero weights (all, and per family) and seconds.
+
+    Notes
+    -----
+    A loss that is 0 for a wrong output leaves that output with the weight it has in a CRF. Families of
+    n-grams longer than every sequence have weights 0.
+
+    References
+    ----------
+    .. [1] Cortes, Kuznetsov, Mohri, Yang (2016), NIPS.
+
+    Examples
+    --------
+    >>> from trelliswork import Chain, VotedCRF
+    >>> X, y = [["the", "cat"], ["a", "dog"]] * 4, [["D", "N"], ["D", "N"]] * 4
+    >>> model = VotedCRF(Chain(order=2), loss="edit").fit(X, y)
+    >>> model.predict([["the", "dog"]]), model.families_
+    ([['D', 'N']], ['order 1', 'order 2', 'order 3'])
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        lam: float = 1e-4,
+        beta: float = 1e-3,
+        *,
+        l2: float = 0.0,
+        loss: str | Loss | None = "hamming",
+        families: Any = "auto",
+        r: Any = "auto",
+        solver: str = "owlqn",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        memory: int = 10,
+        step: float = 0.1,
+        batch_size: int = 8,
+        class_weight: Any = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.structure = structure
+        self.lam = lam
+        self.beta = beta
+        self.l2 = l2
+        self.loss = loss
+        self.families = families
+        self.r = r
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.memory = memory
+        self.step = step
+        self.batch_size = batch_size
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> VotedCRF:
+        """Find the weights.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            Training data.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weight of each sample; 2 is the same as having the sample twice.
+        """
+        loss = self._checked_loss()
+        self._check_solver()
+        space, batch = self._start(X, y)
+        start = self._start_weights(space, self.warm_start)
+        problem = self._problem(space, batch, loss, sample_weight)
+        self._solve(space, problem, start)
+        return self
+
+    def _solve(self, space: Space, problem: Problem, start: np.ndarray) -> None:
+        with Progress("VotedCRF", self.max_iter, self.verbose) as progress:
+            found = fit_vcrf(
+                problem,
+                start,
+                solver=self.solver,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                memory=self.memory,
+                progress=progress,
+            )
+        self._finish(space, found, progress.history)
+
+    def fit_path(
+        self,
+        X: Any,
+        y: Any,
+        lams: Sequence[float],
+        *,
+        X_dev: Any = None,
+        y_dev: Any = None,
+        sample_weight: Any = None,
+    ) -> VotedCRF:
+        """Fit a falling sequence of ``lam``, each from the weights of the last.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            Training data.
+        lams : sequence of float
+            Values of ``lam``; taken from the largest to the smallest.
+        X_dev, y_dev : lists or None
+            Development set: the weights that score best on it are kept, of equal ones the sparsest;
+            without it the last ones.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weight of each sample.
+
+        Returns
+        -------
+        self
+            With ``path_``, one dict per ``lam``: ``lam``, ``objective``, ``nonzero``, ``score``, ``coef``.
+        """
+        loss = self._checked_loss()
+        self._check_solver()
+        if (X_dev is None) != (y_dev is None):
+            raise InputError("a development set needs both X_dev and y_dev")
+        for lam in lams:
+            check_number("lams", lam, 0)
+        if not len(lams) or (self.beta == 0 and min(lams) == 0):
+            raise InputError("lams must not be empty, and must not hold 0 when beta is 0")
+        space, batch = self._start(X, y)
+        dev = None
+        if X_dev is not None:
+            check_samples(X_dev, y_dev)
+            dev = space.pack(X_dev, n_jobs=self.n_jobs)
+        start = self._start_weights(space, self.warm_start)
+        path, best, history = [], None, []
+        problem = self._problem(space, batch, loss, sample_weight, 0.0)
+        for lam in sorted(map(float, lams), reverse=True):
+            problem.l1 = (lam * self.r_ + self.beta)[self.family_of_]
+            self._solve(space, problem, start)
+            start = self.coef_
+            history += [{"lam": lam, **record} for record in self.history_]
+            record: dict[str, Any] = {
+                "lam": lam,
+                "objective": self.objective_,
+                "nonzero": int(np.count_nonzero(start)),
+                "coef": start,
+            }
+            if dev is not None:
+                found = dev.unpack(dev.argmax(dev.scores(start)).codes)
+                record["score"] = float(space.structure.accuracy(y_dev, found))
+            path.append(record)
+            if dev is None or best is None or record["score"] > best["score"]:
+                best = record
+        assert best is not None
+        self.path_, self.lam_, self.coef_ = path, best["lam"], best["coef"]
+        self.objective_, self.history_, self.n_iter_ = best["objective"], history, len(history)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> VotedCRF:
+        """Make one pass over more data; new labels and features join the model.
+
+        Lazy proximal AdaGrad: a weight is touched only by samples that have its feature. Penalties
+        are those of the data of this call.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            The next part of a stream.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weight of each sample.
+        """
+        loss = self._checked_loss()
+        if self.l2:
+            raise InputError("partial_fit knows no quadratic penalty; use l2=0")
+        check_number("step", self.step, 0, above=True)
+        check_number("batch_size", self.batch_size, 1, whole=True)
+        structure = self._checked_structure()
+        check_samples(X, y)
+        X = structure.prepare(X)
+        old = getattr(self, "space_", None)
+        space = structure.bind(X, y) if old is None else old.grown(X, y)
+        batch = space.pack(X, y, n_jobs=self.n_jobs)
+        batch.check_gold()
+        w, squares = np.zeros(space.n_features), np.zeros(space.n_features)
+        if old is not None:
+            w = carry_over(old, space, self.coef_)
+            squares = carry_over(old, space, getattr(self, "squares_", np.zeros(old.n_features)))
+        problem = self._problem(space, batch, loss, sample_weight)
+        history = list(getattr(self, "history_", []))
+        order = np.random.default_rng(self.random_state).permutation(len(batch))
+        with Progress("VotedCRF", 1, self.verbose) as progress:
+            mean = stream_vcrf(problem, w, squares, step=self.step, batch_size=self.batch_size, order=order)
+            progress.step(
+                objective=mean + problem.penalty(w),
+                nonzero=int(np.count_nonzero(w)),
+                families=problem.families.sizes(w != 0).tolist(),
+            )
+        found = Minimum(w, mean + problem.penalty(w), len(history) + 1, 0, False, "one pass over a stream")
+        self._finish(space, found, history + progress.history)
+        self.squares_ = squares
+        return self
+
+    def _check_solver(self) -> None:
+        if self.solver not in ("owlqn", "fista"):
+            raise InputError(f"solver must be 'owlqn' or 'fista', got {self.solver!r}")
+
+
+class StructBoost(_Voted):
+    """Structured boosting: exponential margins weighted by the loss, and penalties by family.
+
+    Minimises the mean over samples of ``sum_y L(y) exp(-margin(y))`` (or of the maximum over ``y``)
+    plus ``sum_k (lam r_k + beta) |w_k|_1``, see :class:`VotedCRF`.
+
+    Parameters
+    ----------
+    structure : Structure
+        Output space; any that offers ``tangent``.
+    lam, beta, l2 : float, default=1e-4, 1e-3 and 0.0
+        As in :class:`VotedCRF`.
+    loss : str or Loss, default="hamming"
+        Loss of outputs: not negative, 0 for the true one. Other outputs of loss 0 do not count.
+    form : {"sum", "max"}, default="sum"
+        Sum or maximum over outputs. The maximum is not smooth: the search ends where a line search
+        finds no lower point.
+    families, r : default="auto"
+        As in :class:`VotedCRF`.
+    start : {"crf", "zero"}, default="crf"
+        First weights. At zero the objective is about the number of outputs.
+    max_iter, tol, memory : default=200, 1e-4 and 10
+        Iterations; stop when the norm of the proximal gradient falls to this part of the norm of the
+        penalties; pairs of the quasi-Newton method.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each label; a sample weighs the mean over its labels.
+    random_state : int or None, default=0
+        Seed of ``r="monte_carlo"``.
+    warm_start : bool, default=False
+        Start from the weights of the previous fit.
+    n_jobs : int or None, default=None
+        Threads. Results do not depend on it.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights.
+    families_, r_ : list and ndarray
+        Families and their complexities.
+    objective_, converged_, message_
+        How the search ended.
+    history_ : list of dict
+        Objective, norm of the proximal gradient, non-zero weights and seconds per iteration.
+
+    References
+    ----------
+    .. [1] Cortes, Kuznetsov, Mohri, Yang (2016), NIPS.
+
+    Examples
+    --------
+    >>> from trelliswork import Chain, StructBoost
+    >>> X, y = [["the", "cat"], ["a", "dog"]] * 4, [["D", "N"], ["D", "N"]] * 4
+    >>> StructBoost(Chain()).fit(X, y).predict([["the", "dog"]])
+    [['D', 'N']]
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        lam: float = 1e-4,
+        beta: float = 1e-3,
+        *,
+        l2: float = 0.0,
+        loss: str | Loss = "hamming",
+        form: str = "sum",
+        families: Any = "auto",
+        r: Any = "auto",
+        start: str = "crf",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        memory: int = 10,
+        class_weight: Any = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.structure = structure
+        self.lam = lam
+        self.beta = beta
+        self.l2 = l2
+        self.loss = loss
+        self.form = form
+        self.families = families
+        self.r = r
+        self.start = start
+        self.max_iter = max_iter
+        self.tol = tol
+        self.memory = memory
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> StructBoost:
+        """Find the weights.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            Training data.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weight of each sample; 2 is the same as having the sample twice.
+        """
+        loss = self._checked_loss()
+        if loss is None:
+            raise InputError("StructBoost needs a loss: outputs of loss 0 do not count")
+        if self.form not in ("sum", "max"):
+            raise InputError(f"form must be 'sum' or 'max', got {self.form!r}")
+        if self.start not in ("crf", "zero"):
+            raise InputError(f"start must be 'crf' or 'zero', got {self.start!r}")
+        space, batch = self._start(X, y)
+        problem = self._problem(space, batch, loss, sample_weight)
+        w = self._start_weights(space, self.warm_start)
+        if self.start == "crf" and not w.any():
+            plain = replace(problem, loss=None)
+            w = fit_vcrf(plain, w, max_iter=50, tol=1e-2, memory=self.memory).w
+        with Progress("StructBoost", self.max_iter, self.verbose) as progress:
+            found = fit_structboost(
+                problem,
+                w,
+                form=self.form,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                memory=self.memory,
+                progress=progress,
+            )
+        self._finish(space, found, progress.history)
+        return self

@@ -1,0 +1,287 @@
+"""A loss inside the law of a model: sums, maxima and expectations over all outputs.
+
+For every sample, with scores ``s(y)`` and losses ``L(y)`` against the true output: the log of the
+sum of ``exp(s + L)``, its gradient, the output with the largest ``s + L`` or ``s + log L``, the
+expected loss, and the law proportional to ``L exp(s)``. Losses that are sums over parts are added to
+the scores; others go through the product with their automaton.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from trelliswork._errors import InputError
+from trelliswork._ragged import Ragged
+from trelliswork.losses.automata import MAX_STATES, LossAutomaton, TooManyStates
+from trelliswork.losses.base import Loss
+from trelliswork.structures._readings import Product
+from trelliswork.structures.base import Batch, Decoded, Parts, Unsupported
+
+__all__ = ["Additive", "Automatic", "Inside", "inside", "loss_automata"]
+
+_MAX_ENTRIES = 50_000_000  # arcs of all automata of a batch, 16 bytes each
+
+
+class Inside(ABC):
+    """Losses of all outputs of a batch, for sums and maxima.
+
+    Parameters
+    ----------
+    batch : Batch
+        Samples with their true outputs.
+    loss : Loss or None
+        The loss; None is 0 for all outputs.
+    """
+
+    def __init__(self, batch: Batch, loss: Loss | None):
+        self.batch, self.loss = batch, loss
+
+    @abstractmethod
+    def expect(self, w: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Log of the sum of ``exp(s + L)`` of every sample, and the weighted sum of expected features."""
+
+    @abstractmethod
+    def risk(self, scores: Parts) -> np.ndarray:
+        """Expected loss of every sample under the law ``exp(s)``."""
+
+    @abstractmethod
+    def risk_features(self, scores: Parts, weights: np.ndarray) -> np.ndarray:
+        """Weighted sum of the expected features under the laws ``L exp(s)``."""
+
+    @abstractmethod
+    def argmax(self, scores: Parts) -> Decoded:
+        """Output with the largest ``s + L`` of every sample."""
+
+    @abstractmethod
+    def argmax_log(self, scores: Parts) -> Decoded:
+        """Output with the largest ``s + log L``; every sample must have an output with a loss."""
+
+    def log_risk(self, scores: Parts) -> np.ndarray:
+        """Log of the sum of ``L exp(s)``; -inf where every output has loss 0."""
+        found = self.risk(scores)
+        if (found < -1e-9).any():
+            i = int(np.argmin(found))
+            raise InputError(f"sample {i}: {self.loss!r} is negative for some outputs; it must not be here")
+        with np.errstate(divide="ignore"):
+            return self.batch.log_partition(scores) + np.log(np.maximum(found, 0.0))
+
+    def loss_of(self, codes: Ragged) -> np.ndarray:
+        """Loss of one given output per sample."""
+        return np.zeros(len(self.batch)) if self.loss is None else self.loss.evaluate(self.batch, codes)
+
+
+class Additive(Inside):
+    """A loss that is a sum over parts (or none at all).
+
+    Parameters
+    ----------
+    batch : Batch
+        Samples with their true outputs.
+    loss : Loss or None
+        The loss.
+    costs : Parts or None
+        Its part costs.
+    constant : ndarray or float
+        What is added per sample.
+    """
+
+    def __init__(self, batch: Batch, loss: Loss | None, costs: Parts | None, constant: np.ndarray | float):
+        super().__init__(batch, loss)
+        self.costs, self.constant = costs, constant
+
+    def expect(self, w: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Costs are added to the scores."""
+        log_z, features = self.batch.expect(w, self.costs, weights)
+        return log_z + self.constant, features
+
+    def risk(self, scores: Parts) -> np.ndarray:
+        """Costs times marginals."""
+        if self.costs is None:
+            return np.zeros(len(self.batch)) + self.constant
+        # Parts that all samples share are needed per sample only if they cost something.
+        names = self.batch.shared_parts
+        each = names is None or any(a is not None and name in names for name, a in self.costs.items())
+        parts = self.batch.marginals(scores, each=each)
+        return self.batch.dot_each(parts, self.costs) + self.constant
+
+    def risk_features(self, scores: Parts, weights: np.ndarray) -> np.ndarray:
+        """Means plus the covariance with the loss over the expected loss."""
+        if self.costs is None:
+            raise InputError("a loss is needed here: its value must not be 0 for all outputs")
+        mean = self.risk(scores)
+        share = np.divide(weights, mean, out=np.zeros_like(mean), where=mean > 0)
+        moved = self.batch.pull(self.batch.tangent(scores, self.costs, weights=share))
+        return moved + self.batch.pull(self.batch.marginals(scores, weights=share * mean))
+
+    def argmax(self, scores: Parts) -> Decoded:
+        """Decode with the costs."""
+        codes, values = self.batch.argmax(scores, self.costs)
+        return Decoded(codes, values + self.constant)
+
+    def argmax_log(self, scores: Parts) -> Decoded:
+        """The best output for every value of the loss, then the best value."""
+        batch, costs = self.batch, self.costs
+        whole = costs is not None and all(
+            a is None or np.array_equal(a, np.rint(a)) for _, a in costs.items()
+        )
+        if costs is None or not whole or not type(batch.space.structure).offers("loss_profile"):
+            return _by_automata(batch, self.loss).argmax_log(scores)
+        zeros = batch.scores(np.zeros(batch.space.n_features))
+        top = int(np.rint(batch.argmax(zeros, costs).values.max(initial=0.0)))
+        profile = batch.loss_profile(scores, costs, top)
+        losses = np.arange(top + 1) + np.zeros((len(batch), 1)) + np.reshape(self.constant, (-1, 1))
+        values = np.full(profile.shape, -np.inf)
+        np.log(losses, out=values, where=losses > 1e-12)
+        values += profile
+        chosen = values.argmax(axis=1)
+        codes = batch.argmax_at_loss(scores, costs, chosen).codes
+        return Decoded(codes, values[np.arange(len(batch)), chosen])
+
+
+class Automatic(Inside):
+    """A loss through the product with its automata.
+
+    Parameters
+    ----------
+    batch : Batch
+        Samples with their true outputs.
+    loss : Loss
+        The loss.
+    automata : list of LossAutomaton
+        One per sample.
+    """
+
+    def __init__(self, batch: Batch, loss: Loss, automata: list[LossAutomaton]):
+        super().__init__(batch, loss)
+        self.automata = automata
+        self.product = batch.product(automata)
+        self._log_product: Product | None = None
+
+    def expect(self, w: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over the product."""
+        scores = self.batch.scores(w)
+        if hasattr(self.product, "expect"):
+            log_z, parts = self.product.expect(scores, 1.0, weights)
+        else:
+            log_z = self.product.log_partition(scores)
+            parts = self.product.marginals(scores, weights=weights)
+        return log_z, self.batch.pull(parts)
+
+    def risk(self, scores: Parts) -> np.ndarray:
+        """Expectation over the product."""
+        return self.product.risk(scores)
+
+    def risk_features(self, scores: Parts, weights: np.ndarray) -> np.ndarray:
+        """Expectation under the law times the loss."""
+        return self.batch.pull(self.product.marginals(scores, 0.0, weights=weights, risk=True))
+
+    def argmax(self, scores: Parts) -> Decoded:
+        """Best path of the product."""
+        return self.product.argmax(scores)
+
+    def argmax_log(self, scores: Parts) -> Decoded:
+        """Best path when the total, not its parts, is known at the end."""
+        if self._log_product is None:
+            what = f"log {self.loss!r}; choose a loss with fewer values"
+            logs = [a.of_total(_log, what, MAX_STATES) for a in self.automata]
+            self._log_product = self.batch.product(logs)
+        return self._log_product.argmax(scores)
+
+
+def _log(value: float) -> float:
+    return float(np.log(value)) if value > 1e-12 else -np.inf
+
+
+def loss_automata(batch: Batch, loss: Loss, limit: int = MAX_STATES) -> list[LossAutomaton] | None:
+    """Automaton of the loss for every sample; None where the loss or the structure has none.
+
+    Parameters
+    ----------
+    batch : Batch
+        Samples with their true outputs.
+    loss : Loss
+        The loss.
+    limit : int
+        Most states of one automaton.
+
+    Examples
+    --------
+    >>> from trelliswork import Chain
+    >>> from trelliswork.losses import Edit
+    >>> from trelliswork.losses.inside import loss_automata
+    >>> space = Chain().bind([["a", "b"]], [["A", "B"]])
+    >>> [automaton] = loss_automata(space.pack([["a", "b"]], [["A", "B"]]), Edit())
+    >>> automaton.n_states
+    7
+    """
+    structure = type(batch.space.structure)
+    if type(loss).automaton is Loss.automaton or not (
+        structure.offers("readings") and structure.offers("product")
+    ):
+        return None
+    known: dict[Any, LossAutomaton | None] = {}
+    found, total = [], 0
+    for i, reading in enumerate(batch.readings()):
+        key = tuple(reading.truth), tuple(reading.alphabet), reading.length
+        if key not in known:
+            truth, alphabet, length, fixed = reading
+            try:
+                known[key] = loss.automaton(truth, alphabet, length, fixed=fixed, limit=limit)
+            except TooManyStates as error:
+                raise TooManyStates(f"sample {i}: {error}") from None
+            except InputError as error:
+                raise InputError(f"sample {i}: {error}") from None
+        one = known[key]
+        if one is None:
+            return None
+        found.append(one)
+        total += one.step.size
+        if total > _MAX_ENTRIES:
+            raise TooManyStates(
+                f"sample {i}: the automata of {loss!r} have over {_MAX_ENTRIES:,} arcs together; lower the "
+                "cap of the loss, or take fewer or shorter samples"
+            )
+    return found
+
+
+def _by_automata(batch: Batch, loss: Loss | None) -> Automatic:
+    automata = None if loss is None else loss_automata(batch, loss)
+    if automata is None or loss is None:
+        raise Unsupported(
+            f"{loss!r} is neither a sum over the parts of {type(batch.space.structure).__name__} nor an "
+            "automaton there; use Hamming, Edit, NGrams, Markovian, Counted or Rational"
+        )
+    return Automatic(batch, loss, automata)
+
+
+def inside(batch: Batch, loss: Loss | None) -> Inside:
+    """The loss inside the law of a batch, by the cheapest exact way.
+
+    Parameters
+    ----------
+    batch : Batch
+        Samples with their true outputs.
+    loss : Loss or None
+        The loss; None is 0 for all outputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trelliswork import Chain
+    >>> from trelliswork.losses import Hamming
+    >>> from trelliswork.losses.inside import inside
+    >>> space = Chain().bind([["a", "b"]], [["A", "B"]])
+    >>> batch = space.pack([["a", "b"]], [["A", "B"]])
+    >>> log_sum, _ = inside(batch, Hamming()).expect(np.zeros(space.n_features))
+    >>> float(np.exp(log_sum[0])).__round__(6), round((1 + np.e) ** 2, 6)
+    (13.825..., 13.825...)
+    """
+    if loss is None:
+        return Additive(batch, None, None, 0.0)
+    found = loss.part_costs(batch)
+    if found is not None:
+        return Additive(batch, loss, *found)
+    return _by_automata(batch, loss)

@@ -1,0 +1,298 @@
+"""Voted conditional random fields and structured boosting."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import trelliswork as tw
+from trelliswork.learners._families import find_families
+from trelliswork.learners._proximal import LazyAdaGrad, fista, proximal_norm, shrink
+from trelliswork.learners._svm_oracle import Form, Oracle
+from trelliswork.learners._voted_solvers import Problem, _boost_value
+from trelliswork.losses import Counted, Edit, Hamming, NGrams, ZeroOne
+from trelliswork.losses.inside import inside
+
+X = [["a", "b", "a"], ["b", "a"], ["c"], ["a", "a", "b"], ["b", "c", "a"]]
+Y = [["A", "B", "C"], ["B", "B"], ["C"], ["A", "C", "A"], ["B", "C", "A"]]
+
+
+def problem_of(structure, loss, X=X, Y=Y):
+    space = structure.bind(X, Y)
+    batch = space.pack(X, Y)
+    share = np.arange(1.0, len(X) + 1)
+    l1 = np.full(space.n_features, 0.01)
+    return Problem(batch, loss, find_families(space, "auto"), l1, share / share.sum())
+
+
+def enumerated(problem, X, w):
+    """Losses, margins and feature differences of all outputs of every sample."""
+    space, batch = problem.batch.space, problem.batch
+    for i, x in enumerate(X):
+        outputs = list(space.enumerate(x))
+        codes = space.pack([x] * len(outputs), outputs).gold_codes
+        many = batch.subset(np.full(len(outputs), i))
+        loss = problem.loss.evaluate(many, codes)
+        phi = many.features(codes).toarray()
+        d = many.gold().toarray() - phi
+        yield problem.share[i], loss, d @ w, d
+
+
+@pytest.mark.parametrize("loss", [Hamming(), Edit(cap=3), ZeroOne(), Hamming(normalized=True)])
+@pytest.mark.parametrize("form", ["sum", "max"])
+@pytest.mark.parametrize("scale", [0.0, 3.0])
+def test_boosting_objective_and_gradient(loss, form, scale):
+    problem = problem_of(tw.Chain(), loss)
+    w = np.random.default_rng(0).normal(size=problem.l1.size)
+    value, gradient = _boost_value(problem, inside(problem.batch, loss), form, scale)(w)
+    total, expected = 0.0, np.zeros_like(w)
+    for share, losses, margins, d in enumerated(problem, X, w):
+        terms = losses * np.exp(-margins)
+        if form == "sum":
+            total += share * terms.sum()
+            expected -= share * terms @ d
+        else:
+            best = int(np.argmax(terms))
+            total += share * terms[best]
+            expected -= share * terms[best] * d[best]
+    assert np.isclose(value, total * math.exp(-scale), rtol=1e-9)
+    assert np.allclose(gradient, expected * math.exp(-scale), rtol=1e-8, atol=1e-10)
+
+
+def test_boosting_gradient_by_finite_differences_and_overflow():
+    problem = problem_of(tw.Chain(2), Hamming())
+    value = _boost_value(problem, inside(problem.batch, Hamming()), "sum", 0.0)
+    rng = np.random.default_rng(1)
+    w, step = rng.normal(size=problem.l1.size), 1e-6 * rng.normal(size=problem.l1.size)
+    moved = value(w + step)[0] - value(w - step)[0]
+    assert np.isclose(moved, 2 * value(w)[1] @ step, rtol=1e-6)
+    assert value(1e4 * w)[0] == np.inf
+
+
+@pytest.mark.parametrize("structure", ["Classes", "Derivations"])
+def test_boosting_on_other_structures(structure):
+    if structure == "Classes":
+        rng = np.random.default_rng(2)
+        X, y = rng.normal(size=(30, 4)), [str(i % 3) for i in range(30)]
+        X[np.arange(30), np.arange(30) % 3] += 1.5
+        model = tw.StructBoost(tw.Classes(), 0.0, 0.05).fit(X, y)
+        assert tw.StructBoost(tw.Classes(), 0.0, 0.05, form="max").fit(X, y).score(X, y) >= 0.7
+    else:
+        X, y = [["a", "b"], ["b", "a"], ["a", "a"]] * 4, [["A", "B"], ["B", "A"], ["A", "A"]] * 4
+        model = tw.StructBoost(tw.Derivations(labels), loss=Edit()).fit(X, y)
+    assert model.score(X, y) >= 0.7
+    assert model.objective_ < np.inf
+
+
+def labels(tokens):
+    yield tw.Edge(len(tokens))
+    for t in reversed(range(len(tokens))):
+        for label in "AB":
+            yield tw.Edge(t, [t + 1], [(tokens[t], label), label], label)
+
+
+def test_without_loss_and_lam_it_is_an_l1_crf():
+    voted = tw.VotedCRF(tw.Chain(), 0.0, 0.3 / len(X), loss=None, tol=1e-9, max_iter=500).fit(X, Y)
+    crf = tw.CRF(tw.Chain(), 0.3, 0.0, tol=1e-9, max_iter=500).fit(X, Y)
+    assert np.isclose(voted.objective_ * len(X), crf.objective_, rtol=1e-9)
+    assert np.allclose(voted.coef_, crf.coef_, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "loss", ["hamming", "edit", "none", NGrams(2), Counted(Hamming(), lambda v, _: v**0.5)]
+)
+def test_solvers_agree(loss):
+    one = tw.VotedCRF(tw.Chain(2), 0.001, 0.05, loss=loss, tol=1e-7, max_iter=500).fit(X, Y)
+    two = tw.VotedCRF(tw.Chain(2), 0.001, 0.05, loss=loss, tol=1e-7, max_iter=5000, solver="fista").fit(X, Y)
+    assert np.isclose(one.objective_, two.objective_, rtol=1e-6)
+    assert one.history_[-1]["gradient"] <= 1e-6
+    assert sum(one.history_[-1]["families"]) == one.history_[-1]["nonzero"] == np.count_nonzero(one.coef_)
+
+
+def test_quadratic_penalty():
+    made = tw.VotedCRF(tw.Chain(), 0.0, 1e-9, l2=0.2, loss=None, tol=1e-7).fit(X, Y)
+    crf = tw.CRF(tw.Chain(), l2=0.2 * len(X), tol=1e-9).fit(X, Y)
+    assert np.allclose(made.coef_, crf.coef_, atol=1e-4)
+
+
+def test_structboost_starts_anywhere():
+    one = tw.StructBoost(tw.Chain(), 0.0, 0.2, tol=1e-7, max_iter=1000).fit(X, Y)
+    two = tw.StructBoost(tw.Chain(), 0.0, 0.2, tol=1e-7, max_iter=1000, start="zero").fit(X, Y)
+    assert np.isclose(one.objective_, two.objective_, rtol=1e-6)
+    long = [["a", "b"] * 300, ["b"] * 2]  # the objective at zero is about 3^600
+    y = [["A", "B"] * 300, ["C"] * 2]
+    model = tw.StructBoost(tw.Chain(), 0.0, 0.2, start="zero").fit(long, y)
+    assert np.isfinite(model.coef_).all()
+    assert model.predict(long) == y
+
+
+def test_families_and_rates():
+    chain = tw.Chain(2, edge_features="all")
+    model = tw.VotedCRF(chain).fit(X, Y)
+    assert model.families_ == ["order 1", "order 2", "order 3"]
+    assert model.r_.shape == (3,)
+    assert (model.r_ > 0).all()
+    assert list(model.n_nonzero_) == model.families_
+    kinds = tw.VotedCRF(chain, families="kind").fit(X, Y)
+    assert set(kinds.families_) == {"emission", "start", "end", "unknown", "edge", "transition"}
+    own = tw.VotedCRF(chain, families={"labels": ["transition"], "rest": lambda name: True}, r=[2.0, 1.0])
+    own.fit(X, Y)
+    assert own.families_ == ["labels", "rest"]
+    assert own.r_.tolist() == [2.0, 1.0]
+    by_function = tw.VotedCRF(chain, families=lambda name: name[-1]).fit(X, Y)
+    assert set(by_function.families_) == {"A", "B", "C"}
+    for r in ("paper", "monte_carlo"):
+        assert (tw.VotedCRF(chain, r=r).fit(X, Y).r_ > 0).all()
+    # A family that costs more keeps fewer weights.
+    dear = tw.VotedCRF(tw.Chain(), 0.05, 1e-4, r=[0.1, 50.0]).fit(X, Y)
+    assert dear.n_nonzero_["order 2"] == 0
+    assert dear.n_nonzero_["order 1"] > 0
+
+
+def test_rates_follow_the_formula():
+    model = tw.VotedCRF(tw.Chain(unknown=False, start=False, end=False), r="sparsity").fit(X, Y)
+    m, lengths = len(X), np.array([len(x) for x in X])
+    used = max(sum(len(x) * x.count(a) for x in X) for a in "abc")
+    assert np.isclose(model.r_[0], math.sqrt(2 * used * math.log(2 * 9) / m))
+    assert np.isclose(model.r_[1], math.sqrt(2 * (lengths @ (lengths - 1)) * math.log(2 * 9) / m))
+    paper = tw.VotedCRF(tw.Chain(unknown=False, start=False, end=False), r="paper").fit(X, Y)
+    assert np.allclose(paper.r_, 3 * math.sqrt(math.log(9)))
+
+
+def test_order_above_the_length_of_sequences():
+    model = tw.VotedCRF(tw.Chain(3), loss="edit").fit([["a"], ["b", "a"]] * 3, [["A"], ["B", "A"]] * 3)
+    assert model.n_nonzero_["order 4"] == 0
+    assert model.predict([["b", "a"]]) == [["B", "A"]]
+
+
+def test_path_is_warm_and_picks_on_the_development_part():
+    lams = [0.001, 0.1, 0.01]
+    model = tw.VotedCRF(tw.Chain(), beta=0.001).fit_path(X, Y, lams, X_dev=X, y_dev=Y)
+    assert [step["lam"] for step in model.path_] == [0.1, 0.01, 0.001]
+    best = max(step["score"] for step in model.path_)
+    assert model.score(X, Y) == best
+    assert np.array_equal(model.coef_, next(s["coef"] for s in model.path_ if s["lam"] == model.lam_))
+    alone = tw.VotedCRF(tw.Chain(), 0.001, 0.001, max_iter=500).fit(X, Y)
+    assert np.isclose(model.path_[-1]["objective"], alone.objective_, rtol=1e-3)
+    with pytest.raises(tw.InputError, match="lams"):
+        tw.VotedCRF(tw.Chain()).fit_path(X, Y, [])
+    with pytest.raises(tw.InputError, match="both X_dev and y_dev"):
+        tw.VotedCRF(tw.Chain()).fit_path(X, Y, [1.0], X_dev=X)
+
+
+def test_stream_reaches_the_batch_solution():
+    batch = tw.VotedCRF(tw.Chain(), 0.0, 0.02, tol=1e-6, max_iter=500).fit(X, Y)
+    stream = tw.VotedCRF(tw.Chain(), 0.0, 0.02, step=1.0, batch_size=1)
+    for _ in range(60):
+        stream.partial_fit(X, Y)
+    with pytest.raises(tw.InputError, match="quadratic"):
+        tw.VotedCRF(tw.Chain(), l2=1.0).partial_fit(X, Y)
+    again = batch.history_[-1]["objective"]
+    fitted = tw.VotedCRF(tw.Chain(), 0.0, 0.02, max_iter=1, warm_start=True)
+    fitted.space_, fitted.coef_ = stream.space_, stream.coef_
+    assert fitted.fit(X, Y).history_[0]["objective"] <= 1.15 * again
+    assert 0 < stream.history_[-1]["nonzero"] < stream.coef_.size
+    stream.partial_fit([["d", "b"]], [["D", "B"]])
+    assert stream.predict([["d"]])[0][0] in "ABCD"
+    assert "D" in stream.classes_
+
+
+def test_lazy_steps_are_the_eager_ones():
+    rng = np.random.default_rng(3)
+    d, n = 6, 40
+    gradients = [rng.normal(size=d) * (rng.random(d) < 0.3) for _ in range(n)]
+    l1 = rng.random(d)
+    w, squares = np.zeros(d), np.zeros(d)
+    lazy = LazyAdaGrad(w, squares, l1, 0.5)
+    eager, sums = np.zeros(d), np.zeros(d)
+    for g in gradients:
+        at = np.flatnonzero(g)
+        lazy.catch_up(at)
+        lazy.update(at, g[at])
+        sums += g**2
+        rate = np.divide(0.5, np.sqrt(sums), out=np.zeros(d), where=sums > 0)
+        eager = shrink(eager - rate * g, rate * l1)
+    lazy.finish()
+    assert np.allclose(w, eager)
+
+
+def test_fista_on_a_quadratic():
+    rng = np.random.default_rng(4)
+    A = rng.normal(size=(20, 8))
+    H, b = A.T @ A, rng.normal(size=8) * 5
+    found = fista(
+        lambda w: (0.5 * w @ H @ w - b @ w, H @ w - b),
+        np.zeros(8),
+        l1=np.full(8, 2.0),
+        max_iter=2000,
+        tol=1e-6,
+    )
+    assert found.converged
+    assert proximal_norm(found.w, H @ found.w - b, np.full(8, 2.0)) < 1e-4
+    assert (found.w == 0).any()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: tw.VotedCRF(tw.Chain(), 0.0, 0.0), "lam and beta are both 0"),
+        (lambda: tw.StructBoost(tw.Chain(), 0, 0), "lam and beta are both 0"),
+        (lambda: tw.VotedCRF(tw.Chain(), -1.0), "lam must be"),
+        (lambda: tw.VotedCRF(tw.Chain(), solver="sgd"), "solver must be"),
+        (lambda: tw.VotedCRF(tw.Chain(), loss="mse"), "loss must be one of"),
+        (lambda: tw.VotedCRF(tw.Chain(), families="size"), "families must be"),
+        (lambda: tw.VotedCRF(tw.Chain(), families={"x": ["nothing"], "y": lambda n: True}), "'x' is empty"),
+        (lambda: tw.VotedCRF(tw.Chain(), families={"x": ["emission"]}), "belongs to no family"),
+        (lambda: tw.VotedCRF(tw.Chain(), r="large"), "r must be one of"),
+        (lambda: tw.VotedCRF(tw.Chain(), r=[1.0]), "one finite number >= 0 for each of the 2 families"),
+        (lambda: tw.StructBoost(tw.Chain(), loss="none"), "needs a loss"),
+        (lambda: tw.StructBoost(tw.Chain(), form="mean"), "form must be"),
+        (lambda: tw.StructBoost(tw.Chain(), start="svm"), "start must be"),
+        (lambda: tw.StructBoost(tw.Chain(), loss=NGrams(2, c=1000)), "for the true output"),
+        (lambda: tw.StructBoost(tw.Chain(), loss=Counted(Hamming(), lambda v, _: -v)), "negative"),
+    ],
+)
+def test_bad_arguments(make, message):
+    with pytest.raises(tw.InputError, match=message):
+        make().fit(X, Y)
+
+
+def test_losses_that_are_zero_for_wrong_outputs():
+    # Only the number of errors beyond one counts: outputs with one error have loss 0.
+    mild = Counted(Hamming(), lambda v, _: max(v - 1.0, 0.0))
+    boosted = tw.StructBoost(tw.Chain(), loss=mild).fit(X, Y)
+    assert np.isfinite(boosted.objective_)
+    assert tw.VotedCRF(tw.Chain(), loss=mild).fit(X, Y).score(X, Y) > 0.5
+    # No output of these samples is worse than the truth: nothing to learn.
+    nothing = tw.StructBoost(tw.Chain(), loss=mild).fit([["a"], ["b"]], [["A"], ["B"]])
+    assert not nothing.coef_.any()
+    assert list(itertools.chain(*nothing.predict([["a"]]))) in (["A"], ["B"])
+
+
+def test_minimum_risk_decoding():
+    X3, y3 = X * 2, Y * 2
+    model = tw.CRF(tw.Chain(), l2=2.0).fit(X3, y3)
+    space = model.space_
+    for loss in (Edit(), Hamming()):
+        found = model.predict_min_risk(X, loss, k=100)
+        for x, output in zip(X, found, strict=True):
+            outputs = list(space.enumerate(x))
+            p = np.exp(model.log_prob([x] * len(outputs), outputs))
+            risk = [sum(q * loss(other, one) for q, other in zip(p, outputs, strict=True)) for one in outputs]
+            assert np.isclose(risk[outputs.index(output)], min(risk))
+    assert model.predict_min_risk(X, "zero-one") == model.predict(X)
+    assert model.predict_min_risk([], "edit") == []
+
+
+def test_support_vector_machine_with_edit_loss():
+    for loss in (Edit(), Edit(cap=1), NGrams(2, c=20)):
+        oracle = Oracle(tw.Chain().bind(X, Y).pack(X, Y), loss, Form("l1", "margin"))
+        w = np.random.default_rng(7).normal(size=oracle.batch.space.n_features)
+        found = oracle.find(w)
+        problem = Problem(oracle.batch, loss, find_families(oracle.batch.space, "order"), w, np.ones(len(X)))
+        for i, (_, losses, margins, _) in enumerate(enumerated(problem, X, w)):
+            assert np.isclose(found.value[i], (losses - margins).max())
+    assert tw.StructuredSVM(tw.Chain(), C=100, loss="edit").fit(X, Y).gap_ <= 1e-3

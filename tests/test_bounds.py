@@ -1,0 +1,193 @@
+"""Bounds: against simulation, enumeration and large fresh samples."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import trelliswork as tw
+from trelliswork import bounds
+from trelliswork.losses import Edit, Hamming
+from trelliswork.structures._chain_graph import chain_graph, edge_features, token_features
+
+LABELS = ["A", "B", "C"]
+
+
+def tagged(rng, n, noise=0.15):
+    X, y = [], []
+    for _ in range(n):
+        tags = [LABELS[i] for i in rng.integers(0, 3, int(rng.integers(1, 5)))]
+        X.append([(t if rng.random() > noise else LABELS[rng.integers(3)]).lower() for t in tags])
+        y.append(tags)
+    return X, y
+
+
+def graph(tokens):
+    yield tw.Edge(len(tokens))
+    for t in reversed(range(len(tokens))):
+        for label in LABELS:
+            yield tw.Edge(t, [t + 1], [(tokens[t], label), (label, 0.5)], label)
+
+
+def rows(X):
+    return np.array([[float(len(x)), float(x.count("a")), 1.0] for x in X])
+
+
+SPACES = {
+    "order1": (tw.Chain(), None),
+    "order2": (tw.Chain(2), None),
+    "edges": (tw.Chain(edge_features="all"), None),
+    "derivations": (tw.Derivations(graph), None),
+    "classes": (tw.Classes(), rows),
+}
+
+
+def bound_space(name, n=12):
+    X, y = tagged(np.random.default_rng(0), n)
+    structure, convert = SPACES[name]
+    if convert is not None:
+        X, y = convert(X), [row[0] for row in y]
+    return structure.bind(X, y), X, y
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("name", SPACES)
+def test_simulated_complexity_is_below_the_bound(name, norm):
+    space, X, _ = bound_space(name)
+    closed = bounds.factor_graph_complexity(space, X, norm=norm, radius=2.0)
+    drawn = bounds.factor_graph_complexity(space, X, norm=norm, radius=2.0, method="monte_carlo", n_draws=60)
+    assert drawn.value - 4 * drawn.error > 0
+    assert drawn.value - 4 * drawn.error <= closed.value
+    assert float(closed) == closed.value
+
+
+def test_one_feature_one_factor_is_exact():
+    # N = s = 1: the complexity is 1 and the bound sqrt(2 log 2).
+    structure = tw.Derivations(lambda x: [tw.Edge("root", part=1, features=["f"])])
+    space = structure.bind(["x"], [[1]])
+    assert bounds.factor_graph_complexity(space, ["x"], method="monte_carlo").value == 1.0
+    assert np.isclose(bounds.factor_graph_complexity(space, ["x"]).value, math.sqrt(2 * math.log(2)))
+
+
+@pytest.mark.parametrize("name", ["order1", "order2", "edges"])
+def test_chain_factors_against_the_graph(name):
+    space, X, _ = bound_space(name)
+    batch = space.pack(X)
+    factors = batch.factors()
+    chain = chain_graph(batch)
+    phi = edge_features(chain, space, *token_features(batch)).toarray()
+    used = chain.token >= 0
+    assert np.allclose(factors.values, np.bincount(chain.sequence[used], minlength=len(X)))
+    scale = factors.counts[chain.sequence] * used
+    assert np.allclose(factors.usage(), scale @ (phi != 0))
+    assert np.allclose(factors.largest(), np.abs(phi).max(axis=0))
+    assert np.isclose(factors.norm(), np.linalg.norm(phi, axis=1).max())
+    # Variances of the signed sums: own order and whole order.
+    rng = np.random.default_rng(1)
+    for own in (False, True):
+        draws = np.array([factors.draw(rng, own=own) for _ in range(400)])
+        expected = scale @ phi**2 if not own else factors.usage(own=True)
+        assert np.allclose((draws**2).mean(axis=0), expected, rtol=0.5, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["additive", "multiplicative"])
+def test_empirical_margin_against_enumeration(kind):
+    X, y = tagged(np.random.default_rng(2), 15)
+    model = tw.CRF(tw.Chain()).fit(X, y)
+    for loss in (Hamming(), Edit()) if kind == "additive" else (Hamming(),):
+        found = bounds.margin(model, X, y, rho=1.7, kind=kind, loss=loss)
+        total = 0.0
+        for x, truth in zip(X, y, strict=True):
+            outputs = list(model.space_.enumerate(x))
+            batch = model.space_.pack([x] * len(outputs), outputs)
+            s = batch.gold() @ model.coef_
+            gap = (s[outputs.index(truth)] - s) / 1.7
+            values = np.array([loss(truth, output) for output in outputs])
+            worst = (values - gap if kind == "additive" else values * (1 - gap)).max()
+            total += min(max(worst, 0.0), found.limit)
+        assert np.isclose(found.empirical, total / len(X))
+        assert np.isclose(found.value, found.empirical + found.complexity + found.confidence)
+
+
+@pytest.mark.parametrize("families", [None, "order"])
+@pytest.mark.parametrize("kind", ["additive", "multiplicative"])
+def test_fresh_risk_is_below_the_margin_bound(kind, families):
+    rng = np.random.default_rng(3)
+    X, y = tagged(rng, 60)
+    fresh, truth = tagged(rng, 3000)
+    model = tw.VotedCRF(tw.Chain(), 1e-3, 0.02).fit(X, y)
+    risk = 1.0 - np.mean(
+        [
+            np.mean([a == b for a, b in zip(p, t, strict=True)])
+            for p, t in zip(model.predict(fresh), truth, strict=True)
+        ]
+    )
+    for rho in (0.5, 2.0, 20.0):
+        found = bounds.margin(model, X, y, rho=rho, kind=kind, families=families)
+        assert risk <= found.value
+
+
+def test_bounds_fall_with_samples_and_say_when_they_are_vacuous():
+    X, y = tagged(np.random.default_rng(4), 2000)
+    model = tw.VotedCRF(tw.Chain(), 1e-3, 0.05).fit(X, y)
+    small = bounds.margin(model, X[:50], y[:50], rho=1.0)
+    large = bounds.margin(model, X, y, rho=1.0)
+    assert large.complexity < small.complexity
+    assert large.confidence < small.confidence
+    assert small.vacuous
+    assert "vacuous" in str(small)
+    tiny = bounds.margin(model, X, y, rho=1000.0)
+    assert not tiny.vacuous or tiny.value >= 1.0
+    assert "vacuous" not in str(bounds.pac(5, 10_000))
+
+
+def test_pac_formula():
+    found = bounds.pac(5, 100, delta=0.1, largest=3)
+    assert np.isclose(found.value, (25 * math.log(6) - 3 * math.log(3) + 5 - math.log(0.1)) / 100)
+    assert bounds.pac(3, 10).value > 0
+
+
+def test_soda_bound_exact_and_sampled():
+    X, y = tagged(np.random.default_rng(5), 30, noise=0.05)
+    model = tw.SODA(tw.Chain(unknown=False)).fit(X, y)
+    exact = bounds.soda(model, X, y)
+    total, norms = 0.0, []
+    for x, truth in zip(X, y, strict=True):
+        outputs = list(model.space_.enumerate(x))
+        batch = model.space_.pack([x] * len(outputs), outputs)
+        phi = batch.gold()[outputs.index(truth)].toarray() - batch.gold().toarray()
+        total += np.mean((phi @ model.coef_ - 1.0) ** 2)
+        norms.append(np.linalg.norm(phi.T @ phi / len(outputs)))
+    assert np.isclose(exact.empirical, total / len(X))
+    c = exact.parts["radius"] ** 2
+    assert exact.parts["R2"] >= 2 / math.sqrt(len(X)) * c * math.sqrt(np.mean(np.square(norms))) - 1e-9
+    drawn = bounds.soda(model, X, y, n_draws=300)
+    assert np.isclose(drawn.empirical, exact.empirical, rtol=0.2)
+    assert np.isclose(drawn.parts["R2"], exact.parts["R2"], rtol=0.2)
+    assert drawn.parts["R1"] > 0
+    assert drawn.value > exact.value
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m, s, X, y: bounds.pac(2, 10), "at least 3 features"),
+        (lambda m, s, X, y: bounds.pac(5, 10, delta=1.0), "delta"),
+        (lambda m, s, X, y: bounds.margin(m, X, y, rho=0.0), "rho"),
+        (lambda m, s, X, y: bounds.margin(m, X, y, kind="mean"), "kind"),
+        (lambda m, s, X, y: bounds.margin(m, [], []), "X is empty"),
+        (lambda m, s, X, y: bounds.factor_graph_complexity(s, X, norm="l3"), "norm"),
+        (lambda m, s, X, y: bounds.factor_graph_complexity(s, X, method="guess"), "method"),
+        (lambda m, s, X, y: bounds.factor_graph_complexity(s, X, radius=-1.0), "radius"),
+        (lambda m, s, X, y: bounds.factor_graph_complexity(s, []), "X is empty"),
+        (lambda m, s, X, y: bounds.factor_graph_complexity(s, X, features=[]), "none is chosen"),
+        (lambda m, s, X, y: bounds.soda(m, X, y, delta=0.0), "delta"),
+    ],
+)
+def test_bad_arguments(call, message):
+    X, y = tagged(np.random.default_rng(6), 8)
+    model = tw.CRF(tw.Chain()).fit(X, y)
+    with pytest.raises(tw.InputError, match=message):
+        call(model, model.space_, X, y)
