@@ -11,6 +11,7 @@ from trelliswork import Alignment, Chain, Classes, Derivations, Edge, InputError
 from trelliswork.losses import (
     F1,
     LOSSES,
+    BasePairs,
     BracketF1,
     Brackets,
     Edit,
@@ -104,7 +105,7 @@ def test_bounds(kind, name):
 
 
 def test_every_loss_is_covered():
-    elsewhere = {Brackets, BracketF1, MissedPairs}  # of parse trees, of alignments
+    elsewhere = {BasePairs, Brackets, BracketF1, MissedPairs}  # of RNA, of parse trees, of alignments
     assert {type(loss) for loss in LOSS.values()} | elsewhere == set(LOSSES.values())
 
 
