@@ -147,7 +147,7 @@ def test_log_prob_of_what_the_grammar_does_not_have():
 
 def test_generative_is_a_grammar_with_probabilities():
     model = tw.Generative(RNA("nested", depth=2), smoothing=0.5).fit(X, Y)
-    for members in model.space_.multinomials:
+    for members in model.space_.multinomials.values():
         assert np.isclose(np.exp(model.coef_[members]).sum(), 1.0)
     assert len(model.space_.multinomials) == 8  # S, L at depths 0-2, F at 1 and 2
     names = {name for _, name in model.space_.feature_names}
