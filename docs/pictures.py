@@ -25,7 +25,7 @@ def de_bruijn(text: str, path: Path) -> None:
     for gram, count in counts.items():
         a, b = place[gram[0]], place[gram[1]]
         jump = round(abs(b[0] - a[0]) / 1.6)
-        bend = 0.0 if jump == 1 and gram[::-1] not in counts else 0.35 if b[0] > a[0] else 0.45
+        bend = 0.0 if jump == 1 and gram[::-1] not in counts else 0.55 if jump > 1 else 0.35
         arrow = FancyArrowPatch(
             a,
             b,
