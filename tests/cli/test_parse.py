@@ -64,7 +64,7 @@ def test_inspect(run, parser):
     assert "parse" in done.stdout
 
 
-@pytest.mark.parametrize("learner", ["crf", "perceptron", "svm", "zscore", "soda"])
+@pytest.mark.parametrize("learner", ["crf", "perceptron", "svm", "zscore", "soda", "klrso"])
 def test_learners(run, tmp_path, learner):
     (tmp_path / "trees.mrg").write_text(TREES)
     options = ("--learner", learner, "--min-count", 1, "--dev", "trees.mrg", "-q")

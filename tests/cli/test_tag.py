@@ -30,7 +30,7 @@ def last_column(text):
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_round_trip(run, files, learner):
-    more = ("--smoothing", 0.01) if learner == "hmm" else ()
+    more = ("--smoothing", 0.01) if learner in ("hmm", "klrso") else ()
     done = run("train", "tag", "train.txt", "-o", "m.tw", "--learner", learner, "--dev", "dev.txt", *more)
     assert (done.exit_code, done.stdout) == (0, "")
     said = SUMMARY.fullmatch(done.stderr)  # one line, no progress bar

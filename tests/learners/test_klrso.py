@@ -428,3 +428,31 @@ def test_precomputed_similarities():
     found = tw.KLRSO(Chain(), kernel, min_count=1).fit(X, y).log_prob(X, y)
     assert np.allclose(found, tw.KLRSO(Chain(), min_count=1).fit(X, y).log_prob(X, y))
     assert Linear()(np.eye(2), np.eye(2)).tolist() == np.eye(2).tolist()
+
+
+@pytest.mark.parametrize("grammar", ["g6", "nested"])
+def test_rna(grammar):
+    X = ["GGGAAACCC", "GCGCAAAGCGC", "GGAUUCGCC", "AAGGGUUUUCCC"]
+    y = ["(((...)))", "((((...))))", "((.....))", "..(((....)))"]
+    structure = tw.RNA(grammar)
+    plain = tw.Generative(structure).fit(X, y)
+    model = tw.KLRSO(structure, reg=1e9, min_count=1).fit(X, y)
+    assert {head[0] for head in model.heads_} == set("SLF")
+    assert np.allclose(model.log_prob(X, y), plain.log_prob(X, y), atol=1e-5)
+    sharp = tw.KLRSO(structure, reg=0.01, min_count=1).fit(X, y)
+    assert (sharp.log_prob(X, y) > plain.log_prob(X, y)).all()
+    assert structure.symbols(["ggtan"]) == ["GGUAN"]
+
+
+def test_alignment():
+    X = [("GATTACA", "GATACA"), ("TTAC", "TAC"), ("CATCAT", "CATAT"), ("GGT", "GCT")]
+    y = [("GATTACA", "GAT-ACA"), ("TTAC", "-TAC"), ("CATCAT", "CAT-AT"), ("GGT", "GCT")]
+    for structure in (tw.Alignment("affine"), tw.Alignment("substitution", alphabet="dna")):
+        plain = tw.Generative(structure).fit(X, y)
+        model = tw.KLRSO(structure, reg=1e9, min_count=1).fit(X, y)
+        assert model.heads_ == ["pair"]
+        assert np.allclose(model.log_prob(X, y), plain.log_prob(X, y), atol=1e-5)
+        sharp = tw.KLRSO(structure, reg=0.01, min_count=1).fit(X, y)
+        assert sharp.predict([]) == []
+        assert len(sharp.predict(X)) == 4
+    assert structure.symbols([("ga", "T")]) == [["G", "A", "\n", "T"]]
