@@ -40,8 +40,8 @@ TRAIN = [
     ("train.txt --columns word", "--columns: cannot read 'word'; expected numbers such as 0,2"),
     (
         "train.txt --learner svn",
-        "--learner: unknown learner 'svn'; expected one of crf, perceptron, hmm, zscore, soda, svm, "
-        "vcrf, structboost",
+        "--learner: unknown learner 'svn'; expected one of crf, perceptron, hmm, klrso, zscore, soda, "
+        "svm, vcrf, structboost",
     ),
     (
         "train.txt --learner vcrf --loss f1",
