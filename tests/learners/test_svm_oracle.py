@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from trelliswork import Chain, Classes, Derivations, Edge, InputError
 from trelliswork.learners import _svm_oracle
 from trelliswork.learners._svm_oracle import Form, Oracle
-from trelliswork.losses import F1, Edit, Hamming, ZeroOne
+from trelliswork.losses import F1, Edit, Hamming, Loss, ZeroOne
 from trelliswork.structures import Unsupported
 
 FORMS = [Form(s, r) for s in ("l1", "l2") for r in (None, "margin", "slack")]
@@ -102,10 +102,27 @@ def test_approximate_search_is_a_lower_bound():
         assert np.all(found.value <= enumerated(batch, X, Hamming(), form, w) + 1e-9)
 
 
+class Distance(Loss):
+    """Edit distance that has no automaton."""
+
+    def __call__(self, y_true, y_pred):
+        return Edit()(y_true, y_pred)
+
+    def max_value(self, y_true):
+        return float(len(y_true))
+
+
+class Unbounded(Distance):
+    """The same without a bound."""
+
+    def max_value(self, y_true):
+        return np.inf
+
+
 def test_long_lists_end_with_a_clear_error():
     X, y = [["a"] * 8], [["A", "B"] * 4]
     space = Chain().bind(X, y)
-    oracle = Oracle(space.pack(X, y), Edit(), Form("l1", "margin"), max_candidates=4)
+    oracle = Oracle(space.pack(X, y), Distance(), Form("l1", "margin"), max_candidates=4)
     with pytest.raises(Unsupported, match="use approx=True, or a loss that decomposes"):
         oracle.find(np.zeros(space.n_features))
 
@@ -132,10 +149,10 @@ def test_edit_distance_to_longer_outputs():
                 np.maximum(found.value, 0), enumerated(batch, X, Edit(), form, w), atol=1e-9
             )
         with pytest.raises(Unsupported, match=r"use approx=True, or a loss that has a bound on the outputs"):
-            Oracle(batch, Edit(), form, max_candidates=4).find(w)
+            Oracle(batch, Unbounded(), form, max_candidates=4).find(w)
 
 
-class TooSmall(Edit):
+class TooSmall(Distance):
     """A loss whose bound is wrong."""
 
     def max_values(self, batch):

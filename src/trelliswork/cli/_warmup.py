@@ -58,7 +58,7 @@ def _problems() -> Iterator[tuple[Any, Any, Any]]:
     """A structure with samples; another structure adds its own here."""
     import numpy as np
 
-    from trelliswork import RNA, Chain, Classes, Derivations, Edge, Grammar
+    from trelliswork import RNA, Alignment, Chain, Classes, Derivations, Edge, Grammar, Retrieval
 
     def segments(x: list[str]) -> Iterator[Edge]:
         yield Edge(len(x))
@@ -74,6 +74,13 @@ def _problems() -> Iterator[tuple[Any, Any, Any]]:
         yield Chain(order=order, emissions="observed", scheme="BIO"), words, y
     yield Chain(edge_features="all"), words, y
     yield Chain(), numbers, y
+    pair = [("ab", "b"), ("b", "ab")], [("ab", "-b"), ("-b", "ab")]
+    yield Alignment(), *pair
+    yield (
+        Retrieval(Alignment()),
+        [("ab", ["b", "a"]), ("b", ["a", "b"])],
+        [(0, ("ab", "-b")), (1, ("b", "b"))],
+    )
     yield Classes(), np.eye(3), ["a", "b", "c"]
     yield RNA(), ["GGAAACC", "GAAAC", "ACGU"], ["((...))", "(...)", "...."]
     yield Derivations(segments), words, [[(0, 2), (2, 3)], [(0, 1), (1, 2)], [(0, 1)]]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from trelliswork.losses import Edit
-
 __all__ = ["edit_error", "mean_edit_distance"]
 
 
 def _distances(y_true: Any, y_pred: Any) -> list[float]:
+    from trelliswork.losses import Edit
+
     if len(y_true) != len(y_pred):
         raise ValueError(f"y_true has {len(y_true)} strings but y_pred has {len(y_pred)}")
     distance = Edit()
