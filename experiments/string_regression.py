@@ -391,7 +391,7 @@ def cmudict(folder: str, n: int) -> dict[str, tuple[list[str], list[list[str]]]]
             word, *phones = line.split("#")[0].split()
             if word.isalpha() and word.isascii():
                 found.setdefault(word, [p.rstrip("012") for p in phones])
-    order = np.random.default_rng(0).permutation(sorted(found))[: n + 2000].tolist()
+    order = np.random.default_rng(0).permutation(sorted(found))[: n + 1500].tolist()
     parts = {"train": order[:n], "dev": order[n : n + 1000], "test": order[n + 1000 :]}
     return {name: (list(words), [found[w] for w in words]) for name, words in parts.items()}
 
@@ -422,7 +422,7 @@ def g2p(arguments: Sequence[str]) -> None:
                 solver="dual",
             )
             for n in (2, 3)
-            for ridge in (0.01, 0.1)
+            for ridge in (0.03,)
         ]
         few = [part[: args.dev] for part in parts["dev"]]
         scores = [edit_accuracy(few[1], m.fit(*parts["train"]).predict(few[0])) for m in candidates]
@@ -457,7 +457,7 @@ def g2p(arguments: Sequence[str]) -> None:
         rows,
     )
     body += (
-        "\n\nn-grams of the output and the ridge are chosen on the first development words. The "
+        "\n\nThe length of the output n-grams is chosen on the first development words. The "
         "regression sees which letter n-grams a word has, not where, and predicts which phoneme n-grams its "
         "pronunciation has: a baseline for learners that align letters with phonemes."
     )
