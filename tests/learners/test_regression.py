@@ -287,6 +287,15 @@ def test_thresholds_count_right_on_the_training_strings(rng):
     assert model.score(X, y) > 0.8
 
 
+def test_rounding_before_the_repair(rng):
+    X, y = doubled(rng, 60)
+    weak = tw.KernelRegression(kernels.NGram(2, boundary=True), tw.NGrams(2), ridge=20.0).fit(X, y)
+    model = clone(weak).set_params(output__rounded=True).fit(X, y)
+    assert model.score(X, y) > weak.score(X, y)
+    assert model.predict(X) == model.code_.decode_counts(model.predict_counts(X))
+    assert [found[0] for found in model.predict_candidates(X)] == model.predict(X)
+
+
 def test_majority_vote(rng):
     X, y = doubled(rng, 60)
     one = tw.KernelRegression(kernels.NGram(1), tw.NGrams(2, preimage="euler"), ridge=1.0)

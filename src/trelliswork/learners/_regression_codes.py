@@ -217,7 +217,7 @@ class NGramCode(Code):
     @property
     def needs_thresholds(self) -> bool:
         """Whether decoding starts from whole counts."""
-        return self.output.preimage == "euler"
+        return self.output.preimage == "euler" or bool(self.output.rounded)
 
     def calibrate(self, G: np.ndarray, T: np.ndarray, weights: np.ndarray | None) -> None:
         """Thresholds under which the training strings with at least 1, 2, ... of an n-gram come out right."""
@@ -260,8 +260,8 @@ class NGramCode(Code):
 
     def decode(self, G: np.ndarray) -> list[Any]:
         """Strings for real-valued or whole counts."""
-        if self.output.preimage == "euler":
-            return [self._euler(z) for z in self.counts(G)]
+        if self.needs_thresholds:
+            return self.decode_counts(self.counts(G))
         return [self._string(self._nearest(z)[0][0]) for z in G]
 
     def decode_counts(self, Z: np.ndarray) -> list[Any]:
@@ -272,7 +272,10 @@ class NGramCode(Code):
 
     def candidates(self, z: np.ndarray) -> tuple[list[Any], float, int | float, bool]:
         """All strings for one prediction, best first; cost, number and whether there are more."""
-        codes, cost, number, truncated = self._nearest(z)
+        if self.output.rounded:
+            codes, cost, number, truncated = self._found(self.counts(z[None])[0])
+        else:
+            codes, cost, number, truncated = self._nearest(z)
         return [self._string(c) for c in codes], cost, number, truncated
 
     def _nearest(self, z: np.ndarray) -> tuple[list[list[int]], float, int | float, bool]:

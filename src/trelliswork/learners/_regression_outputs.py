@@ -82,6 +82,9 @@ class NGrams(BaseEstimator):
     preimage : {"repair", "euler"}, default="repair"
         ``"repair"``: the string whose counts are nearest to the real-valued prediction, by min-cost flow.
         ``"euler"``: counts by thresholds, and the recursion that concatenates trails.
+    rounded : bool, default=False
+        Round by thresholds before the repair. Better where the regression is weak: it shrinks all counts
+        towards 0, so that the nearest string is too short; thresholds undo that.
     loss : {"squared", "absolute"}, default="squared"
         Distance of the repair.
     language_model : NGramModel or None, default=None
@@ -110,6 +113,7 @@ class NGrams(BaseEstimator):
         n: Any = 2,
         *,
         preimage: str = "repair",
+        rounded: bool = False,
         loss: str = "squared",
         language_model: Any = None,
         lm_weight: float = 0.0,
@@ -119,6 +123,7 @@ class NGrams(BaseEstimator):
     ):
         self.n = n
         self.preimage = preimage
+        self.rounded = rounded
         self.loss = loss
         self.language_model = language_model
         self.lm_weight = lm_weight

@@ -355,7 +355,7 @@ class KernelRegression(BaseEstimator):
         G, _ = self._decide(X)
         code = self.code_
         if not isinstance(code, NGramCode) or code.thresholds is None:
-            raise InputError("predict_counts needs output=NGrams(preimage='euler') or vote")
+            raise InputError("predict_counts needs vote, or NGrams with preimage='euler' or rounded=True")
         counts = [code.counts(G)]
         table = code.tables[0]
         for voter in self.voters_:
