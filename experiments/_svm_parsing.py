@@ -24,7 +24,7 @@ from trelliswork.metrics import bracket_scores
 
 HORIZONTAL = (0, 1)
 SMOOTHING = (0.01, 0.1, 1.0)
-PRICES = (1.0, 10.0, 100.0, 1000.0)
+PRICES = (1.0, 10.0, 100.0)
 # Exact match and F1 on the test part, constraints and hours of the paper.
 PAPER = {
     "PCFG": "55.2 / 86.0",
@@ -97,7 +97,7 @@ def table5(arguments: Sequence[str]) -> None:
     args = options(
         arguments,
         folds=(10, "outer folds"),
-        inner=(3, "inner folds"),
+        inner=(2, "inner folds"),
         jobs=(1, "threads"),
     )
     X, y = read_penn(args.data)
@@ -114,9 +114,9 @@ def table5(arguments: Sequence[str]) -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 make = chosen(candidates, own, truth, args.inner)
-                started = time.perf_counter()
+                started = time.process_time()
                 model = make().fit(own, truth)
-                seconds.append(time.perf_counter() - started)
+                seconds.append(time.process_time() - started)
             predicted = model.predict(take(X, held))
             for i, tree in zip(held, predicted):
                 found[i] = tree
@@ -147,7 +147,7 @@ def table5(arguments: Sequence[str]) -> None:
         )
         print(f"{name}: F1 {100 * report.f1:.2f}, chosen (horizontal, C or smoothing) {picked}", flush=True)
     header = ["method", "exact", "F1", "F1 without root", "train exact", "train F1", "constraints"]
-    body = markdown([*header, "seconds", "paper: exact / F1, constraints, time"], rows)
+    body = markdown([*header, "CPU seconds", "paper: exact / F1, constraints, time"], rows)
     body += f"\n\n{len(X)} sentences of at most 10 words, {args.folds} folds, {args.inner} inner folds; tags "
     body += (
         f"given. {int(flat.sum())} test sentences have no tree under the rules of the probabilistic grammar "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from experiments._svm_ner import constraints, ner
 from experiments._svm_ocr import ocr
+from experiments._svm_parsing import table5
 from experiments._svm_taxonomy import taxonomies
 
 TABLES = {
@@ -11,4 +12,5 @@ TABLES = {
     "taxonomies": taxonomies,
     "ocr": ocr,
     "constraints": constraints,
+    "table5": table5,
 }

@@ -85,19 +85,19 @@ def test_unknown_words_by_class():
     assert hand.predict([["zebra"]]) == ["(S zebra)"]
 
 
-@pytest.mark.parametrize("decode", ["viterbi", "max-recall"])
-def test_sentences_without_trees(decode):
+@pytest.mark.parametrize("verb", ["predict", "predict_mea"])
+def test_sentences_without_trees(verb):
     impossible = ["sees", "sees", "the"]
     model = Generative(Grammar(min_count=1)).fit(X, Y)
     flat = "(S (X sees) (X sees) (X the))"
-    assert model.predict([X[0], impossible], decode=decode) == [Y[0], flat]
+    assert getattr(model, verb)([X[0], impossible]) == [Y[0], flat]
     [_, only] = model.predict_kbest([X[0], impossible], 3)
     assert [(c.output, c.score, c.probability) for c in only] == [(flat, -np.inf, 0.0)]
     assert model.sample([impossible], 2) == [[flat, flat]]
     assert model.predict_marginals([impossible]) == [{}]
     assert model.log_prob([impossible], [flat])[0] == -np.inf
     none = Generative(Grammar(min_count=1, no_parse="none")).fit(X, Y)
-    assert none.predict([impossible], decode=decode) == [None]
+    assert getattr(none, verb)([impossible]) == [None]
     assert none.score([*X, impossible], [*Y, "(S (V sees) (V sees) (D the))"]) < 1
     error = Generative(Grammar(min_count=1, no_parse="error")).fit(X, Y)
     with pytest.raises(InputError, match="no tree for sees sees the"):
@@ -110,9 +110,9 @@ def test_max_recall_has_most_expected_brackets():
     rng = np.random.default_rng(0)
     space = Grammar("S -> S S | T | 'a'\nT -> S T | 'a'").bind([["a"]], ["(S a)"])
     sentence = ["a"] * 5
-    batch = space.pack([sentence], decode="max-recall")
+    batch = space.pack([sentence])
     scores = batch.scores(rng.normal(size=space.n_features))
-    found = batch.argmax(scores)
+    found = batch.mea(scores)
     probability = batch.unpack_marginals(batch.marginals(scores))[0]
     from trelliswork._trees import brackets
 
@@ -263,8 +263,6 @@ def test_trees_outside_the_grammar():
         space.pack([X[0], X[1]], [Y[0], odd])
     model = CRF(Grammar(min_count=1)).fit(X, Y)
     assert model.log_prob([X[1]], [odd])[0] == -np.inf
-    with pytest.raises(InputError, match="decode must be"):
-        model.predict(X, decode="best")
 
 
 def test_more_data_bring_more_rules():

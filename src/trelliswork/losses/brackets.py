@@ -66,4 +66,4 @@ class BracketF1(F1):
         super().__init__()
 
     def _parts(self, y: Any) -> Counter[Any]:
-        return _spans(y, False)
+        return Counter(y) if isinstance(y, list) else _spans(y, False)  # brackets of a batch, or a tree

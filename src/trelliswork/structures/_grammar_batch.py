@@ -23,8 +23,6 @@ class GrammarBatch(GrammarParts):
 
     def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
         """Best tree of every sample; no codes and the value -inf where there is none."""
-        if costs is None and self.decode == "max-recall":
-            return self.max_recall(scores)
         if (costs is None or costs.node is None) and scores.node is None:
             return self._best(self._rows(scores if costs is None else scores + costs))
         return self._from_forests(scores, costs)
@@ -60,14 +58,8 @@ class GrammarBatch(GrammarParts):
         codes = Ragged(*concatenate([row for row, _ in found]))
         return Decoded(codes, np.array([value for _, value in found], dtype=np.float64))
 
-    def max_recall(self, scores: Parts) -> Decoded:
-        """Tree with most expected brackets and tags of every sample, and their number.
-
-        Parameters
-        ----------
-        scores : Parts
-            Part scores, whose probabilities are used.
-        """
+    def mea(self, scores: Parts) -> Decoded:
+        """Tree with most expected brackets and tags of every sample, and their number (max-recall)."""
         found = self.marginals(scores, each=True)
         offsets = self.node_ptr
         node = np.zeros(int(offsets[-1]))

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
+from trelliswork._trees import Node, brackets
 from trelliswork.structures._grammar_forest import Forest, ForestStore
 from trelliswork.structures._graph import concatenate
 from trelliswork.structures.base import Batch, Parts, Space
@@ -45,8 +46,6 @@ class GrammarParts(Batch):
         Codes of the true trees; none where a tree is not of this grammar.
     n_jobs : int or None
         Threads.
-    decode : {"viterbi", "max-recall"}
-        What :meth:`argmax` finds: the best tree, or that with most expected brackets.
     """
 
     space: GrammarSpace
@@ -59,7 +58,6 @@ class GrammarParts(Batch):
         index: np.ndarray,
         gold: Ragged | None,
         n_jobs: int | None,
-        decode: str = "viterbi",
     ):
         self.space = space
         self.grammar = space.grammar
@@ -68,7 +66,6 @@ class GrammarParts(Batch):
         self.index = index
         self._gold = gold
         self.n_jobs = n_jobs
-        self.decode = decode
         self._lengths = np.array([store.words[i].size for i in index], dtype=np.int64)
 
     def __len__(self) -> int:
@@ -92,7 +89,7 @@ class GrammarParts(Batch):
         index = np.flatnonzero(index) if index.dtype == bool else index.astype(np.int64)
         inputs = [self.inputs[i] for i in index.tolist()]
         gold = None if self._gold is None else self._gold[index]
-        return type(self)(self.space, inputs, self.store, self.index[index], gold, self.n_jobs, self.decode)
+        return type(self)(self.space, inputs, self.store, self.index[index], gold, self.n_jobs)
 
     def into(self, space: Space) -> Self:
         """The same sentences and trees with the rules of a larger space."""
@@ -108,7 +105,7 @@ class GrammarParts(Batch):
         words = [batch.store.words[i] for batch in (self, other) for i in batch.index]
         store = ForestStore(self.grammar, words)
         inputs = self.inputs + other.inputs
-        return type(self)(self.space, inputs, store, np.arange(len(inputs)), gold, self.n_jobs, self.decode)
+        return type(self)(self.space, inputs, store, np.arange(len(inputs)), gold, self.n_jobs)
 
     def state(self) -> dict[str, Any]:
         """Sentences and rules of the true trees."""
@@ -274,6 +271,14 @@ class GrammarParts(Batch):
         if len(codes) != len(self):
             raise ValueError(f"{len(codes)} outputs for {len(self)} samples; see unpack_sample")
         return [self.space.output(x, row) for x, row in zip(self.inputs, codes, strict=True)]
+
+    def items(self, codes: Ragged) -> list[Any]:
+        """Labelled brackets of given trees, tags left out."""
+        return [brackets(tree) for tree in self._trees(codes)]
+
+    def _trees(self, codes: Ragged) -> Iterator[Node]:
+        for x, row in zip(self.inputs, codes, strict=True):
+            yield self.space.tree(x, row)
 
     def unpack_sample(self, i: int, codes: Ragged) -> list[Any]:
         """Several trees of sample ``i``."""

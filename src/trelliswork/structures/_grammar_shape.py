@@ -25,7 +25,17 @@ from typing import Any, NamedTuple
 from trelliswork._errors import InputError
 from trelliswork._trees import Node
 
-__all__ = ["Rule", "Shape", "binarized", "escape", "is_artificial", "labels_of", "rules_of", "tree_of"]
+__all__ = [
+    "Rule",
+    "Shape",
+    "Writer",
+    "binarized",
+    "escape",
+    "is_artificial",
+    "labels_of",
+    "rules_of",
+    "tree_of",
+]
 
 Rule = tuple[str, ...]
 
@@ -228,3 +238,50 @@ def _filled(tree: Node, words: Iterator[str]) -> Node:
         if i < len(children):
             todo += [(node, i + 1), (children[i], 0)]
     return tree
+
+
+class Writer:
+    """Bracketed strings of derivations, straight from the numbers of their rules.
+
+    Parameters
+    ----------
+    kinds : list of str
+        Kind of every rule.
+    labels : list of tuple of str
+        Labels that every rule brackets, from the top.
+    """
+
+    def __init__(self, kinds: Sequence[str], labels: Sequence[tuple[str, ...]]):
+        self.opens = ["".join(f" ({label}" for label in own) for own in labels]
+        self.closes = [")" * len(own) for own in labels]
+        self.arity = [{"lexical": 0, "binary": 2}.get(kind, 1) for kind in kinds]
+        self.wraps = [kind == "wrap" for kind in kinds]
+
+    def text(self, codes: Sequence[int], words: Sequence[str]) -> str:
+        """The tree of rules in pre-order over the given words."""
+        out: list[str] = []
+        left: list[int] = []  # children that open rules still lack
+        rules: list[int] = []
+        at = 0
+        for code in codes:
+            out.append(self.opens[code])
+            if self.arity[code]:
+                left.append(self.arity[code])
+                rules.append(code)
+                if self.wraps[code]:
+                    out.append(f" {words[at]}")
+                    at += 1
+                continue
+            out.append(f" {words[at]}{self.closes[code]}")
+            at += 1
+            while left:
+                if left[-1] > 1:
+                    left[-1] -= 1
+                    break
+                left.pop()
+                done = rules.pop()
+                if self.wraps[done]:
+                    out.append(f" {words[at]}")
+                    at += 1
+                out.append(self.closes[done])
+        return "".join(out)[1:]

@@ -14,7 +14,7 @@ from trelliswork._ragged import Ragged
 from trelliswork.structures._grammar_batch import GrammarBatch
 from trelliswork.structures._grammar_brackets import Brackets
 from trelliswork.structures._grammar_forest import ForestStore
-from trelliswork.structures._grammar_shape import Rule, Shape, labels_of, rules_of, tree_of
+from trelliswork.structures._grammar_shape import Rule, Shape, Writer, labels_of, rules_of, tree_of
 from trelliswork.structures._grammar_tables import GrammarTables, check_rule, sorted_rules
 from trelliswork.structures._grammar_tokens import (
     check_inputs,
@@ -82,8 +82,8 @@ class Grammar(Structure):
     Notes
     -----
     ``X`` is a list of token lists, ``y`` a list of bracketed strings or of ``nltk.Tree``; outputs
-    are of the same kind. ``predict(X, decode="max-recall")`` gives the trees with most expected
-    brackets instead of the most probable ones; ``predict_marginals`` gives probabilities of
+    are of the same kind. ``predict_mea`` gives the trees with most expected brackets instead of
+    the most probable ones (max-recall); ``predict_marginals`` gives probabilities of
     labelled spans. Where several derivations have one tree (only possible with given rules),
     probabilities are those of derivations. Ties go to the earliest split. The loss that learners
     use counts predicted brackets and tags that the true tree lacks.
@@ -290,6 +290,10 @@ class GrammarSpace(Space):
         self.beam = np.inf if structure.beam is None else float(structure.beam)
         self.rule_kind, self.rule_head = self.grammar.arrays[-4], self.grammar.arrays[-1].astype(np.int64)
         self.brackets = Brackets(self.grammar)
+        kinds = [rule[0] for rule in self.grammar.dp_rules]
+        heads = self.rule_head.tolist()
+        labels = [() if kind == "root" else self.grammar.labels[h] for kind, h in zip(kinds, heads)]
+        self._writer = Writer(kinds, labels)
         self._words = WordMap(self.grammar.terminals, structure.unknown)
 
     @property
@@ -309,7 +313,6 @@ class GrammarSpace(Space):
         *,
         n_jobs: int | None = None,
         unknown: str = "error",
-        decode: str = "viterbi",
     ) -> GrammarBatch:
         """Compile sentences and, where given, their trees.
 
@@ -324,11 +327,7 @@ class GrammarSpace(Space):
         unknown : {"error", "mark"}
             What to do with trees that are not of this grammar: refuse them, or give them no
             codes and the score -inf.
-        decode : {"viterbi", "max-recall"}
-            What prediction finds: the best tree, or that with most expected brackets.
         """
-        if decode not in ("viterbi", "max-recall"):
-            raise InputError(f"decode must be 'viterbi' or 'max-recall', got {decode!r}")
         inputs = [tokens(i, x) for i, x in enumerate(check_inputs(X))]
         kept = [self.terminals(x) for x in inputs]
         number = self.grammar.terminals
@@ -342,7 +341,7 @@ class GrammarSpace(Space):
                 *concatenate([self._encode(i, inputs[i], kept[i], y[i], unknown) for i in range(len(y))])
             )
         store = ForestStore(self.grammar, words)
-        return GrammarBatch(self, inputs, store, np.arange(len(inputs)), gold, n_jobs, decode)
+        return GrammarBatch(self, inputs, store, np.arange(len(inputs)), gold, n_jobs)
 
     def terminals(self, x: Sequence[Any]) -> list[str | None]:
         """What stands for the tokens of a sentence in the rules; None for what no rule derives."""
@@ -366,16 +365,22 @@ class GrammarSpace(Space):
             return np.zeros(0, dtype=np.int64)
         return np.array(codes, dtype=np.int64)
 
+    def tree(self, x: Sequence[Any], codes: np.ndarray) -> trees.Node:
+        """Tree of the given rules; all words below one phrase where there are none."""
+        if not codes.size:
+            return self._flat(x)
+        return tree_of(self.grammar.decoded(codes), iter(shown_words(x)))
+
     def output(self, x: Sequence[Any], codes: np.ndarray) -> Any:
-        """Tree of the given rules; what ``no_parse`` says where there are none."""
-        if codes.size:
-            tree = tree_of(self.grammar.decoded(codes), iter(shown_words(x)))
-        else:
+        """Tree as the user has it; what ``no_parse`` says where there are no rules."""
+        if not codes.size:
             if self.structure.no_parse == "error":
                 raise InputError(f"no parse: the grammar derives no tree for {short(' '.join(map(str, x)))}")
             if self.structure.no_parse == "none":
                 return None
-            tree = self._flat(x)
+        if codes.size and not self.as_nltk:
+            return self._writer.text(codes.tolist(), shown_words(x))
+        tree = self.tree(x, codes)
         return trees.to_nltk(tree) if self.as_nltk else trees.to_string(tree)
 
     def _flat(self, x: Sequence[Any]) -> trees.Node:
