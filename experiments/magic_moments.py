@@ -15,6 +15,7 @@ import numpy as np
 from scipy.stats import ttest_rel
 
 import trelliswork as tw
+from experiments import alignment
 from experiments._report import RESULTS, markdown, options, write
 from experiments._rfam import table7
 from trelliswork.metrics import token_error
@@ -412,4 +413,5 @@ TABLES = {
     "constraints": constraints,
     "ner": ner,
     "table7": table7,
+    "table5": alignment.table5,
 }

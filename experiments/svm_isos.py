@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from experiments._svm_homologues import table4
 from experiments._svm_ner import constraints, ner
 from experiments._svm_ocr import ocr
 from experiments._svm_parsing import table5
@@ -12,5 +13,6 @@ TABLES = {
     "taxonomies": taxonomies,
     "ocr": ocr,
     "constraints": constraints,
+    "table4": table4,
     "table5": table5,
 }

@@ -9,7 +9,7 @@ import pytest
 from trelliswork import InputError
 
 pytest.importorskip("matplotlib")
-from trelliswork.plots import _COLORS, arcs
+from trelliswork.plots.rna import _COLORS, arcs
 
 
 def test_arcs_of_one_structure():

@@ -83,3 +83,13 @@ def test_laws_on_retrieval(name):
 def test_mistakes_of_retrieval(X, y, message):
     with pytest.raises(InputError, match=message):
         tw.Perceptron(Retrieval(Alignment("linear"))).fit(X, y)
+
+
+def test_most_probable_candidate():
+    weights = {("match",): 1.0, ("mismatch",): -1.0, ("gap",): -1.0}
+    model = tw.Fixed(Retrieval(Alignment("linear")), weights)
+    X = [("GATT", ["GAT", "TTTT", "GATT"]), ("AC", ["CA"])]
+    shares = model.predict_marginals(X)
+    found = model.predict_mea(X)
+    assert [t for t, _ in found] == [int(p.argmax()) for p in shares]
+    assert found[0] == (2, ("GATT", "GATT"))

@@ -82,8 +82,8 @@ def predict(
         str | None,
         typer.Option(
             "--format",
-            help="RNA: dot-bracket, bpseq, ct, or picture (png, svg, pdf).",
-            show_default="dot-bracket",
+            help="RNA: dot-bracket, bpseq, ct, or picture (png, svg, pdf); alignments: fasta or cigar.",
+            show_default="dot-bracket, fasta",
         ),
     ] = None,
     mea: Annotated[
@@ -102,6 +102,7 @@ def predict(
     alone. Its other lines stay as they are. Files of rows get the column or key 'predicted'; svmlight
     files become lines of labels. For a parser: one sentence per line in, one tree per line out.
     For RNA: FASTA or any other file of sequences in, structures out.
+    For an aligner: pairs of sequences as FASTA in, aligned FASTA out.
     """
     request = Request(
         source,
@@ -140,7 +141,8 @@ def evaluate(
     Prints token and sentence accuracy and, for labels such as B-PER and O, a table of entities; for rows
     their accuracy, the tree loss if there is a taxonomy, and a table of labels; for a parser, whose GOLD
     has bracketed trees, scores of brackets; for RNA, whose GOLD has structures, sensitivity, positive
-    predictive value and F1 of base pairs.
+    predictive value and F1 of base pairs; for an aligner, whose GOLD is aligned FASTA, the share of
+    pairs of residues that are recovered.
     """
     request = Request(
         source,

@@ -259,7 +259,7 @@ def _write(
 
 def _draw(output: str, names: list[str], X: list[str], y: list[str], true: list[str] | None) -> None:
     """Arc diagrams, one below the other; with the given structures where the file has them."""
-    from trelliswork.plots import _matplotlib, arcs
+    from trelliswork.plots.rna import _matplotlib, arcs
 
     if len(X) > _MOST_PICTURES:
         raise InputError(f"--format picture draws at most {_MOST_PICTURES} sequences, the file has {len(X)}")

@@ -39,6 +39,7 @@ KINDS = {
     "transduce": Kind("trelliswork.cli._transduce", "KernelRegression"),
     "classify": Kind("trelliswork.cli._classify", "Classes"),
     "fold": Kind("trelliswork.cli._fold", "RNA"),
+    "align": Kind("trelliswork.cli._align", "Alignment"),
 }
 
 

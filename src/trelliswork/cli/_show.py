@@ -60,6 +60,11 @@ def show(opened: OpenModel, top: int) -> None:
         labels = [str(label) for label in tables["labels"]]
         which = "" if len(labels) <= _WIDEST else ", strongest and weakest"
         out.print(f"transitions{which}", _transitions(labels, tables["transitions"], top), sep="\n")
+    if "matrix" in tables:
+        out.print("scores of pairs", _matrix(tables["symbols"], tables["matrix"]), sep="\n")
+    for kind in ("matches", "gaps"):
+        if kind in tables:
+            out.print(kind, _strongest({(name,): w for name, w in tables[kind].items()}, top), sep="\n")
     if not tables or "weights" in tables:
         weights = dict(tables["weights"]) if tables else learner.weights_by_name()
         out.print("largest weights", _strongest(weights, top), sep="\n")
@@ -86,7 +91,7 @@ def _facts(opened: OpenModel) -> list[tuple[str, str]]:
         given = {name: value for name, value in opened.info["rows"].items() if value}
         facts.append(("rows", ", ".join(f"{name} {value}" for name, value in given.items())))
     space = getattr(learner, "space_", None)
-    for name in ("labels", "attributes"):
+    for name in ("labels", "attributes", "symbols"):
         if hasattr(space, name):
             facts.append((name, f"{len(getattr(space, name)):,}"))
     if hasattr(learner, "dual_coef_"):
@@ -149,6 +154,18 @@ def _transitions(labels: list[str], weights: Any, top: int) -> Any:
     table.add_column("weight", justify="right")
     for i, (weight, a, b) in enumerate(chosen):
         table.add_row(a, b, _weight(weight), end_section=i == top - 1)
+    return table
+
+
+def _matrix(symbols: list[Any], values: Any) -> Any:
+    """Substitution matrix, a column per symbol."""
+    from rich.table import Table
+
+    table = Table("", box=None, padding=(0, 1, 0, 0))
+    for symbol in symbols:
+        table.add_column(str(symbol), justify="right", no_wrap=True)
+    for symbol, row in zip(symbols, values):
+        table.add_row(str(symbol), *(f"{value:.2f}" for value in row))
     return table
 
 

@@ -84,6 +84,12 @@ def _problems() -> Iterator[tuple[Any, Any, Any]]:
     yield Classes(), np.eye(3), ["a", "b", "c"]
     yield RNA(), ["GGAAACC", "GAAAC", "ACGU"], ["((...))", "(...)", "...."]
     yield Derivations(segments), words, [[(0, 2), (2, 3)], [(0, 1), (1, 2)], [(0, 1)]]
+    for mode in ("global", "local"):
+        yield (
+            Alignment(mode=mode),
+            [("AB" * 40, "B" * 80), ("A", "AB")],
+            [("AB" * 40, "B" * 80), ("A-", "AB")],
+        )
     yield Grammar(), words, ["(S (A a) (B b) (C c))", "(S (C c) (A a))", "(S (C c))"]
 
 

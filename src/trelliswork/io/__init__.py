@@ -1,6 +1,7 @@
 """Readers of the file formats that users have."""
 
 from trelliswork.io.conll import ConllData, read_conll, read_conllu, write_conll
+from trelliswork.io.fasta import FastaPairs, read_fasta_pairs
 from trelliswork.io.rna import (
     RnaData,
     read_bpseq,
@@ -18,6 +19,7 @@ from trelliswork.io.trees import TreeData, read_trees, write_trees
 
 __all__ = [
     "ConllData",
+    "FastaPairs",
     "RnaData",
     "Rows",
     "TreeData",
@@ -27,6 +29,7 @@ __all__ = [
     "read_ct",
     "read_dot_bracket",
     "read_fasta",
+    "read_fasta_pairs",
     "read_rna",
     "read_rows",
     "read_stockholm",

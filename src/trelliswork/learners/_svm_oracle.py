@@ -131,6 +131,7 @@ class Oracle:
         self._automatic: Automatic | None = None
         if not self.plain and self.costs is None and form.rescale == "margin" and form.power == 1.0:
             self._automatic = _by_automaton(batch, loss)
+        self._whole: _WholeCosts | None = None
 
     @property
     def _additive(self) -> bool:
@@ -161,6 +162,10 @@ class Oracle:
         if self._additive:
             codes, values = self.batch.argmax(scores, self.costs)
             return Found(codes, self._loss_of(codes), values + self.constant - gold)
+        if self._whole is None and self.batch.quick_profile:
+            self._whole = self._profile(np.arange(len(self.batch)))
+        if self._whole is not None:
+            return self._by_table(self._whole, self._whole.batch, scores)
         return self._tangents(w, scores, gold)
 
     def _loss_of(self, codes: Ragged) -> np.ndarray:

@@ -43,5 +43,9 @@ class MissedPairs(Loss):
     def part_costs(self, batch: Batch) -> PartCosts:
         """The same share of the loss for every true pair."""
         costs, constant = batch.mismatch()
-        total = batch.dot_each(costs, costs)  # costs are 0 or 1
-        return batch.scale(costs, 1.0 / np.maximum(total, 1.0)), constant
+        return batch.scale(costs, self.units(batch)), constant
+
+    def units(self, batch: Batch) -> np.ndarray:
+        """1 over the number of true pairs that count."""
+        costs = batch.mismatch()[0]  # 0 or 1
+        return 1.0 / np.maximum(batch.dot_each(costs, costs), 1.0)

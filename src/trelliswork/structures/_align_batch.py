@@ -27,6 +27,7 @@ __all__ = ["AlignmentBatch", "Law"]
 _CELLS_PER_CHUNK = 1 << 17
 _LARGEST = 300.0  # scores beyond are summed as logarithms
 _MAX_CELLS = 1 << 29  # posteriors of cells, 4 GiB
+_COUNTS = 1 << 22  # entries of the tables of counts per pair that are held at a time
 
 
 class Law(NamedTuple):
@@ -318,7 +319,7 @@ class AlignmentBatch(Batch):
         posterior = np.empty(self.cell_ptr[-1] if cells else 0)
         k, to_features = self.of_pair.shape[0], self._to_features()
 
-        def task(a: int, b: int) -> np.ndarray:
+        def part(a: int, b: int) -> np.ndarray:
             rows = b - a if each else 1
             counts, gaps = np.zeros((rows, k, k)), np.zeros((rows, 2))
             if direction is None:
@@ -331,13 +332,19 @@ class AlignmentBatch(Batch):
             feature[:, self.space.of_gap[1]] += gaps[:, 1]
             return feature
 
+        def task(a: int, b: int) -> np.ndarray:
+            if not each:
+                return part(a, b)
+            width = max(1, _COUNTS // max(k * k, 1))  # pairs whose tables of counts are held at a time
+            return np.concatenate([part(c, min(c + width, b)) for c in range(a, b, width)])
+
         found = self._run(task)
         if each:
             feature = np.concatenate([np.zeros((0, self.space.n_features)), *found])
         else:
             feature = np.zeros(self.space.n_features)
-            for part in found:
-                feature += part[0]
+            for rows in found:
+                feature += rows[0]
         return log_z, Parts(feature=feature, miss=missed, cell=posterior if cells else None)
 
     def _to_features(self) -> sp.csr_matrix:

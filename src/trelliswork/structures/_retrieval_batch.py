@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,6 +43,8 @@ class RetrievalBatch(Batch):
     n_jobs : int or None
         Threads.
     """
+
+    quick_profile: ClassVar[bool] = True
 
     space: RetrievalSpace
 
@@ -206,6 +208,14 @@ class RetrievalBatch(Batch):
         own = law if law.feature.ndim == 1 else Parts(feature=law.feature[chosen], miss=None, cell=None)
         found = part.argmax(own)
         return Decoded(self._coded(chosen, found.codes), found.values + choice[chosen])
+
+    def mea(self, scores: Parts) -> Decoded:
+        """Most probable candidate of every sample, aligned for most right pairs; values are probabilities."""
+        law, choice = self._law(scores, None)
+        p = self._softmax(self.pairs.log_partition(law) + choice)[1]
+        chosen = self._best(p)
+        own = law if law.feature.ndim == 1 else Parts(feature=law.feature[chosen], miss=None, cell=None)
+        return Decoded(self._coded(chosen, self.pairs.subset(chosen).mea(own).codes), p[chosen])
 
     def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
         """Up to ``k`` best outputs of each sample."""

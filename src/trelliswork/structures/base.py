@@ -389,6 +389,7 @@ class Batch(ABC):
     """
 
     one_label: ClassVar[bool] = False  # whether every output is a single label of ``space.labels``
+    quick_profile: ClassVar[bool] = False  # whether ``loss_profile`` costs no more than ``argmax``
     fixed_length: ClassVar[bool] = False  # whether all outputs of a sample have the same length
     shared_parts: ClassVar[frozenset[str] | None] = (
         None  # arrays that are sums unless ``each=True``; None: any

@@ -1,0 +1,271 @@
+"""Align sequences: aligned pairs in, a scoring model out."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+import warnings
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trelliswork._errors import InputError
+from trelliswork.cli import _options
+from trelliswork.cli._learners import LEARNERS, LearnerEntry, find_learner
+from trelliswork.cli._report import INTERRUPTED, one_line, say
+
+if TYPE_CHECKING:
+    from trelliswork.cli._kinds import OpenModel, Request
+    from trelliswork.io.fasta import FastaPairs
+
+__all__ = ["evaluate", "predict", "train"]
+
+_SMALL_RIDGE = {"reg": 1e-6, "reg_mode": "relative", "keep_moments": False}
+_ALIGNERS = {
+    "crf": LEARNERS["crf"],
+    "soda": LearnerEntry("SODA", "least squares on margins", ("reg",), settings=_SMALL_RIDGE),
+    "zscore": LearnerEntry("ZScore", "largest Z-score", ("reg",), settings=_SMALL_RIDGE),
+    "svm": LearnerEntry(
+        "StructuredSVM", "structural SVM", ("C", "max_iter"), settings={"C": 100.0, "loss": "pairs"}
+    ),
+    "perceptron": LEARNERS["perceptron"],
+    "logodds": LearnerEntry("Generative", "log-odds of pairs of symbols", ("smoothing",)),
+}
+_LISTED = ", ".join(f"{name} ({entry.about})" for name, entry in _ALIGNERS.items())
+
+
+def train(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="PAIRS", help="Aligned FASTA, two sequences per alignment, plain or gzip; - reads stdin."
+        ),
+    ],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")],
+    dev: Annotated[
+        str | None, typer.Option(help="Development pairs, scored at the end.", show_default=False)
+    ] = None,
+    learner: Annotated[str, typer.Option(help=f"How scores are found: {_LISTED}.")] = "crf",
+    model: Annotated[
+        str,
+        typer.Option(
+            help="What is scored: linear, affine, substitution, substitution-affine, ordered, ordered-affine."
+        ),
+    ] = "substitution-affine",
+    mode: Annotated[str, typer.Option(help="global, semiglobal (free ends) or local.")] = "global",
+    free: Annotated[
+        str, typer.Option(help="Semiglobal: sequence whose ends are free: first, second, both.")
+    ] = "both",
+    canonical: Annotated[
+        bool, typer.Option("--canonical", help="Never a deletion right after an insertion.")
+    ] = False,
+    alphabet: Annotated[
+        str | None,
+        typer.Option(help="protein, dna, rna or the letters.", show_default="those of PAIRS"),
+    ] = None,
+    unknown: Annotated[str, typer.Option(help="Other letters: error, or zero (score nothing).")] = "error",
+    core: Annotated[
+        bool, typer.Option("--core", help="Only columns of two capitals count in losses and scores.")
+    ] = False,
+    smoothing: Annotated[
+        float | None, typer.Option(help="Count added to every pair (logodds).", show_default="1")
+    ] = None,
+    l1: Annotated[float | None, typer.Option(help="L1 penalty (crf).", show_default="0")] = None,
+    l2: Annotated[float | None, typer.Option(help="L2 penalty (crf).", show_default="1")] = None,
+    reg: Annotated[float | None, typer.Option(help="Ridge (zscore, soda).", show_default="1e-6")] = None,
+    C: Annotated[float | None, typer.Option("--C", help="Price of errors (svm).", show_default="100")] = None,
+    max_iter: Annotated[int | None, typer.Option(min=1, help="Iterations at the most.")] = None,
+    encoding: _options.Encoding = None,
+    jobs: _options.Jobs = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+) -> None:
+    """Learn to align sequences from aligned pairs.
+
+    PAIRS is a FASTA file: the first and second sequence are one alignment, the third and fourth the next.
+    Ctrl-C ends the training early: the best scores so far are saved, and the exit code is 130.
+    """
+    wanted: dict[str, Any] = {
+        "smoothing": smoothing,
+        "l1": l1,
+        "l2": l2,
+        "reg": reg,
+        "C": C,
+        "max_iter": max_iter,
+        "jobs": _options.check_jobs(jobs),
+        "seed": seed,
+    }
+    given = {name: value for name, value in wanted.items() if value is not None}
+    entry = find_learner(learner, given, _ALIGNERS)
+    for option in ("l1", "l2", "smoothing", "reg", "C"):
+        positive = option in ("smoothing", "C")
+        if not 0 <= given.get(option, 0) < math.inf or (positive and given.get(option) == 0):
+            least = "> 0" if positive else ">= 0"
+            raise InputError(f"--{option} must be a finite number {least}, got {given[option]}")
+    _options.check_output(output, model=True)
+    if source == dev == "-":
+        raise InputError("--dev: PAIRS and --dev cannot both be standard input")
+
+    from trelliswork.io import read_fasta_pairs
+    from trelliswork.learners import FitInterrupted
+    from trelliswork.persist import save
+    from trelliswork.structures import Alignment
+
+    structure = Alignment(
+        model,
+        mode=mode,
+        free=free,
+        canonical=canonical,
+        alphabet=alphabet,
+        unknown=unknown,
+        core="upper" if core else "all",
+    )
+    structure.prepare([])  # checks the choices
+    data = read_fasta_pairs(source, encoding or "utf-8").aligned()
+    held_out = None if dev is None else read_fasta_pairs(dev, encoding or "utf-8").aligned()
+    estimator = entry.build(structure, given, verbose=int(sys.stderr.isatty() and not quiet))
+    started = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            estimator.fit(data.X, data.y)
+        except InputError as error:
+            raise _located(error, data) from None
+    interrupted = any(issubclass(w.category, FitInterrupted) for w in caught)
+    if not quiet:
+        for message in sorted({one_line(w.message) for w in caught}):  # type: ignore[arg-type]
+            say(f"trelliswork: warning: {message}")
+    if interrupted and not estimator.n_iter_:
+        say("trelliswork: interrupted before the first iteration was complete; no model was saved")
+        raise typer.Exit(INTERRUPTED)
+    if "verbose" in estimator.get_params(deep=False):
+        estimator.set_params(verbose=0)  # of this terminal, no part of the model
+    said = [
+        f"{learner}: {len(data.X):,} pairs, {sum(len(a) + len(b) for a, b in data.X):,} residues",
+        f"{estimator.coef_.size:,} scores in {time.perf_counter() - started:.1f} s",
+    ]
+    if held_out is not None:
+        said.append(f"dev {estimator.score(held_out.X, held_out.y):.2%} of the true pairs of residues")
+    save(estimator, output, info={"kind": "align", "learner": learner})
+    said.append(f"saved {output} ({os.path.getsize(output) / 1e3:.1f} kB)")
+    if interrupted:
+        say(f"trelliswork: interrupted; the best scores so far are kept: {'; '.join(said)}")
+        raise typer.Exit(INTERRUPTED)
+    if not quiet:
+        say("; ".join(said))
+
+
+def _located(error: InputError, data: FastaPairs) -> InputError:
+    """The same error with ``FILE:LINE:`` in place of the number of a sample."""
+    place, _, message = str(error).partition(": ")
+    number = place.removeprefix("sample ")
+    if place.startswith("sample ") and number.isdigit():
+        return InputError.at(data.name, data.lines[int(number)], message)
+    return InputError(f"{data.name}: {error}")
+
+
+def predict(opened: OpenModel, request: Request) -> None:
+    """Write the alignments of pairs of sequences.
+
+    Parameters
+    ----------
+    opened : OpenModel
+        The model.
+    request : Request
+        A FASTA file with pairs of sequences; gaps in it are passed over. ``form`` "fasta" writes aligned
+        FASTA (with ``kbest`` or ``probabilities``, rank and probability stand in the headers), "cigar" a
+        line per alignment: the two names, where they start (from 0), the CIGAR string and the score,
+        and with ``probabilities`` the probability.
+    """
+    from trelliswork.io import read_fasta_pairs
+    from trelliswork.io._text import write_text
+    from trelliswork.learners.base import Candidate
+
+    if request.form not in (None, "fasta", "cigar"):
+        raise InputError(f"--format: expected fasta or cigar, got {request.form!r}")
+    _options.check_output(request.output)
+    data = read_fasta_pairs(request.source, request.encoding or "utf-8")
+    learner = opened.learner
+    try:
+        batch = learner.space_.pack(data.X, n_jobs=learner.n_jobs)
+        scores = learner._scores(batch)
+        if request.kbest > 1 or request.probabilities:
+            log_z = batch.log_partition(scores)
+            lists = [
+                [
+                    Candidate(batch.space.path_of(row), float(v), min(1.0, math.exp(v - log_z[i])))
+                    for row, v in zip(found.codes, found.values, strict=True)
+                ]
+                for i, found in enumerate(batch.kbest(scores, request.kbest))
+            ]
+        else:
+            best = batch.argmax(scores)
+            lists = [
+                [Candidate(batch.space.path_of(row), float(v), math.nan)]
+                for row, v in zip(best.codes, best.values, strict=True)
+            ]
+    except InputError as error:
+        raise _located(error, data) from None
+    lines = []
+    for x, names, found in zip(data.X, data.names, lists, strict=True):
+        for rank, candidate in enumerate(found, 1):
+            lines += _shown(x, names, candidate, rank, request, learner.structure.gap)
+    write_text(request.output, "\n".join(lines) + "\n", request.encoding or "utf-8")
+
+
+def _shown(
+    x: tuple[str, str], names: tuple[str, str], candidate: Any, rank: int, request: Request, gap: str
+) -> list[str]:
+    path = candidate.output
+    if request.form == "cigar":
+        cells = [*names, *map(str, path.start), path.to_cigar() or "*", f"{candidate.score:.6g}"]
+        return ["\t".join(cells + ([f"{candidate.probability:.6g}"] if request.probabilities else []))]
+    note = f" rank={rank}" if request.kbest > 1 else ""
+    note += f" probability={candidate.probability:.6g}" if request.probabilities else ""
+    rows = path.gapped(x[0], x[1], gap)
+    return [line for name, row in zip(names, rows, strict=True) for line in (f">{name}{note}", row)]
+
+
+def evaluate(opened: OpenModel, request: Request) -> None:
+    """Compare the alignments of a file with those that a model predicts.
+
+    Parameters
+    ----------
+    opened : OpenModel
+        The model.
+    request : Request
+        Aligned FASTA; ``as_json`` prints JSON.
+    """
+    from trelliswork.io import read_fasta_pairs
+    from trelliswork.structures._align_columns import accuracy, reference_pairs
+
+    data = read_fasta_pairs(request.source, request.encoding or "utf-8").aligned()
+    learner = opened.learner
+    structure = learner.structure
+    try:
+        found = learner.predict(data.X)
+    except InputError as error:
+        raise _located(error, data) from None
+    shares = [accuracy(a, b, structure.gap, structure.core) for a, b in zip(data.y, found, strict=True)]
+    true = [reference_pairs(y, structure.gap, structure.core) for y in data.y]
+    right = sum(len(t & reference_pairs(y, structure.gap)) for t, y in zip(true, found, strict=True))
+    total = sum(map(len, true))
+    scores = {
+        "pairs": len(data.X),
+        "residue_pairs": total,
+        "recovered": right / total if total else 1.0,
+        "recovered_mean": sum(shares) / len(shares),
+        "exact": sum(share == 1.0 for share in shares) / len(shares),
+    }
+    if request.as_json:
+        json.dump(scores, sys.stdout, indent=2)
+        print()
+        return
+    print(f"pairs of sequences                  {scores['pairs']:9,}")
+    print(f"true pairs of residues              {total:9,}")
+    print(f"recovered                           {scores['recovered']:9.2%}")
+    print(f"recovered, mean over pairs          {scores['recovered_mean']:9.2%}")
+    print(f"alignments with all pairs recovered {scores['exact']:9.2%}")

@@ -1,0 +1,113 @@
+"""Train, predict, evaluate and inspect aligners."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import trelliswork as tw
+from trelliswork.cli._align import _ALIGNERS
+
+
+def pairs(n, seed):
+    """Aligned DNA with mutations and gaps, as FASTA."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for k in range(n):
+        columns = []
+        for _ in range(int(rng.integers(8, 14))):
+            a = str(rng.choice(list("ACGT")))
+            u = rng.random()
+            b = a if u < 0.8 else str(rng.choice(list("ACGT")))
+            columns.append((a, "-") if u > 0.95 else ("-", a) if u > 0.9 else (a, b))
+        first, second = ("".join(row) for row in zip(*columns, strict=True))
+        lines += [f">a{k} one", first[:6], first[6:], f">b{k}", second]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def aligned(tmp_path):
+    for seed, name in enumerate(("train", "test")):
+        (tmp_path / f"{name}.afa").write_text(pairs(20, seed))
+    return tmp_path
+
+
+@pytest.mark.parametrize("learner", _ALIGNERS)
+def test_round_trip(run, aligned, learner):
+    options = ("--alphabet", "dna", "--dev", "test.afa", "--learner", learner)
+    done = run("train", "align", "train.afa", "-o", "m.tw", *options)
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr.startswith(f"{learner}: 20 pairs, ")
+    assert "12 scores" in done.stderr
+    found = json.loads(run("evaluate", "m.tw", "test.afa", "--json").stdout)
+    assert found["recovered"] > 0.7
+    done = run("predict", "m.tw", "test.afa", "-o", "out.afa")
+    assert (done.exit_code, done.output) == (0, "")
+    again = json.loads(run("evaluate", "m.tw", "out.afa", "--json").stdout)
+    assert again["exact"] == 1.0
+    shown = run("inspect", "m.tw").stdout
+    assert "scores of pairs" in shown
+    assert "extend" in shown
+
+
+def test_forms_of_output(run, aligned):
+    run("train", "align", "train.afa", "-o", "m.tw", "--model", "affine", "-q")
+    text = ">x\nGATTACA\n>y\nGATACA\n"
+    done = run("predict", "m.tw", "--format", "cigar", stdin=text)
+    cells = done.stdout.strip().split("\t")
+    assert cells[:4] == ["x", "y", "0", "0"]
+    assert tw.AlignPath.from_cigar(cells[4]).stop == (7, 6)
+    done = run("predict", "m.tw", "--kbest", 2, "--probabilities", stdin=text)
+    heads = [line for line in done.stdout.split("\n") if line.startswith(">")]
+    assert [head.split(" probability=")[0] for head in heads] == [
+        f">{n} rank={k}" for k in (1, 2) for n in "xy"
+    ]
+    assert "matches" in run("inspect", "m.tw").stdout
+    assert run("predict", "m.tw", "--format", "xml", stdin=text).exit_code == 2
+    assert "recovered" in run("evaluate", "m.tw", "test.afa").stdout
+
+
+def test_options_reach_the_model(run, aligned):
+    options = ("--mode", "semiglobal", "--free", "first", "--canonical", "--core", "--unknown", "zero")
+    assert (
+        run("train", "align", "train.afa", "-o", "m.tw", *options, "--l2", 3, "--max-iter", 5).exit_code == 0
+    )
+    model = tw.load("m.tw")
+    s = model.structure
+    assert (s.mode, s.free, s.canonical, s.core, s.unknown) == ("semiglobal", "first", True, "upper", "zero")
+    assert (model.l2, model.max_iter) == (3.0, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (">a\nAC\n>b\nACG\n", "bad.afa:1: the two sequences have 2 and 3 columns; expected equal numbers"),
+        (">a\nA-C\n>b\nA-C\n", "bad.afa:1: column 1 is a gap in both sequences; leave it out"),
+        (">a\nAC\n", "bad.afa:1: 1 sequences; pairs need an even number"),
+        ("AC\n", "bad.afa:1: expected a header that starts with '>', got 'AC'"),
+        ("", "bad.afa: no sequence; expected a FASTA file with pairs of sequences"),
+        (
+            ">a\nAC\n>b\nAN\n",
+            "bad.afa:1: symbol 'N' at position 1 of the second sequence is not in the alphabet",
+        ),
+    ],
+)
+def test_mistakes(run, aligned, text, message):
+    (aligned / "bad.afa").write_text(text)
+    done = run("train", "align", "bad.afa", "-o", "m.tw", "--alphabet", "dna")
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"trelliswork: {message}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_unknown_symbols_and_empty_sequences_at_prediction(run, aligned):
+    run("train", "align", "train.afa", "-o", "m.tw", "-q")
+    done = run("predict", "m.tw", stdin=">a\nACG\n>b\nACG\n>c\nACN\n>d\nAC\n")
+    assert done.exit_code == 2
+    assert "<stdin>:5: symbol 'N' at position 2 of the first sequence" in done.stderr
+    done = run("predict", "m.tw", stdin=">a\nACG\n>b\n\n")
+    assert done.stdout == ">a\nACG\n>b\n---\n"
+    for option, value in (("--model", "cubic"), ("--mode", "round"), ("--learner", "hmm"), ("--C", "0")):
+        assert run("train", "align", "train.afa", "-o", "m.tw", option, value).exit_code == 2
