@@ -64,6 +64,9 @@ def test_forms_of_output(run, aligned):
     assert [head.split(" probability=")[0] for head in heads] == [
         f">{n} rank={k}" for k in (1, 2) for n in "xy"
     ]
+    done = run("predict", "m.tw", "--mea", stdin=text)
+    assert (done.exit_code, done.stdout.count(">")) == (0, 2)
+    assert run("predict", "m.tw", "--mea", "--kbest", 2, stdin=text).exit_code == 2
     assert "matches" in run("inspect", "m.tw").stdout
     assert run("predict", "m.tw", "--format", "xml", stdin=text).exit_code == 2
     assert "recovered" in run("evaluate", "m.tw", "test.afa").stdout

@@ -178,7 +178,8 @@ def predict(opened: OpenModel, request: Request) -> None:
         A FASTA file with pairs of sequences; gaps in it are passed over. ``form`` "fasta" writes aligned
         FASTA (with ``kbest`` or ``probabilities``, rank and probability stand in the headers), "cigar" a
         line per alignment: the two names, where they start (from 0), the CIGAR string and the score,
-        and with ``probabilities`` the probability.
+        and with ``probabilities`` the probability. ``mea`` takes the alignment with the most right pairs
+        expected.
     """
     from trelliswork.io import read_fasta_pairs
     from trelliswork.io._text import write_text
@@ -186,6 +187,8 @@ def predict(opened: OpenModel, request: Request) -> None:
 
     if request.form not in (None, "fasta", "cigar"):
         raise InputError(f"--format: expected fasta or cigar, got {request.form!r}")
+    if request.mea and (request.kbest > 1 or request.probabilities):
+        raise InputError("--mea gives one alignment; it does not go with --kbest and --probabilities")
     _options.check_output(request.output)
     data = read_fasta_pairs(request.source, request.encoding or "utf-8")
     learner = opened.learner
@@ -202,10 +205,10 @@ def predict(opened: OpenModel, request: Request) -> None:
                 for i, found in enumerate(batch.kbest(scores, request.kbest))
             ]
         else:
-            best = batch.argmax(scores)
+            codes = (batch.mea(scores) if request.mea else batch.argmax(scores)).codes
             lists = [
                 [Candidate(batch.space.path_of(row), float(v), math.nan)]
-                for row, v in zip(best.codes, best.values, strict=True)
+                for row, v in zip(codes, batch.evaluate(codes, scores), strict=True)
             ]
     except InputError as error:
         raise _located(error, data) from None

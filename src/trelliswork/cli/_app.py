@@ -87,7 +87,7 @@ def predict(
         ),
     ] = None,
     mea: Annotated[
-        bool, typer.Option("--mea", help="RNA: largest expected accuracy instead of the best score.")
+        bool, typer.Option("--mea", help="RNA, alignments: largest expected accuracy instead of best score.")
     ] = False,
     gamma: Annotated[float, typer.Option(help="RNA with --mea: above 1 predicts more pairs.")] = 1.0,
     columns: _options.Columns = None,

@@ -107,9 +107,11 @@ class OpenModel:
             raise InputError(
                 f"{self.path}: a model of {name} outputs; {action} has no file format for it yet"
             )
-        if self.kind != "fold" and (request.form is not None or request.mea):
+        if self.kind not in ("fold", "align") and (request.form is not None or request.mea):
             flag = "--mea" if request.form is None else "--format"
-            raise InputError(f"{flag}: {self.path} is no model of RNA structures, which alone have it")
+            raise InputError(
+                f"{flag}: {self.path} is no model of RNA structures or alignments; only those have it"
+            )
         if not self.learner.__sklearn_is_fitted__():
             raise InputError(f"{self.path}: the model was saved before it was trained")
         getattr(KINDS[self.kind].load(), action)(self, request)
