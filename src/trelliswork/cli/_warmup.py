@@ -74,8 +74,6 @@ def _problems() -> Iterator[tuple[Any, Any, Any]]:
         yield Chain(order=order, emissions="observed", scheme="BIO"), words, y
     yield Chain(edge_features="all"), words, y
     yield Chain(), numbers, y
-    pair = [("ab", "b"), ("b", "ab")], [("ab", "-b"), ("-b", "ab")]
-    yield Alignment(), *pair
     yield (
         Retrieval(Alignment()),
         [("ab", ["b", "a"]), ("b", ["a", "b"])],
