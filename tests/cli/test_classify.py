@@ -152,7 +152,7 @@ def test_kernel_models_from_python(run, files):
     assert json.loads(done.stdout)["accuracy"] == 1.0
     done = run("inspect", "k.tw")
     assert done.exit_code == 0
-    assert "attributes" in done.stdout
+    assert "training inputs" in done.stdout
 
 
 FILES = {

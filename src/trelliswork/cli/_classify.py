@@ -18,7 +18,7 @@ from trelliswork._errors import InputError, ModelFileError
 from trelliswork.cli import _options
 from trelliswork.cli._learners import LearnerEntry, find_learner
 from trelliswork.cli._report import INTERRUPTED, one_line, say
-from trelliswork.cli._tag import _bytes, _ending, _n
+from trelliswork.cli._wording import counted, ending, file_size
 
 if TYPE_CHECKING:
     from trelliswork.cli._kinds import OpenModel, Request
@@ -204,14 +204,14 @@ def _fit_and_save(
     if "verbose" in estimator.get_params(deep=False):
         estimator.set_params(verbose=0)  # of this terminal, no part of the model
     said = [
-        f"{name}: {_n(len(rows.X), 'row')}, {_n(len(estimator.space_.attributes), 'attribute')}",
-        f"{_n(len(estimator.classes_), 'label')}, {_n(estimator.coef_.size, 'weight')}",
-        f"{_n(estimator.n_iter_, 'iteration')} in {seconds:.1f} s" + _ending(estimator, interrupted),
+        f"{name}: {counted(len(rows.X), 'row')}, {counted(len(estimator.space_.attributes), 'attribute')}",
+        f"{counted(len(estimator.classes_), 'label')}, {counted(estimator.coef_.size, 'weight')}",
+        f"{counted(estimator.n_iter_, 'iteration')} in {seconds:.1f} s" + ending(estimator, interrupted),
     ]
     if held_out is not None:
         said.append(f"dev accuracy {estimator.score(held_out.X, held_out.y):.2%}")
     save(estimator, output, info={"kind": "classify", "learner": name, "rows": layout})
-    said.append(f"saved {output} ({_bytes(os.path.getsize(output))})")
+    said.append(f"saved {output} ({file_size(os.path.getsize(output))})")
     if interrupted:
         say(f"trelliswork: interrupted; the best weights so far are kept: {'; '.join(said)}")
         raise typer.Exit(INTERRUPTED)

@@ -15,6 +15,7 @@ from trelliswork._errors import InputError
 from trelliswork.cli import _options
 from trelliswork.cli._learners import LEARNERS, LearnerEntry, find_learner
 from trelliswork.cli._report import INTERRUPTED, one_line, say
+from trelliswork.cli._wording import counted, ending, file_size
 
 if TYPE_CHECKING:
     from trelliswork.cli._columns import Document, Layout
@@ -175,7 +176,7 @@ def _layout(document: Document, label: int, columns: list[int] | None, template:
         )
     needed = TokenWindow.from_template(template).n_columns
     if needed > len(inputs):
-        have = _n(len(inputs), "input column")
+        have = counted(len(inputs), "input column")
         raise InputError.at(
             document.name, document.first_line, f"{have}; the template asks for column {needed - 1} (from 0)"
         )
@@ -241,16 +242,16 @@ def _fit_and_save(
     if "verbose" in estimator.get_params(deep=False):
         estimator.set_params(verbose=0)  # of this terminal, no part of the model
     said = [
-        f"{name}: {_n(len(document), 'sentence')}, {_n(document.n_tokens, 'token')}",
-        f"{_n(len(estimator.classes_), 'label')}, {_n(estimator.coef_.size, 'weight')}",
-        f"{_n(estimator.n_iter_, 'iteration')} in {seconds:.1f} s" + _ending(estimator, interrupted),
+        f"{name}: {counted(len(document), 'sentence')}, {counted(document.n_tokens, 'token')}",
+        f"{counted(len(estimator.classes_), 'label')}, {counted(estimator.coef_.size, 'weight')}",
+        f"{counted(estimator.n_iter_, 'iteration')} in {seconds:.1f} s" + ending(estimator, interrupted),
     ]
     if held_out is not None:
         found = estimator.predict(window.transform(held_out[0]))
         said.append("dev " + _brief(held_out[1], found))
     info = {"kind": "tag", "learner": name, "layout": layout.to_info()}
     save(make_pipeline(window, estimator), output, info=info)
-    said.append(f"saved {output} ({_bytes(os.path.getsize(output))})")
+    said.append(f"saved {output} ({file_size(os.path.getsize(output))})")
     if interrupted:
         say(f"trelliswork: interrupted; the best weights so far are kept: {'; '.join(said)}")
         raise typer.Exit(INTERRUPTED)
@@ -355,20 +356,3 @@ def _brief(y: Any, found: Any) -> str:
 
     text = f"accuracy {token_accuracy(y, found):.2%}"
     return f"{text}, entity F1 {entity_f1(y, found):.2%}" if looks_like_entities(y) else text
-
-
-def _ending(estimator: Any, interrupted: bool) -> str:
-    if interrupted:
-        return ", interrupted"
-    if getattr(estimator, "message_", "").startswith("no better development score"):
-        return ", stopped by dev"
-    converged = getattr(estimator, "converged_", None)
-    return "" if converged is None else ", converged" if converged else ", not converged"
-
-
-def _n(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
-def _bytes(n: int) -> str:
-    return f"{n / 1e6:.1f} MB" if n >= 1e6 else f"{n / 1e3:.1f} kB"
