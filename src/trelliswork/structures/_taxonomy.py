@@ -129,20 +129,11 @@ class Taxonomy:
     def nodes_above(self, labels: Sequence[Any]) -> tuple[list[Any], sp.csr_matrix]:
         """Nodes other than the root that are or lie above the labels, and who lies above whom.
 
-        Labels come first, in their order. Nodes above every label tell nothing, and of nodes above
-        the same labels one is enough: a chain of only children would give its label a longer
-        feature vector than others have.
+        Labels come first, in their order. The root, above every label, tells nothing.
         """
         above = [self._above[label] for label in labels]
-        below: dict[Any, list[int]] = {}
-        for i, own in enumerate(above):
-            for node in own:
-                below.setdefault(node, []).append(i)
-        inner: dict[tuple[int, ...], Any] = {}
-        for node in self.children:
-            if 1 < len(below.get(node, ())) < len(labels):
-                inner.setdefault(tuple(below[node]), node)
-        nodes = [*labels, *inner.values()]
+        inner = {node for nodes in above for node in nodes} - set(labels) - {self.root}
+        nodes = [*labels, *(node for node in self.children if node in inner)]
         place = {node: j for j, node in enumerate(nodes)}
         pairs = [(i, place[node]) for i, own in enumerate(above) for node in own if node in place]
         row, column = np.array(sorted(pairs), dtype=np.int64).T

@@ -25,8 +25,7 @@ class Classes(Structure):
     """One label per sample: multiclass classification, flat or with a taxonomy.
 
     The score of a class is ``w_class . x``; with a taxonomy it is the sum over the class
-    and its ancestors, so that related classes share what they learn. Ancestors that lie above
-    the same classes count once, and those above all classes not at all.
+    and its ancestors, so that related classes share what they learn.
 
     Parameters
     ----------
