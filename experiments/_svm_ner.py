@@ -54,7 +54,11 @@ def mean_loss(model: Any, y: Sequence[Any]) -> float:
 def ner(arguments: Sequence[str]) -> None:
     """Training and test error of generative and discriminative learners, five folds."""
     args = options(
-        arguments, sentences=(300, "sentences"), folds=(N_FOLDS, "folds to run"), C=(1.0, "C of the machines")
+        arguments,
+        sentences=(300, "sentences"),
+        folds=(N_FOLDS, "folds to run"),
+        C=(1.0, "C of the machines"),
+        only=("", "learners whose names hold this, in a result of their own"),
     )
     from trelliswork.features import TokenWindow
 
@@ -75,6 +79,7 @@ def ner(arguments: Sequence[str]) -> None:
             ),
         )
     rows: list[list[Any]] = []
+    learners = {name: learner for name, learner in learners.items() if args.only in name}
     for name, (inputs, make) in learners.items():
         seen: dict[str, list[float]] = {key: [] for key in ("train", "test", "constraints", "loss", "time")}
         for fold in range(args.folds):
@@ -126,7 +131,9 @@ def _write_ner(args: Any, rows: list[list[Any]], y: Sequence[Any]) -> None:
         "l2 = 0.1 of the CRF and 30 passes of the perceptron (linear here) were chosen on the sentences "
         "300-599. The HMM sees words alone, rare ones (once) as unknown, smoothing 0.1."
     )
-    write("svm_isos_ner", "Structural SVM: named entities (Tables 2-3)", body)
+    write(
+        f"svm_isos_ner{'_' * bool(args.only)}{args.only}", "Structural SVM: named entities (Tables 2-3)", body
+    )
 
 
 # -- constraints -----------------------------------------------------------------------------------
@@ -141,12 +148,17 @@ def bound(rescale: str, slack: str, C: float, n: int, D: float, R: float, eps: f
 
 def constraints(arguments: Sequence[str]) -> None:
     """Constraints that the working-set algorithm adds, against n and against the bound."""
-    args = options(arguments, C=(1.0, "C"), eps=(0.01, "relative gap, and precision of the bound"))
+    args = options(
+        arguments,
+        C=(1.0, "C"),
+        eps=(0.01, "relative gap, and precision of the bound"),
+        largest=(400, "sentences at the most"),
+    )
     from trelliswork.features import TokenWindow
 
     data = read(args.data)
     rows: list[list[Any]] = []
-    for n in (25, 50, 100, 200):
+    for n in (n for n in (12, 25, 50, 100, 200, 400) if n <= args.largest):
         X, y = TokenWindow.tutorial(false_flags=False).transform(data.X[:n]), data.y[:n]
         for slack in ("l2", "l1"):
             for rescale in ("slack", "margin"):
