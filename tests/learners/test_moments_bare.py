@@ -200,6 +200,15 @@ def test_shards_and_files(learner, params, structure, tmp_path, monkeypatch):
         assert model.moments_.n_samples == len(X)
 
 
+def test_relative_rank_without_lists():
+    model = tw.SODA(Pick(), 1e-2).fit(X, Y)
+    drawn, exact = tw.metrics.relative_rank(model, X, Y, return_exact=True)
+    assert not exact.any()
+    batch = model.space_.pack(X, Y)
+    rows = np.split(batch.scores(model.coef_).item, batch.offsets[1:-1])
+    np.testing.assert_allclose(drawn, [np.mean(r >= r[g] - 1e-9) for r, g in zip(rows, Y)], atol=0.05)
+
+
 def test_what_is_kept():
     assert "samples, 5 features, samples" in repr(tw.ZScore(Pick()).fit(X, Y).moments_)
     assert "sums" in repr(tw.ZScore(PickFixed()).fit(X, Y).moments_)

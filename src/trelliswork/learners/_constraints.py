@@ -18,7 +18,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.linalg as la
 import scipy.sparse as sp
+from scipy.optimize import nnls
 
 from trelliswork._errors import InputError
 from trelliswork.learners._progress import Progress
@@ -75,7 +77,7 @@ class WorkingSet:
         self.owners.append(sample)
         self.leads.append(lead)
         self.solutions.append(solution)
-        column = np.array([float(self.b @ solution), *(float((r @ solution)[0]) for r in self.rows)])
+        column = np.array([float(self.b @ solution), *(_times(r, solution) for r in self.rows)])
         n = column.size
         gram = np.empty((n, n))
         gram[:-1, :-1] = self.gram
@@ -99,20 +101,26 @@ class WorkingSet:
                 self.theta += a * solution
 
     def _homogeneous(self, gram: np.ndarray) -> np.ndarray:
-        from trelliswork.dp import _dual
-
         # The dual is homogeneous but for its linear term: with alpha = t (1, beta) it is enough to
         # minimise q(beta) = (1, beta)' J (1, beta), and t = 1 / q. No weights satisfy the constraints
         # exactly when q can be made zero.
-        beta = self.alpha[1:] / self.alpha[0]
-        free, rest = np.full(beta.size, -1), np.ascontiguousarray(gram[1:, 1:])
-        tol = 1e-10 * np.sqrt(gram[0, 0])
-        _dual.coordinate_ascent(rest, -gram[1:, 0], free, np.zeros(0), beta, tol, _SWEEPS)
+        beta = _least_squares(gram[1:, 1:], -gram[1:, 0])
+        if beta is None:
+            beta = self._descended(gram)
         whole = np.append(1.0, beta)
         q = float(whole @ gram @ whole)
         if q <= 1e-8 * gram[0, 0]:
             raise self._infeasible()
         return whole / q
+
+    def _descended(self, gram: np.ndarray) -> np.ndarray:
+        from trelliswork.dp import _dual
+
+        beta = self.alpha[1:] / self.alpha[0]
+        free, rest = np.full(beta.size, -1), np.ascontiguousarray(gram[1:, 1:])
+        tol = 1e-10 * np.sqrt(gram[0, 0])
+        _dual.coordinate_ascent(rest, -gram[1:, 0], free, np.zeros(0), beta, tol, _SWEEPS)
+        return beta
 
     def _climbed(self, gram: np.ndarray, owner: np.ndarray) -> np.ndarray:
         from trelliswork.dp import _dual
@@ -130,7 +138,11 @@ class WorkingSet:
             first = 1
         rest, own = np.ascontiguousarray(gram[first:, first:]), alpha[first:].copy()
         size = np.sqrt(gram[0, 0]) + float(np.abs(self.leads).max()) * unit
-        _dual.coordinate_ascent(rest, heights[first:], group[first:], cap, own, 1e-12 * size, _SWEEPS)
+        exact = None if self.slack == "linear" else _least_squares(rest, heights[first:])
+        if exact is None:
+            _dual.coordinate_ascent(rest, heights[first:], group[first:], cap, own, 1e-12 * size, _SWEEPS)
+        else:
+            own = exact
         # Without a solution the dual has no maximum: what is broken stays so, however long it climbs.
         broken = float((heights[first:] - rest @ own).max())
         if self.slack is None and broken > 1e-4 * (np.abs(heights[first:]).max() + size):
@@ -150,7 +162,19 @@ class WorkingSet:
             return 0.0
         if self.slack == "quadratic":
             return float(sum(self.alpha[j + 1] for j in own) / self.penalties[sample])
-        return max(0.0, *(-float((self.rows[j] @ self.theta)[0]) - self.leads[j] for j in own))
+        return max(0.0, *(-_times(self.rows[j], self.theta) - self.leads[j] for j in own))
+
+
+def _least_squares(gram: np.ndarray, linear: np.ndarray) -> np.ndarray | None:
+    """Maximum of ``linear . alpha - alpha' gram alpha / 2`` over alpha >= 0; None where gram is singular."""
+    try:
+        root = la.cholesky(gram, lower=True)
+        if root.diagonal().min() ** 2 <= 1e-10 * gram.diagonal().max():
+            return None
+        target = la.solve_triangular(root, linear, lower=True)
+        return nnls(root.T, target, maxiter=50 * linear.size)[0]
+    except (la.LinAlgError, RuntimeError):  # not definite; or cycles, which rounding can cause
+        return None
 
 
 def fit_constrained(
@@ -221,19 +245,24 @@ def _visit(
     key = (i, codes.values.tobytes())
     if key in seen:
         return False
-    row = sp.csr_matrix(one.gold() - one.features(codes))
+    row = one.contrast(codes, np.zeros(1, dtype=np.int64))
+    row.sum_duplicates()
     row.eliminate_zeros()
     lead = 0.0
     if fixed is not None:
         lead = float((one.evaluate(one.gold_codes, fixed) - one.evaluate(codes, fixed))[0])
     if costs is not None:
         lead -= margin * float((one.dot_each(one.indicators(codes, each=True), costs) + constant)[0])
-    norm = float(np.sqrt(row.multiply(row).sum()) * np.linalg.norm(found.theta)) + abs(lead)
-    if not row.nnz or float((row @ found.theta)[0]) + lead >= -found.slack_of(i) - tol * norm:
+    norm = float(np.linalg.norm(row.data) * np.linalg.norm(found.theta)) + abs(lead)
+    if not row.nnz or _times(row, found.theta) + lead >= -found.slack_of(i) - tol * norm:
         return False
     seen.add(key)
     found.add(i, row, lead)
     return True
+
+
+def _times(row: sp.csr_matrix, v: np.ndarray) -> float:
+    return float(row.data @ v[row.indices])  # a matrix product has far more to set up
 
 
 def _said(ridge: Ridge) -> dict[str, Any]:

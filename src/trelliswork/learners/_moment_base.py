@@ -225,6 +225,8 @@ class MomentLearner(StructuredEstimator):
         if self.reg_mode == "relative":
             lam *= float(moments.covariance.diagonal().mean()) if space.n_features else 0.0
         n_constraints = 0
+        if hasattr(self, "objective_"):  # of another fit
+            del self.objective_
         with Progress(type(self).__name__, None, self.verbose) as progress:
             if self.n_steps > 1:
                 assert batch is not None
@@ -242,7 +244,7 @@ class MomentLearner(StructuredEstimator):
                 assert batch is not None
                 found = fit_constrained(
                     batch,
-                    Ridge(self._second(moments), lam, **self._options()),
+                    Ridge(self._second(moments), lam, **self._options(exact=True)),
                     moments.deviation,
                     slack=self.slack if self.constraints == "slack" else None,
                     penalty=self.slack_penalty,
@@ -273,8 +275,10 @@ class MomentLearner(StructuredEstimator):
         elif hasattr(self, "moments_"):
             del self.moments_
 
-    def _options(self) -> dict[str, Any]:
-        return {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter}
+    def _options(self, exact: bool = False) -> dict[str, Any]:
+        # A quadratic program is only as good as the products of its solutions.
+        tol = min(self.tol, 1e-6) if exact else self.tol
+        return {"solver": self.solver, "tol": tol, "max_iter": self.max_iter}
 
     def _second(self, moments: AnyMoments) -> SecondMoment:
         return moments.covariance if self._about == "mean" else moments.second

@@ -100,7 +100,10 @@ class MomentState:
         batch = space.restore(state["batch"], n_jobs=n_jobs) if "batch" in state else None
         samples = None
         if "samples" in state:
-            X, y = samples = tuple(state["samples"])
+            stored = state["samples"]
+            if not isinstance(stored, list) or [type(part) for part in stored] != [list, list]:
+                raise InputError("stored samples are damaged")
+            X, y = samples = stored[0], stored[1]
             batch = space.pack(X, y, n_jobs=n_jobs)
         weights = state.get("weights")
         if weights is not None:

@@ -90,32 +90,34 @@ class BatchMoments:
         return self._law.deviation()
 
     @cached_property
-    def _costs(self) -> tuple[Parts, np.ndarray, np.ndarray]:
+    def _cost_sums(self) -> tuple[np.ndarray, np.ndarray]:
+        """Weighted mean loss of every sample, and the covariance; the costs themselves are let go."""
         costs, constant = part_costs(self.batch, self.loss)
         mean = self.batch.dot_each(self._law.marginals(weighted=False, each=True), costs) + constant
-        return costs, mean, mean if self.weights is None else mean * self.weights
+        own = mean if self.weights is None else mean * self.weights
+        return own, self.batch.pull(self._law.tangent(costs))
 
-    @cached_property
+    @property
     def cost_mean(self) -> float:
         """Sum of the mean losses."""
-        return float(self._costs[2].sum())
+        return float(self._cost_sums[0].sum())
 
     @cached_property
     def cost_variance(self) -> float:
         """Sum of the variances of the loss."""
-        costs = self._costs[0]
+        costs = part_costs(self.batch, self.loss)[0]
         moved = self.batch.dot_each(self._law.tangent(costs, weighted=False, each=True), costs)
         return float(moved.sum() if self.weights is None else moved @ self.weights)
 
-    @cached_property
+    @property
     def cost_covariance(self) -> np.ndarray:
         """Covariance of loss and features, summed."""
-        return self.batch.pull(self._law.tangent(self._costs[0]))
+        return self._cost_sums[1]
 
     @cached_property
     def cost_deviation(self) -> np.ndarray:
         """Mean loss times deviation, summed."""
-        return self.batch.pull(self.batch.scale(self._law.shift(), self._costs[2]))
+        return self._law.deviation(self._cost_sums[0])
 
 
 class SampledSecondMoment:

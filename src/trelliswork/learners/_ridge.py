@@ -116,8 +116,8 @@ class Ridge:
             self._solve, self.name = moment.direct(lam), "direct"
             if self._solve is None and solver == "direct":
                 raise InputError(
-                    "solver='direct' needs a chain with one symbol per token, uniform reference and exact "
-                    "moments; use solver='auto'"
+                    "solver='direct' needs a chain with one symbol per token, or classes with at most 3,000 "
+                    "attributes, uniform reference and exact moments; use solver='auto'"
                 )
         if self._solve is None:
             small = solver == "auto" and d <= moment.max_dense
@@ -171,6 +171,11 @@ class Ridge:
         return x
 
 
+def _dot(a: np.ndarray, b: np.ndarray) -> float:
+    # Not by BLAS: its threads cost more than they bring here, and change the last bits with their number.
+    return float(np.einsum("i,i->", a, b))
+
+
 def conjugate_gradients(
     product: Callable[[np.ndarray], np.ndarray],
     b: np.ndarray,
@@ -207,28 +212,28 @@ def conjugate_gradients(
     r = b.copy()
     z = preconditioner * r
     p = z.copy()
-    rz = float(r @ z)
-    target = tol * float(np.linalg.norm(b))
-    best, best_x = float(np.linalg.norm(b)), x.copy()
+    rz = _dot(r, z)
+    target = tol * np.sqrt(_dot(b, b))
+    best, best_x = np.sqrt(_dot(b, b)), x.copy()
     n_iter = 0
     try:
         for n_iter in range(1, max_iter + 1):
             q = product(p)
-            curvature = float(p @ q)
+            curvature = _dot(p, q)
             if not curvature > 0.0:  # only null directions are left
                 n_iter -= 1
                 break
             alpha = rz / curvature
             x += alpha * p
             r -= alpha * q
-            norm = float(np.linalg.norm(r))
+            norm = np.sqrt(_dot(r, r))
             if norm < best:
                 best = norm
                 best_x[:] = x
             if not np.isfinite(norm) or norm <= target:
                 break
             z = preconditioner * r
-            rz_new = float(r @ z)
+            rz_new = _dot(r, z)
             if rz_new == 0.0:
                 break
             p *= rz_new / rz

@@ -185,12 +185,14 @@ class ZScore(MomentLearner):
 def z_score_weights(moments: AnyMoments, ridge: Ridge, tau: float | None = None) -> np.ndarray:
     """Weights of the largest Z-score, or with ``tau`` those of the fixed-margin form with a loss."""
     b = moments.deviation
+    if tau is not None:
+        mean, covariance = moments.cost_mean, moments.cost_covariance  # before the solver takes its memory
     direction = ridge.solve(b)
     reach = float(b @ direction)
     if tau is None or reach <= 0.0:
         return direction
-    correction = ridge.solve(moments.cost_covariance)
-    kappa = (tau + moments.cost_mean + float(b @ correction)) / reach
+    correction = ridge.solve(covariance)
+    kappa = (tau + mean + float(b @ correction)) / reach
     return kappa * direction - correction
 
 

@@ -26,9 +26,9 @@ def relative_rank(
     """Share of all outputs of an input that score at least as high as the right one.
 
     1 / (number of outputs) is the best value; the right output itself counts, and so do
-    ties. Where the right output is among the ``max_rank`` best, they are counted exactly (by
-    k-best lists, against the exact number of outputs); otherwise the share is estimated
-    from random outputs.
+    ties. Where the right output is among the ``max_rank`` best, or the ``max_rank`` worst, they are
+    counted exactly (by k-best lists, against the exact number of outputs); otherwise, and for
+    structures without such lists, the share is estimated from random outputs.
 
     Parameters
     ----------
@@ -73,7 +73,8 @@ def relative_rank(
     log_count = batch.log_count()
     todo = np.flatnonzero(~exact)
     k = min(_FIRST_LIST, max_rank)
-    while todo.size:
+    listed = type(model.space_.structure).offers("kbest")
+    while todo.size and listed:
         part = batch.subset(todo)
         lists = part.kbest(model._scores(part), k)
         above = np.array(
@@ -87,6 +88,16 @@ def relative_rank(
         if k == max_rank:
             break
         k = min(4 * k, max_rank)
+    if todo.size and listed:
+        part = batch.subset(todo)
+        lists = part.kbest(model._scores(part) * -1.0, max_rank)
+        below = np.array(
+            [int(np.sum(-found.values < floor[i])) for found, i in zip(lists, todo, strict=True)]
+        )
+        done = below < max_rank
+        shares[todo[done]] = -np.expm1(np.log(np.maximum(below[done], 1e-300)) - log_count[todo[done]])
+        exact[todo[done]] = True
+        todo = todo[~done]
     if todo.size:
         part = batch.subset(todo)
         own = model._scores(part)
@@ -95,7 +106,7 @@ def relative_rank(
         rng = np.random.default_rng(random_state)
         for codes in part.sample(uniform, n_samples, rng):
             hits += part.evaluate(codes, own) >= floor[todo]
-        # The lists have shown that at least max_rank outputs are as good.
-        least = np.exp(np.log(max_rank) - log_count[todo])
+        # The lists have shown that at least max_rank outputs are as good; one always is.
+        least = np.exp(np.log(max_rank if listed else 1) - log_count[todo])
         shares[todo] = np.minimum(np.maximum(hits / n_samples, least), 1.0)
     return (shares, exact) if return_exact else shares

@@ -110,7 +110,8 @@ class _TokenSums(Covariance):
 
     def _distinct(self) -> tuple[sp.csr_matrix, np.ndarray]:
         if self._rows is None:
-            matrix, index = _few_blocks(*self.batch.emission.stacked())
+            # Not kept in the token map, too: nothing else needs it then.
+            matrix, index = _few_blocks(*self.batch.emission._stack())
             self._rows = matrix, index
             self._transposed = matrix.T.tocsr()
         return self._rows
@@ -201,14 +202,13 @@ class UniformChain(_TokenSums):
             return self._pair_tangent(u, pairs, np.repeat(weight, lengths), each)
         trans = trans - trans.mean(axis=(1, 2), keepdims=True)
         into, out_of = trans.mean(axis=1), trans.mean(axis=2)  # given the second, given the first label
-        inner = self._inner()[:, None]
-        leaves = np.append(inner[1:], np.zeros((min(1, batch.n_tokens), 1)), axis=0)
-        h = u + inner * into[which] + leaves * out_of[which]
-        sums = sp.csr_matrix(
-            (np.repeat(weight, lengths), np.arange(batch.n_tokens), batch.offsets),
-            (len(batch), batch.n_tokens),
-        )
-        before, after = sums @ (leaves * u), sums @ (inner * u)
+        inner = self._inner()
+        leaves = np.append(inner[1:], np.zeros(min(1, batch.n_tokens)))
+        before, after = self._sums_over(leaves, weight, u), self._sums_over(inner, weight, u)
+        if direction.trans is not None:
+            u += inner[:, None] * into[which]
+            u += leaves[:, None] * out_of[which]
+        u *= np.repeat(weight / k, lengths)[:, None]
         m1 = (weight * np.maximum(lengths - 1, 0))[:, None, None]
         m2 = (weight * np.maximum(lengths - 2, 0))[:, None, None]
         if not each and trans.shape[0] == 1:
@@ -216,8 +216,14 @@ class UniformChain(_TokenSums):
         moved = before[:, :, None] + after[:, None, :] + m1 * trans
         moved += m2 * (into[:, :, None] + out_of[:, None, :])
         moved /= k**2
-        h *= np.repeat(weight / k, lengths)[:, None]
-        return Parts(unary=h, trans=moved if each else moved.sum(axis=0), edge=None)
+        return Parts(unary=u, trans=moved if each else moved.sum(axis=0), edge=None)
+
+    def _sums_over(self, tokens: np.ndarray, weight: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Sums over the tokens of each sequence, times a factor per token and per sequence."""
+        batch = self.batch
+        factors = np.repeat(weight, np.diff(batch.offsets)) * tokens
+        shape = (len(batch), batch.n_tokens)
+        return sp.csr_matrix((factors, np.arange(batch.n_tokens), batch.offsets), shape) @ values
 
     def _pair_tangent(self, u: np.ndarray, pairs: np.ndarray, weight: np.ndarray, each: bool) -> Parts:
         """The same with one table per pair of tokens."""
@@ -265,15 +271,17 @@ class UniformChain(_TokenSums):
 
     # -- matrices ---------------------------------------------------------------------------
 
-    def deviation(self) -> np.ndarray:
+    def deviation(self, weights: np.ndarray | None = None) -> np.ndarray:
         """Weighted sum of gold less mean features; one array of the size of the data."""
         if self.batch.edge is not None:
-            return super().deviation()
-        k = self.batch.space.n_labels
-        parts = self.batch.indicators(self.batch.gold_codes, self.weights)
+            return super().deviation(weights)
+        k, lengths = self.batch.space.n_labels, np.diff(self.batch.offsets)
+        weights = self.sample_weights if weights is None else weights
+        parts = self.batch.indicators(self.batch.gold_codes, weights)
         unary = parts.unary
-        unary -= (self.token_weights() / k)[:, None]
-        return self.batch.pull(Parts(unary=unary, trans=parts.trans - self._steps()[0] / k**2, edge=None))
+        unary -= np.repeat(weights / k, lengths)[:, None]
+        steps = float(weights @ np.maximum(lengths - 1, 0))
+        return self.batch.pull(Parts(unary=unary, trans=parts.trans - steps / k**2, edge=None))
 
     def diagonal(self) -> np.ndarray:
         """Exact diagonal of the covariance."""

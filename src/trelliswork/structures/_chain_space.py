@@ -324,23 +324,24 @@ class ChainSpace(Space):
         seen[~seen.any(axis=1)] = True
         space = ChainSpace(self.structure, self.labels, self.attributes, self.allowed & seen, self.width)
         space.emission_layout, space.edge_layout = self.emission_layout, self.edge_layout
+        space.columns = self.columns
         space.symbol_mask = self._symbol_mask(batch, symbols)
         return space
 
     def _symbol_mask(self, batch: ChainBatch, symbols: str | Sequence[str] | None) -> np.ndarray | None:
         n_real = len(self.attributes)
-        tokens = batch.emission.token_matrix()[:, :n_real]
         if symbols is None:
             return None
         if isinstance(symbols, str):
             if symbols != "auto":
                 raise InputError(f"symbols must be 'auto', None or a list of prefixes, got {symbols!r}")
-            if np.diff(tokens.indptr).max(initial=0) > 1:
+            if batch.emission.counts(n_real).max(initial=0) > 1:
                 return None
             chosen = np.ones(n_real, dtype=bool)
         else:
             prefixes = tuple(symbols)
             chosen = np.array([a.startswith(prefixes) for a in self.attributes], dtype=bool)
+        tokens = batch.emission.token_matrix()[:, :n_real]
         codes = batch.gold_codes.values
         labels = sp.csr_matrix(
             (np.ones(codes.size), (np.arange(codes.size), codes)), shape=(codes.size, self.n_labels)

@@ -135,9 +135,11 @@ class Covariance:
         """Gold less mean features of every sample, not weighted."""
         return sp.csr_matrix(self.batch.gold() - self.means())
 
-    def deviation(self) -> np.ndarray:
-        """Weighted sum of :meth:`deviations`."""
-        return self.batch.gold_sum(self.weights) - self.batch.pull(self.marginals())
+    def deviation(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Sum of :meth:`deviations`, times the weights of the samples or other ones."""
+        if weights is None:
+            return self.batch.gold_sum(self.weights) - self.batch.pull(self.marginals())
+        return self.batch.gold_sum(weights) - self.batch.pull(self.batch.marginals(self.law, weights=weights))
 
     def turned(self, about: str) -> Covariance:
         """The same law, about another origin; tables are shared."""

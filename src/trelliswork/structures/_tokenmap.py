@@ -243,14 +243,24 @@ class TokenMap:
         select = sp.csr_matrix((ones, (token, rows[token, block])), shape=(self.n_tokens, matrix.shape[0]))
         return select @ matrix
 
-    def empty_tokens(self) -> np.ndarray:
-        """Tokens without any known attribute."""
+    def counts(self, n_real: int | None = None) -> np.ndarray:
+        """Number of attributes of every token, of all or of those with a number below ``n_real``."""
         n = np.zeros(self.n_tokens, dtype=np.int64)
         for block in self.blocks:
-            sizes = (block.matrix != 0).sum(axis=1) if block.dense else np.diff(block.matrix.indptr)
+            if block.dense:
+                sizes = (block.matrix != 0).sum(axis=1)
+            elif n_real is None:
+                sizes = np.diff(block.matrix.indptr)
+            else:
+                real = np.append(0, np.cumsum(block.matrix.indices < n_real))
+                sizes = np.diff(real[block.matrix.indptr])
             sizes = np.append(np.asarray(sizes).ravel(), 0)  # the last entry serves the index -1
             n += sizes[block.index]
-        return np.flatnonzero(n == 0)
+        return n
+
+    def empty_tokens(self) -> np.ndarray:
+        """Tokens without any known attribute."""
+        return np.flatnonzero(self.counts() == 0)
 
     def mark(self, attribute: int, tokens: np.ndarray) -> None:
         """Give one more attribute the value 1 at some tokens."""
@@ -275,7 +285,7 @@ class TokenMap:
                 shape = (matrix.shape[0], self.layout.n_attributes)
                 matrix = sp.csr_matrix((matrix.data, indices, matrix.indptr), shape=shape)
             matrices.append(matrix)
-            rows.append(np.where(block.index < 0, -1, block.index.astype(np.int64) + base))
+            rows.append(np.where(block.index < 0, -1, block.index + base).astype(np.int32))
             base += matrix.shape[0]
         return sp.vstack(matrices, format="csr"), np.stack(rows, axis=1)
 
