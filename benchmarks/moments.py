@@ -18,7 +18,7 @@ from benchmarks._measure import Peak, arguments, in_fresh_process, resident, wri
 from benchmarks.ner import ITERATIONS, quality, read
 
 REFERENCES = ("uniform", "observed")
-REG = {"uniform": 1e-3, "observed": 1e-2}  # absolute; chosen on esp.testa, the development part
+REG = {"uniform": 0.1, "observed": 0.1}  # absolute; chosen on esp.testa, the development part
 TOLERANCES = (1e-3, 1e-4, 1e-5)
 SIZES = ((1000, 1), (4000, 1), (8323, 1), (8323, 10))
 
@@ -246,8 +246,8 @@ def table(r: dict[str, Any]) -> str:
     ]
     lines += [
         "",
-        "Growth (Z-score, 10 iterations for each of its two systems; the last row is the training set ten "
-        "times):",
+        "Growth (Z-score, at most 10 iterations for each of its two systems; the last row is the training "
+        "set ten times):",
         "",
         "| reference | sentences | tokens | fit, CPU s | microseconds a token | peak MB above the features |",
         "| --- | --- | --- | --- | --- | --- |",

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 import trelliswork as tw
 from trelliswork import metrics
+from trelliswork.learners import _moment_sums
 from trelliswork.learners._constraints import WorkingSet
 from trelliswork.learners._moment_sums import BatchMoments, SampledMoments
 from trelliswork.learners._ridge import Matrix, Ridge, conjugate_gradients
@@ -161,6 +162,18 @@ def test_costs_are_those_of_enumeration(name, learner):
     np.testing.assert_allclose(got.cost_variance, variance, atol=1e-9)
     np.testing.assert_allclose(got.cost_covariance, covariance, atol=1e-9)
     np.testing.assert_allclose(got.cost_deviation, deviation, atol=1e-9)
+
+
+@EVERY
+def test_costs_a_part_at_a_time(name, monkeypatch):
+    structure, X, y = STRUCTURES[name]
+    batch = structure.bind(X, y).pack(X, y)
+    weights = np.random.default_rng(0).random(len(X)) + 0.5
+    whole = BatchMoments(batch, None, weights, "hamming")
+    monkeypatch.setattr(_moment_sums, "_SAMPLES_AT_A_TIME", 3)
+    parts = BatchMoments(batch, None, weights, "hamming")
+    for what in ("cost_mean", "cost_covariance", "cost_deviation"):
+        np.testing.assert_allclose(getattr(parts, what), getattr(whole, what), atol=1e-10)
 
 
 @BOTH

@@ -11,9 +11,13 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork.learners._ridge import Matrix, SecondMoment
+from trelliswork.structures._covariance import Covariance
 from trelliswork.structures.base import Batch, Parts, Space
 
 __all__ = ["BatchMoments", "MomentSums", "SampledMoments", "SampledSecondMoment", "part_costs"]
+
+
+_SAMPLES_AT_A_TIME = 1024
 
 
 def part_costs(batch: Batch, loss: Any) -> tuple[Parts, np.ndarray]:
@@ -68,7 +72,7 @@ class BatchMoments:
     """
 
     def __init__(self, batch: Batch, scores: Parts | None, weights: np.ndarray | None, loss: Any = None):
-        self.batch, self.weights, self.loss = batch, weights, loss
+        self.batch, self.scores, self.weights, self.loss = batch, scores, weights, loss
         self._law = batch.covariance(scores, weights)
         self.covariance: SecondMoment = self._law
         if not self._law.exact_diagonal and self._law.n_features <= self._law.max_dense:
@@ -90,17 +94,31 @@ class BatchMoments:
         return self._law.deviation()
 
     @cached_property
-    def _cost_sums(self) -> tuple[np.ndarray, np.ndarray]:
-        """Weighted mean loss of every sample, and the covariance; the costs themselves are let go."""
-        costs, constant = part_costs(self.batch, self.loss)
-        mean = self.batch.dot_each(self._law.marginals(weighted=False, each=True), costs) + constant
-        own = mean if self.weights is None else mean * self.weights
-        return own, self.batch.pull(self._law.tangent(costs))
+    def _cost_sums(self) -> tuple[float, np.ndarray, np.ndarray]:
+        """Mean, covariance and mean times deviation of the loss, a part of the samples at a time."""
+        n = len(self.batch)
+        if self.scores is not None or n <= _SAMPLES_AT_A_TIME:
+            return self._cost_sums_of(self.batch, self._law, self.weights)
+        total = (0.0, np.zeros(self._law.n_features), np.zeros(self._law.n_features))
+        for index in np.array_split(np.arange(n), -(-n // _SAMPLES_AT_A_TIME)):
+            part, weights = self.batch.subset(index), None if self.weights is None else self.weights[index]
+            found = self._cost_sums_of(part, part.covariance(None, weights), weights)
+            total = (total[0] + found[0], total[1] + found[1], total[2] + found[2])
+        return total
+
+    def _cost_sums_of(
+        self, batch: Batch, law: Covariance, weights: np.ndarray | None
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        costs, constant = part_costs(batch, self.loss)
+        mean = batch.dot_each(law.marginals(weighted=False, each=True), costs) + constant
+        own = mean if weights is None else mean * weights
+        covariance = batch.pull(law.tangent(costs))
+        return float(own.sum()), covariance, law.deviation(own)
 
     @property
     def cost_mean(self) -> float:
         """Sum of the mean losses."""
-        return float(self._cost_sums[0].sum())
+        return self._cost_sums[0]
 
     @cached_property
     def cost_variance(self) -> float:
@@ -114,10 +132,10 @@ class BatchMoments:
         """Covariance of loss and features, summed."""
         return self._cost_sums[1]
 
-    @cached_property
+    @property
     def cost_deviation(self) -> np.ndarray:
         """Mean loss times deviation, summed."""
-        return self._law.deviation(self._cost_sums[0])
+        return self._cost_sums[2]
 
 
 class SampledSecondMoment:

@@ -185,15 +185,17 @@ class ZScore(MomentLearner):
 def z_score_weights(moments: AnyMoments, ridge: Ridge, tau: float | None = None) -> np.ndarray:
     """Weights of the largest Z-score, or with ``tau`` those of the fixed-margin form with a loss."""
     b = moments.deviation
-    if tau is not None:
-        mean, covariance = moments.cost_mean, moments.cost_covariance  # before the solver takes its memory
-    direction = ridge.solve(b)
+    if tau is None:
+        return ridge.solve(b)
+    mean, covariance = moments.cost_mean, moments.cost_covariance  # before the solver takes its memory
+    # The direction of b only sets the scale, for which few iterations do; the weights get all of them.
+    direction = ridge.solve(b, loose=True)
     reach = float(b @ direction)
-    if tau is None or reach <= 0.0:
+    if reach <= 0.0:
         return direction
-    correction = ridge.solve(covariance)
-    kappa = (tau + mean + float(b @ correction)) / reach
-    return kappa * direction - correction
+    kappa = (tau + mean + float(covariance @ direction)) / reach
+    theta = ridge.solve(kappa * b - covariance)
+    return theta + (tau + mean - float(b @ theta)) / reach * direction
 
 
 class SODA(MomentLearner):

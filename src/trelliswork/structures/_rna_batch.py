@@ -453,9 +453,11 @@ class _RuleCovariance(Covariance):
         """Mean features of every sample, not weighted."""
         return sp.csr_matrix(self.batch._expect("expect", self.law)[1])
 
-    def deviation(self) -> np.ndarray:
-        """Weighted sum of gold less mean features."""
+    def deviation(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Sum of gold less mean features, times the weights of the samples or other ones."""
         rows = self.batch._expect("expect", self.law)[1]
+        if weights is not None:
+            return self.batch.gold_sum(weights) - weights @ rows
         return self.batch.gold_sum(self.weights) - self._summed(rows)
 
     def _summed(self, rows: np.ndarray) -> np.ndarray:
