@@ -16,6 +16,7 @@ from trelliswork.learners._constraints import WorkingSet
 from trelliswork.learners._moment_sums import BatchMoments, SampledMoments
 from trelliswork.learners._ridge import Matrix, Ridge, conjugate_gradients
 from trelliswork.structures import _covariance
+from trelliswork.structures import _chain_sums
 from trelliswork.structures._chain_moments import UniformChain
 from trelliswork.testing import check_learner
 
@@ -239,14 +240,31 @@ def test_without_ridge_the_systems_are_still_solved():
 
 def test_conjugate_gradients_stop_at_null_directions():
     matrix = np.diag([2.0, 1.0, 0.0])
+
+    def plain(r, out):
+        out[:] = r
+
     x, residual, _ = conjugate_gradients(
-        lambda v: matrix @ v, np.array([2.0, 3.0, 0.0]), np.ones(3), tol=1e-12, max_iter=10
+        lambda v: matrix @ v, np.array([2.0, 3.0, 0.0]), plain, tol=1e-12, max_iter=10
     )
     np.testing.assert_allclose(x, [1.0, 3.0, 0.0])
     assert residual < 1e-12
-    x, _, n = conjugate_gradients(lambda v: 0 * v, np.ones(2), np.ones(2), tol=1e-3, max_iter=5)
+    x, _, n = conjugate_gradients(lambda v: 0 * v, np.ones(2), plain, tol=1e-3, max_iter=5)
     assert not x.any()
     assert n == 0
+
+
+@pytest.mark.parametrize("reference", ["uniform", "observed"])
+@pytest.mark.parametrize("kind", [tw.ZScore, tw.SODA])
+def test_preconditioned_solutions_are_solutions(monkeypatch, reference, kind):
+    monkeypatch.setattr(_chain_sums, "_FREQUENT", 3)  # some attributes in the block, some outside
+    rng = np.random.default_rng(1)
+    y = [[f"L{i}" for i in rng.integers(3, size=n)] for n in (4, 7, 1, 5, 6)]
+    X = [[{f"w{rng.integers(6)}": 1.0, "bias": 1.0} for _ in row] for row in y]
+    settings = {"reference": reference, "reg_mode": "absolute", "symbols": None}
+    exact = kind(tw.Chain(), 0.5, solver="cholesky", **settings).fit(X, y)
+    found = kind(tw.Chain(), 0.5, solver="cg", tol=1e-12, **settings).fit(X, y)
+    np.testing.assert_allclose(found.coef_, exact.coef_, atol=1e-9)
 
 
 # -- reference laws --------------------------------------------------------------------------------

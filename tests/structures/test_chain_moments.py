@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import trelliswork as tw
-from trelliswork.structures import _chain_graph, _chain_moments, _covariance
+from trelliswork.structures import _chain_gibbs, _chain_graph, _chain_moments, _chain_sums, _covariance
 from trelliswork.structures._chain_schur import schur_solver
 from trelliswork.structures._covariance import Covariance
 
@@ -113,7 +113,7 @@ def test_sweeps_are_the_general_tangent(params, about):
     batch = space.pack(X, y)
     weights = rng.random(4)
     for scores in (batch.scores(rng.normal(size=space.n_features)), batch.scores(np.zeros(space.n_features))):
-        fast = _chain_moments.GibbsChain(batch, scores, weights, about)
+        fast = _chain_gibbs.GibbsChain(batch, scores, weights, about)
         assert fast.tables is not None
         slow = Covariance(batch, scores, weights, about)
         v = rng.normal(size=space.n_features)
@@ -123,6 +123,29 @@ def test_sweeps_are_the_general_tangent(params, about):
         assert (fast.diagonal() >= 0).all()
 
 
+@pytest.mark.parametrize("about", ["mean", "gold"])
+@pytest.mark.parametrize(
+    "params", [{"scheme": "BIO"}, {"transitions": "observed"}, {"emissions": "observed"}]
+)
+def test_laws_of_the_length_alone_are_the_general_tangent(params, about):
+    rng = np.random.default_rng(5)
+    labels = ["O", "B-P", "I-P", "O", "B-Q", "I-Q", "I-Q", "B-P", "O"]
+    y = [labels[:n] for n in (9, 1, 4, 4, 0, 9, 2, 4)] + [["O"] * 4] * 40
+    X = [[{"a": rng.normal(), "b": 1.0, f"w{rng.integers(3)}": 1.0} for _ in row] for row in y]
+    space = tw.Chain(**params).bind(X, y)
+    batch, weights = space.pack(X, y), rng.random(len(y))
+    fast, slow = _chain_gibbs.PlainChain(batch, None, weights, about), Covariance(batch, None, weights, about)
+    assert fast.tables is not None
+    v = rng.normal(size=space.n_features)
+    np.testing.assert_allclose(fast.product(v), slow.product(v), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(fast.deviation(), slow.deviation(), atol=1e-10)
+    np.testing.assert_allclose(fast.means().toarray(), slow.means().toarray(), atol=1e-12)
+    sweeps = _chain_gibbs.GibbsChain(batch, None, weights, about)
+    np.testing.assert_allclose(fast.product(v), sweeps.product(v), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(fast.diagonal(), sweeps.diagonal(), atol=1e-10)
+    np.testing.assert_allclose(fast.dense(), slow.dense(), atol=1e-10)
+
+
 def test_scores_out_of_range_go_to_log_space():
     rng = np.random.default_rng(4)
     space, batch, _, _ = random_batch(rng, 2, [3, 2], kind="words")
@@ -130,7 +153,7 @@ def test_scores_out_of_range_go_to_log_space():
     w[-4:] = [0.0, -800.0, -800.0, 0.0]
     scores = batch.scores(w)
     scores.unary[1, 0] = 900.0
-    law = _chain_moments.GibbsChain(batch, scores)
+    law = _chain_gibbs.GibbsChain(batch, scores)
     product = law.product(rng.normal(size=space.n_features))
     assert np.isfinite(product).all()
 
@@ -143,7 +166,7 @@ def test_long_sequences_agree_with_the_engine():
     engine = _chain_graph.moments(batch, batch.scores(np.zeros(space.n_features)), None)
     assert np.abs(closed - engine.covariance).max() <= 1e-9 * np.abs(closed).max()
     v = rng.normal(size=space.n_features)
-    sweeps = _chain_moments.GibbsChain(batch, None).product(v)
+    sweeps = _chain_gibbs.GibbsChain(batch, None).product(v)
     np.testing.assert_allclose(sweeps, closed @ v, rtol=1e-9, atol=1e-9 * np.abs(closed).max())
     assert np.linalg.matrix_rank(closed) == space.n_features - len(space.attributes) - 1
 
@@ -178,9 +201,9 @@ def test_constraints_switch_to_sweeps():
     y = [["B-P", "I-P", "O"], ["O"]]
     X = [["a", "b", "c"], ["c"]]
     batch = tw.Chain(scheme="BIO").bind(X, y).pack(X, y)
-    assert type(batch.covariance()) is _chain_moments.GibbsChain
+    assert type(batch.covariance()) is _chain_gibbs.PlainChain
     limited = tw.Chain().bind(X, y).pack(X, y, allowed=[[None, ["O"], None], None])
-    assert type(limited.covariance()) is _chain_moments.GibbsChain
+    assert type(limited.covariance()) is _chain_gibbs.GibbsChain
 
 
 def test_a_matrix_that_does_not_fit_is_refused(monkeypatch):
@@ -195,7 +218,7 @@ def test_many_blocks_and_threads_give_the_same_bits(monkeypatch):
     space, batch, X, y = random_batch(rng, 3, [4, 2, 7, 1, 0, 5], kind="words")
     v = rng.normal(size=space.n_features)
     scores = batch.scores(rng.normal(size=space.n_features))
-    monkeypatch.setattr(_chain_moments, "_TOKENS_PER_PARTIAL", 3)
+    monkeypatch.setattr(_chain_sums, "_TOKENS_PER_PARTIAL", 3)
     two = space.pack(X, y, n_jobs=2)
     for law in (None, scores):
         for about in ("mean", "gold"):

@@ -80,3 +80,15 @@ def add_times(indptr, indices, data, table, out, first, last):
             source = table[indices[j]]
             for k in range(n_columns):
                 row[k] += x * source[k]
+
+
+@njit(fastmath={"contract"})
+def dense_times(matrix, turned, table, out):
+    """``out = matrix @ table``, or with its transpose; unlike BLAS always in the same order."""
+    out[:] = 0.0
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            x = matrix[i, j]
+            target, source = (out[j], table[i]) if turned else (out[i], table[j])
+            for k in range(table.shape[1]):
+                target[k] += x * source[k]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -93,32 +93,31 @@ class BatchMoments:
         """Weighted sum of gold less mean features."""
         return self._law.deviation()
 
-    @cached_property
-    def _cost_sums(self) -> tuple[float, np.ndarray, np.ndarray]:
-        """Mean, covariance and mean times deviation of the loss, a part of the samples at a time."""
+    def _pieces(self) -> Iterator[tuple[Batch, Covariance, np.ndarray | None, Parts, np.ndarray]]:
+        """Samples, their law and weights, costs of parts and mean loss, a part of the samples at a time."""
         n = len(self.batch)
         if self.scores is not None or n <= _SAMPLES_AT_A_TIME:
-            return self._cost_sums_of(self.batch, self._law, self.weights)
-        total = (0.0, np.zeros(self._law.n_features), np.zeros(self._law.n_features))
+            yield self._piece(self.batch, self._law, self.weights)
+            return
         for index in np.array_split(np.arange(n), -(-n // _SAMPLES_AT_A_TIME)):
             part, weights = self.batch.subset(index), None if self.weights is None else self.weights[index]
-            found = self._cost_sums_of(part, part.covariance(None, weights), weights)
-            total = (total[0] + found[0], total[1] + found[1], total[2] + found[2])
-        return total
+            yield self._piece(part, part.covariance(None, weights), weights)
 
-    def _cost_sums_of(
+    def _piece(
         self, batch: Batch, law: Covariance, weights: np.ndarray | None
-    ) -> tuple[float, np.ndarray, np.ndarray]:
+    ) -> tuple[Batch, Covariance, np.ndarray | None, Parts, np.ndarray]:
         costs, constant = part_costs(batch, self.loss)
         mean = batch.dot_each(law.marginals(weighted=False, each=True), costs) + constant
-        own = mean if weights is None else mean * weights
-        covariance = batch.pull(law.tangent(costs))
-        return float(own.sum()), covariance, law.deviation(own)
+        return batch, law, weights, costs, mean if weights is None else mean * weights
 
-    @property
-    def cost_mean(self) -> float:
-        """Sum of the mean losses."""
-        return self._cost_sums[0]
+    @cached_property
+    def _cost_sums(self) -> tuple[float, np.ndarray]:
+        """Mean of the loss and its covariance with the features."""
+        mean, covariance = 0.0, np.zeros(self._law.n_features)
+        for batch, law, _, costs, own in self._pieces():
+            mean += float(own.sum())
+            covariance += batch.pull(law.tangent(costs))
+        return mean, covariance
 
     @cached_property
     def cost_variance(self) -> float:
@@ -128,14 +127,22 @@ class BatchMoments:
         return float(moved.sum() if self.weights is None else moved @ self.weights)
 
     @property
+    def cost_mean(self) -> float:
+        """Sum of the mean losses."""
+        return self._cost_sums[0]
+
+    @property
     def cost_covariance(self) -> np.ndarray:
         """Covariance of loss and features, summed."""
         return self._cost_sums[1]
 
-    @property
+    @cached_property
     def cost_deviation(self) -> np.ndarray:
         """Mean loss times deviation, summed."""
-        return self._cost_sums[2]
+        total = np.zeros(self._law.n_features)
+        for _, law, _, _, own in self._pieces():
+            total += law.deviation(own)
+        return total
 
 
 class SampledSecondMoment:
@@ -194,6 +201,10 @@ class SampledSecondMoment:
 
     def direct(self, lam: float) -> Any:
         """There is no direct solver."""
+        return None
+
+    def preconditioner(self, lam: float) -> Any:
+        """The diagonal does."""
         return None
 
 

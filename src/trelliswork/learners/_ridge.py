@@ -15,6 +15,7 @@ from trelliswork.structures._covariance import check_dense
 __all__ = ["SOLVERS", "Matrix", "Ridge", "SecondMoment", "conjugate_gradients"]
 
 SOLVERS = ("auto", "direct", "cholesky", "cg")
+Preconditioner = Callable[[np.ndarray, np.ndarray], object]
 _POOR = 1e-6  # residual above which a direct solution is not trusted
 
 
@@ -34,6 +35,8 @@ class SecondMoment(Protocol):
     def dense(self) -> np.ndarray: ...
 
     def direct(self, lam: float) -> Any: ...
+
+    def preconditioner(self, lam: float) -> Preconditioner | None: ...
 
 
 class Matrix:
@@ -70,6 +73,10 @@ class Matrix:
 
     def direct(self, lam: float) -> Any:
         """No other form is known."""
+        return None
+
+    def preconditioner(self, lam: float) -> Preconditioner | None:
+        """The diagonal does."""
         return None
 
 
@@ -109,7 +116,7 @@ class Ridge:
         d = moment.n_features
         self.max_iter = int(1000 + 10 * np.sqrt(d)) if max_iter is None else max_iter
         self.said: dict[str, Any] = {}
-        self._preconditioner: np.ndarray | None = None
+        self._preconditioner: Preconditioner | None = None
         self._solve: Callable[[np.ndarray], np.ndarray] | None = None
         self.name = "cg"
         if solver in ("auto", "direct"):
@@ -143,7 +150,9 @@ class Ridge:
 
     def product(self, x: np.ndarray) -> np.ndarray:
         """``(M + lam I) x``."""
-        return self.moment.product(x) + self.lam * x
+        out = self.moment.product(x)
+        out += self.lam * x
+        return out
 
     def solve(self, b: np.ndarray, *, loose: bool = False) -> np.ndarray:
         """Solution for one right-hand side; always finite. ``loose`` takes the root of the tolerance."""
@@ -159,20 +168,25 @@ class Ridge:
                 return x
             # Too close to singular for elimination; iterations stay in the range of M.
         if self._preconditioner is None:
-            diagonal = np.maximum(self.moment.diagonal(), 0.0) + self.lam
-            smallest = 1e-12 * float(diagonal.max(initial=0.0))
-            self._preconditioner = np.where(diagonal > smallest, 1.0 / np.maximum(diagonal, 1e-300), 0.0)
-            if not self._preconditioner.any():
-                self._preconditioner[:] = 1.0
+            self._preconditioner = self.moment.preconditioner(self.lam) or self._jacobi()
         x, residual, n_iter = conjugate_gradients(
             self.product,
             b,
             self._preconditioner,
             tol=np.sqrt(self.tol) if loose else self.tol,
             max_iter=self.max_iter,
+            keep_best=self.lam == 0.0,
         )
         self.said = {"solver": "cg", "residual": residual / norm, "cg_iterations": n_iter}
         return x
+
+    def _jacobi(self) -> Preconditioner:
+        diagonal = np.maximum(self.moment.diagonal(), 0.0) + self.lam
+        smallest = 1e-12 * float(diagonal.max(initial=0.0))
+        inverse = np.where(diagonal > smallest, 1.0 / np.maximum(diagonal, 1e-300), 0.0)
+        if not inverse.any():
+            inverse[:] = 1.0
+        return lambda r, out: np.multiply(inverse, r, out=out)
 
 
 def _dot(a: np.ndarray, b: np.ndarray) -> float:
@@ -183,10 +197,11 @@ def _dot(a: np.ndarray, b: np.ndarray) -> float:
 def conjugate_gradients(
     product: Callable[[np.ndarray], np.ndarray],
     b: np.ndarray,
-    preconditioner: np.ndarray,
+    preconditioner: Preconditioner,
     *,
     tol: float,
     max_iter: int,
+    keep_best: bool = False,
 ) -> tuple[np.ndarray, float, int]:
     """Preconditioned conjugate gradients from zero for a positive semidefinite matrix.
 
@@ -196,29 +211,34 @@ def conjugate_gradients(
         The matrix times a vector.
     b : ndarray
         Right-hand side, in the range of the matrix.
-    preconditioner : ndarray
-        Inverse of a diagonal; where it is 0 the solution stays 0.
+    preconditioner : callable
+        Writes an approximate inverse times its first argument into its second.
     tol : float
         Stop when the residual falls to this part of ``b``.
     max_iter : int
         Iterations at the most.
+    keep_best : bool, default=False
+        Whether to return the iterate with the smallest residual: on a singular matrix rounding may
+        drive the last ones away. Else the last one, which is closest to the solution.
 
     Returns
     -------
     x : ndarray
-        The iterate with the smallest residual.
+        Solution.
     residual : float
-        Its norm.
+        Norm of its residual.
     n_iter : int
         Iterations made.
     """
     x = np.zeros_like(b)
     r = b.copy()
-    z = preconditioner * r
+    z = np.empty_like(b)
+    preconditioner(r, z)
     p = z.copy()
     rz = _dot(r, z)
-    target = tol * np.sqrt(_dot(b, b))
-    best, best_x = np.sqrt(_dot(b, b)), x.copy()
+    norm = best = np.sqrt(_dot(b, b))
+    target = tol * norm
+    best_x = x.copy() if keep_best else x
     n_iter = 0
     try:
         for n_iter in range(1, max_iter + 1):
@@ -229,14 +249,16 @@ def conjugate_gradients(
                 break
             alpha = rz / curvature
             x += alpha * p
-            r -= alpha * q
+            q *= alpha
+            r -= q
+            del q  # the next product needs the place
             norm = np.sqrt(_dot(r, r))
-            if norm < best:
+            if keep_best and norm < best:
                 best = norm
                 best_x[:] = x
             if not np.isfinite(norm) or norm <= target:
                 break
-            z = preconditioner * r
+            preconditioner(r, z)
             rz_new = _dot(r, z)
             if rz_new == 0.0:
                 break
@@ -245,4 +267,4 @@ def conjugate_gradients(
             rz = rz_new
     except KeyboardInterrupt:
         warn_interrupted(f"conjugate gradients after {n_iter - 1} iterations")
-    return best_x, best, n_iter
+    return (best_x, best, n_iter) if keep_best else (x, norm, n_iter)

@@ -234,11 +234,14 @@ class ChainBatch(ChainInference):
         self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"
     ) -> Covariance:
         """Second moments; in closed form for the uniform law over all label sequences."""
-        from trelliswork.structures import _chain_moments
+        from trelliswork.structures._chain_gibbs import GibbsChain, PlainChain
+        from trelliswork.structures._chain_moments import UniformChain, is_free
 
-        if scores is None and _chain_moments.is_free(self):
-            return _chain_moments.UniformChain(self, None, weights, about)
-        return _chain_moments.GibbsChain(self, scores, weights, about)
+        if scores is None and is_free(self):
+            return UniformChain(self, None, weights, about)
+        if scores is None and PlainChain.fits(self):
+            return PlainChain(self, None, weights, about)
+        return GibbsChain(self, scores, weights, about)
 
     def features_of_draws(self, draws: Sequence[Ragged]) -> sp.csr_matrix:
         """Feature vectors of several label sequences per sample, many draws at a time."""

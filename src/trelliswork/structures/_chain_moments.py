@@ -1,4 +1,4 @@
-"""Moments of label chains: closed forms for the uniform law, fast sweeps for Gibbs laws.
+"""Moments of label chains under the uniform law over all label sequences, in closed form.
 
 Without constraints the labels of a uniform sequence are independent, so means and
 covariances need no recursion. Let ``f`` be the features of a token, ``g`` those of a pair,
@@ -12,25 +12,18 @@ Start, end and unknown markers are columns of ``f`` like any other.
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from trelliswork._ragged import offsets_of
-from trelliswork._threads import balanced_chunks, run
-from trelliswork.structures._covariance import Covariance
+from trelliswork.structures._chain_sums import TokenSums
 from trelliswork.structures.base import Parts
 
 if TYPE_CHECKING:
     from trelliswork.structures._chain_batch import ChainBatch
 
-__all__ = ["GibbsChain", "UniformChain", "is_free"]
-
-_MAX_PARTIAL = 4
-_TOKENS_PER_PARTIAL = 65536
-_SMALL_BLOCK = 8  # blocks with at most so many different rows are merged
+__all__ = ["UniformChain", "is_free"]
 
 
 def is_free(batch: ChainBatch) -> bool:
@@ -40,125 +33,7 @@ def is_free(batch: ChainBatch) -> bool:
     return space.order == 1 and space.everything_allowed and not limited
 
 
-class _TokenSums(Covariance):
-    """Products through the distinct rows of a token map; order 1, no edge observations."""
-
-    batch: ChainBatch
-
-    def __init__(self, batch: ChainBatch, scores: Parts | None, weights: Any = None, about: str = "mean"):
-        super().__init__(batch, scores, weights, about)
-        self._rows: tuple[sp.csr_matrix, np.ndarray] | None = None
-        self._transposed: sp.csr_matrix | None = None
-
-    @property
-    def sample_weights(self) -> np.ndarray:
-        """Weights as an array."""
-        return np.ones(len(self.batch)) if self.weights is None else self.weights
-
-    def token_weights(self) -> np.ndarray:
-        """Weight of the sequence of each token."""
-        return np.repeat(self.sample_weights, np.diff(self.batch.offsets))
-
-    def product(self, v: np.ndarray) -> np.ndarray:
-        """The matrix times a vector or the columns of a matrix."""
-        if v.ndim == 2 or self.batch.edge is not None:
-            return super().product(v)
-        batch, space = self.batch, self.batch.space
-        _, index = self._distinct()
-        emission, _, grams = space.split(np.asarray(v, dtype=np.float64))
-        trans = (space.ngram_matrix @ grams).reshape(-1, space.n_labels)
-        rows = self._times(np.ascontiguousarray(space.emission_layout.table(emission)))
-        gold = batch.gold_codes.values if self.about == "gold" else np.zeros(0, dtype=np.int64)
-
-        def task(a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
-            out = np.zeros_like(rows), np.zeros_like(trans)
-            self._sweep(rows, index, gold, trans, a, b, *out)
-            return out
-
-        summed, moved = np.zeros_like(rows), self._own_trans(trans)
-        chunks = self._chunks()
-        for i in range(0, len(chunks), batch._threads):  # no more partial sums at a time than threads
-            for part_rows, part_trans in run(task, chunks[i : i + batch._threads], batch._threads):
-                summed += part_rows
-                moved += part_trans
-        table = self._adjoint(summed)
-        tail = space.ngram_matrix.T @ moved.ravel()
-        return np.concatenate([space.emission_layout.gather(table), tail])
-
-    def _chunks(self) -> list[tuple[int, int]]:
-        """Ranges of sequences, or whatever a sweep goes over; few, since each has its own sums."""
-        size = max(_TOKENS_PER_PARTIAL, -(-self.batch.n_tokens // _MAX_PARTIAL))
-        return balanced_chunks(self.batch.offsets, size)
-
-    def _sweep(
-        self,
-        rows: np.ndarray,
-        index: np.ndarray,
-        gold: np.ndarray,
-        trans: np.ndarray,
-        first: int,
-        last: int,
-        out_rows: np.ndarray,
-        out_trans: np.ndarray,
-    ) -> None:
-        """Add the products of a range to ``out_rows`` and ``out_trans``."""
-        raise NotImplementedError
-
-    def _own_trans(self, trans: np.ndarray) -> np.ndarray:
-        """What the direction adds to the transitions beside the sweep."""
-        return np.zeros_like(trans)
-
-    def _distinct(self) -> tuple[sp.csr_matrix, np.ndarray]:
-        if self._rows is None:
-            # Not kept in the token map, too: nothing else needs it then.
-            matrix, index = _few_blocks(*self.batch.emission._stack())
-            self._rows = matrix, index
-            self._transposed = matrix.T.tocsr()
-        return self._rows
-
-    def _times(self, table: np.ndarray) -> np.ndarray:
-        from trelliswork.dp import _rows
-
-        matrix, _ = self._distinct()
-        out = np.empty((matrix.shape[0], table.shape[1]))
-        run(
-            lambda a, b: _rows.times(matrix.indptr, matrix.indices, matrix.data, table, out, a, b),
-            balanced_chunks(matrix.indptr, 2 * _TOKENS_PER_PARTIAL),
-            self.batch._threads,
-        )
-        return out
-
-    def _adjoint(self, rows: np.ndarray) -> np.ndarray:
-        from trelliswork.dp import _rows
-
-        self._distinct()
-        m = self._transposed
-        assert m is not None
-        out = np.empty((m.shape[0], rows.shape[1]))
-        run(
-            lambda a, b: _rows.times(m.indptr, m.indices, m.data, rows, out, a, b),
-            balanced_chunks(m.indptr, 2 * _TOKENS_PER_PARTIAL),
-            self.batch._threads,
-        )
-        return out
-
-    def _squares(self, values: np.ndarray) -> np.ndarray:
-        """Table of the sums of ``f ** 2 * values`` over tokens; no two blocks of a map share an attribute."""
-        from trelliswork.dp import _rows
-
-        matrix, index = self._distinct()
-        collected, part = (
-            np.zeros((matrix.shape[0], values.shape[1])),
-            np.empty((matrix.shape[0], values.shape[1])),
-        )
-        for block in index.T:
-            _rows.collect(np.ascontiguousarray(block), values, part)
-            collected += part
-        squared = sp.csr_matrix((matrix.data**2, matrix.indices, matrix.indptr), shape=matrix.shape)
-        return np.asarray(squared.T @ collected)
-
-
-class UniformChain(_TokenSums):
+class UniformChain(TokenSums):
     """Uniform law over all label sequences of an order-1 chain, in closed form."""
 
     max_dense = 3000
@@ -242,32 +117,14 @@ class UniformChain(_TokenSums):
         np.add.at(trans, owner, moved)
         return Parts(unary=h * (weight / k)[:, None], trans=trans if each else trans.sum(axis=0), edge=moved)
 
-    def _sweep(
-        self,
-        rows: np.ndarray,
-        index: np.ndarray,
-        gold: np.ndarray,
-        trans: np.ndarray,
-        first: int,
-        last: int,
-        out_rows: np.ndarray,
-        out_trans: np.ndarray,
-    ) -> None:
+    def _sweep(self, *arguments: Any) -> None:
         from trelliswork.dp import _covariance
 
-        _covariance.uniform_product(
-            rows,
-            index,
-            self.batch.offsets,
-            gold,
-            gold.size > 0,
-            self.sample_weights,
-            np.ascontiguousarray(trans),
-            first,
-            last,
-            out_rows,
-            out_trans,
-        )
+        _covariance.uniform_product(*arguments)
+
+    def _label_covariance(self) -> np.ndarray:
+        k = self.batch.space.n_labels
+        return (np.eye(k) - 1.0 / k) / k
 
     # -- matrices ---------------------------------------------------------------------------
 
@@ -358,154 +215,7 @@ class UniformChain(_TokenSums):
         return whole[np.ix_(chosen, chosen)]
 
 
-def _few_blocks(matrix: sp.csr_matrix, index: np.ndarray) -> tuple[sp.csr_matrix, np.ndarray]:
-    """Distinct rows with markers and the like merged into one block, and a row of zeros for "none"."""
-    sizes = [int(np.unique(column).size) for column in index.T]
-    small = [j for j, size in enumerate(sizes) if size <= _SMALL_BLOCK]
-    large = [j for j in range(index.shape[1]) if j not in small]
-    zero = sp.csr_matrix((1, matrix.shape[1]))
-    if len(small) < 2:
-        rows = sp.vstack([matrix, zero], format="csr")
-        return rows, np.where(index < 0, matrix.shape[0], index).astype(np.int32)
-    combined, which = np.unique(index[:, small], axis=0, return_inverse=True)
-    member, place = np.nonzero(combined >= 0)
-    select = sp.csr_matrix(
-        (np.ones(member.size), (member, combined[member, place])), shape=(combined.shape[0], matrix.shape[0])
-    )
-    rows = sp.vstack([matrix, select @ matrix, zero], format="csr")
-    columns = [index[:, j] for j in large] + [which.ravel() + matrix.shape[0]]
-    merged = np.stack(columns, axis=1)
-    return rows, np.where(merged < 0, rows.shape[0] - 1, merged).astype(np.int32)
-
-
 def _pair_diagonal(k: int, s0: np.ndarray, s1: np.ndarray) -> np.ndarray:
     """Variances of pair features, shape (n_features, K * K)."""
     same = np.eye(k).ravel()
     return s0[:, None] * (1 / k**2 - 1 / k**4) + 2 * s1[:, None] * (same / k**3 - 1 / k**4)
-
-
-class _Tables(NamedTuple):
-    """Tables of a Gibbs law, see ``dp/_covariance.py``."""
-
-    factors: np.ndarray
-    members: np.ndarray
-    base: np.ndarray
-    ahead: np.ndarray
-    rho: np.ndarray
-    pairs: np.ndarray
-    doubtful: np.ndarray
-
-
-class GibbsChain(_TokenSums):
-    """Gibbs law, or uniform law under constraints, of an order-1 chain: sweeps over kept tables."""
-
-    @cached_property
-    def tables(self) -> _Tables | None:
-        """Label probabilities and what the sweeps need; None for other chains than those."""
-        from trelliswork.dp import _covariance
-
-        batch, k = self.batch, self.batch.space.n_labels
-        if batch.edge is not None or batch.space.order != 1:
-            return None
-        unary, trans, _, _ = batch._trellis(self.law, None)
-        self._zeros = None  # of no use from here on
-        if trans.shape[0] != 1:
-            return None
-        top = float(trans.max()) if np.isfinite(trans.max()) else 0.0
-        factors = np.exp(trans[0] - top)
-        unary = unary if self.scores is None else unary.copy()  # used up
-        members, group_ptr, _ = batch._lanes()
-        longest = np.diff(batch.offsets)[members[group_ptr[:-1]]]
-        base = np.stack([offsets_of(longest * np.diff(group_ptr) * k), group_ptr], axis=1)
-        ahead, rho = np.zeros((2, int(base[-1, 0])))
-        chunks = self._groups(base)
-        pairs = np.zeros((2, max(len(chunks), 1), k, k))
-        args, w = (unary, factors, batch.offsets, members, base), self.sample_weights
-        fine = run(
-            lambda i, a, b: _covariance.prepare(*args, a, b, ahead, rho, w, *pairs[:, i]),
-            [(i, a, b) for i, (a, b) in enumerate(chunks)],
-            batch._threads,
-        )
-        if not all(fine):
-            return None
-        return _Tables(factors, members, base, ahead, rho, *pairs.sum(axis=1))
-
-    def _groups(self, base: np.ndarray) -> list[tuple[int, int]]:
-        size = max(_TOKENS_PER_PARTIAL * self.batch.space.n_labels, -(-int(base[-1, 0]) // _MAX_PARTIAL))
-        return balanced_chunks(base[:, 0], size)
-
-    def _chunks(self) -> list[tuple[int, int]]:
-        assert self.tables is not None
-        return self._groups(self.tables.base)
-
-    def _rho(self) -> np.ndarray:
-        """Label probabilities (n_tokens, n_labels)."""
-        from trelliswork.dp import _covariance
-
-        assert self.tables is not None
-        _, members, base, _, rho, _, _ = self.tables
-        out = np.empty((self.batch.n_tokens, self.batch.space.n_labels))
-        _covariance.by_tokens(rho, self.batch.offsets, members, base, 0, base.shape[0] - 1, out)
-        return out
-
-    def marginals(self, *, weighted: bool = True, each: bool = False) -> Parts:
-        """Label and transition probabilities."""
-        if each or self.tables is None or (self.weights is not None and not weighted):
-            return super().marginals(weighted=weighted, each=each)
-        unary = self._rho()
-        if self.weights is not None:
-            unary *= self.token_weights()[:, None]
-        return Parts(unary=unary, trans=self.tables.pairs, edge=None)
-
-    def product(self, v: np.ndarray) -> np.ndarray:
-        """The matrix times a vector or the columns of a matrix."""
-        return super().product(v) if self.tables is not None else Covariance.product(self, v)
-
-    def _sweep(
-        self,
-        rows: np.ndarray,
-        index: np.ndarray,
-        gold: np.ndarray,
-        trans: np.ndarray,
-        first: int,
-        last: int,
-        out_rows: np.ndarray,
-        out_trans: np.ndarray,
-    ) -> None:
-        from trelliswork.dp import _covariance
-
-        assert self.tables is not None
-        _covariance.gibbs_product(
-            rows,
-            index,
-            self.batch.offsets,
-            gold,
-            gold.size > 0,
-            self.sample_weights,
-            np.ascontiguousarray(trans),
-            first,
-            last,
-            out_rows,
-            out_trans,
-            *self.tables[:5],
-        )
-
-    def _own_trans(self, trans: np.ndarray) -> np.ndarray:
-        assert self.tables is not None
-        return self.tables.pairs * trans
-
-    def diagonal(self) -> np.ndarray:
-        """Variances of the features if labels and transitions were independent, a preconditioner."""
-        if self.tables is None:
-            return super().diagonal()
-        rho = self._rho()
-        own = self._squares(rho * (1.0 - rho) * self.token_weights()[:, None])
-        tail = self.batch.space.ngram_matrix.T @ self.tables.doubtful.ravel()
-        return np.concatenate([self.batch.emission.layout.gather(own), tail])
-
-    def _covariance(self) -> np.ndarray:
-        from trelliswork.structures import _chain_graph
-
-        if self.n_features > _chain_graph.MAX_DENSE:
-            return super()._covariance()
-        return _chain_graph.moments(self.batch, self.law, self.weights).covariance

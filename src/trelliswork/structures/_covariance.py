@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,6 +110,14 @@ class Covariance:
         signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(_PROBES, self.n_features))
         found = np.mean([sign * plain.product(sign) for sign in signs], axis=0)
         return np.maximum(found, 0.1 * max(float(found.mean()), 0.0))
+
+    def preconditioner(self, lam: float) -> Callable[[np.ndarray, np.ndarray], object] | None:
+        """Approximate inverse of the matrix plus ``lam`` times the identity, as a function.
+
+        It is called with a vector and an array for the result. None: no better one is known than
+        the inverse of the diagonal.
+        """
+        return None
 
     def direct(self, lam: float) -> Any:
         """Direct solver for the matrix plus ``lam`` times the identity; None where there is none."""
