@@ -154,8 +154,11 @@ class Ridge:
         out += self.lam * x
         return out
 
-    def solve(self, b: np.ndarray, *, loose: bool = False) -> np.ndarray:
-        """Solution for one right-hand side; always finite. ``loose`` takes the root of the tolerance."""
+    def solve(self, b: np.ndarray, *, loose: bool = False, overwrite: bool = False) -> np.ndarray:
+        """Solution for one right-hand side; always finite.
+
+        ``loose`` takes the root of the tolerance; ``overwrite`` may use ``b`` for something else.
+        """
         norm = float(np.linalg.norm(b))
         if norm == 0.0:
             self.said = {"solver": self.name, "residual": 0.0}
@@ -176,6 +179,7 @@ class Ridge:
             tol=np.sqrt(self.tol) if loose else self.tol,
             max_iter=self.max_iter,
             keep_best=self.lam == 0.0,
+            overwrite=overwrite,
         )
         self.said = {"solver": "cg", "residual": residual / norm, "cg_iterations": n_iter}
         return x
@@ -202,6 +206,7 @@ def conjugate_gradients(
     tol: float,
     max_iter: int,
     keep_best: bool = False,
+    overwrite: bool = False,
 ) -> tuple[np.ndarray, float, int]:
     """Preconditioned conjugate gradients from zero for a positive semidefinite matrix.
 
@@ -220,6 +225,8 @@ def conjugate_gradients(
     keep_best : bool, default=False
         Whether to return the iterate with the smallest residual: on a singular matrix rounding may
         drive the last ones away. Else the last one, which is closest to the solution.
+    overwrite : bool, default=False
+        Whether ``b`` may be used for the residual.
 
     Returns
     -------
@@ -231,7 +238,7 @@ def conjugate_gradients(
         Iterations made.
     """
     x = np.zeros_like(b)
-    r = b.copy()
+    r = b if overwrite else b.copy()
     z = np.empty_like(b)
     preconditioner(r, z)
     p = z.copy()

@@ -194,7 +194,7 @@ def z_score_weights(moments: AnyMoments, ridge: Ridge, tau: float | None = None)
     if reach <= 0.0:
         return direction
     kappa = (tau + mean + float(covariance @ direction)) / reach
-    theta = ridge.solve(kappa * b - covariance)
+    theta = ridge.solve(kappa * b - covariance, overwrite=True)
     return theta + (tau + mean - float(b @ theta)) / reach * direction
 
 
@@ -348,7 +348,7 @@ class SODA(MomentLearner):
         right = moments.deviation
         if self.loss is not None:
             right = moments.cost_deviation - moments.cost_covariance
-        theta = ridge.solve(right)
+        theta = ridge.solve(right, overwrite=self.loss is not None)
         if self.loss is None:
             self.objective_ = float(
                 theta @ moments.second.product(theta) - 2.0 * (theta @ moments.deviation) + moments.total

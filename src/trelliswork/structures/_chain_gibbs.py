@@ -114,8 +114,10 @@ class GibbsChain(TokenSums):
         """Variances of the features if labels and transitions were independent, a preconditioner."""
         if self.tables is None:
             return super().diagonal()
-        rho = self._rho()
-        own = self._squares(rho * (1.0 - rho) * self.token_weights()[:, None])
+        values = self._rho()
+        values *= 1.0 - values
+        values *= self.token_weights()[:, None]
+        own = self._squares(values)
         tail = self.batch.space.ngram_matrix.T @ self.tables.doubtful.ravel()
         return np.concatenate([self.batch.emission.layout.gather(own), tail])
 

@@ -76,6 +76,8 @@ def schur_solver(chain: UniformChain, lam: float) -> Solver | None:
     k, n_real = space.n_labels, len(space.attributes)
     if batch.edge is not None or space.emission_layout.flat is not None or k > _MAX_LABELS:
         return None
+    if batch.emission.counts(n_real).max(initial=0) > 1:  # before a matrix of the size of the data is made
+        return None
     f = batch.emission.token_matrix()
     symbols = f[:, :n_real]
     symbols.eliminate_zeros()
