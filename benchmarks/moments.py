@@ -111,7 +111,10 @@ def work_moments(args: Any, name: str, reference: str) -> dict[str, Any]:
     model = learner(name, reference)
     raw = resident()
     with Peak() as peak:
-        seconds = best(lambda: model.fit(packed, y), args.repeat)
+        started = time.process_time()
+        model.fit(packed, y)
+        first = time.process_time() - started
+    seconds = min(first, best(lambda: learner(name, reference).fit(packed, y), args.repeat - 1))
     said = model.history_[-1]
     _, held, truth = token_table(args, "testa")
     found = model.predict(window.transform(held))

@@ -15,8 +15,7 @@ from trelliswork.learners import _moment_sums
 from trelliswork.learners._constraints import WorkingSet
 from trelliswork.learners._moment_sums import BatchMoments, SampledMoments
 from trelliswork.learners._ridge import Matrix, Ridge, conjugate_gradients
-from trelliswork.structures import _covariance
-from trelliswork.structures import _chain_sums
+from trelliswork.structures import _chain_sums, _covariance
 from trelliswork.structures._chain_moments import UniformChain
 from trelliswork.testing import check_learner
 
@@ -257,7 +256,7 @@ def test_conjugate_gradients_stop_at_null_directions():
 @pytest.mark.parametrize("reference", ["uniform", "observed"])
 @pytest.mark.parametrize("kind", [tw.ZScore, tw.SODA])
 def test_preconditioned_solutions_are_solutions(monkeypatch, reference, kind):
-    monkeypatch.setattr(_chain_sums, "_FREQUENT", 3)  # some attributes in the block, some outside
+    monkeypatch.setattr(_chain_sums, "_TOKENS_PER_FREQUENT", 7)  # some attributes in the block, some outside
     rng = np.random.default_rng(1)
     y = [[f"L{i}" for i in rng.integers(3, size=n)] for n in (4, 7, 1, 5, 6)]
     X = [[{f"w{rng.integers(6)}": 1.0, "bias": 1.0} for _ in row] for row in y]

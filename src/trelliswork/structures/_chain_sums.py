@@ -20,7 +20,8 @@ __all__ = ["TokenSums", "few_chunks"]
 
 _MAX_PARTIAL = 4
 _TOKENS_PER_PARTIAL = 65536
-_FREQUENT = 512  # attributes whose block is inverted in preconditioners
+_FREQUENT = 512  # attributes at the most whose block is inverted in preconditioners
+_TOKENS_PER_FREQUENT = 100  # below, the block costs more than it saves
 _SMALL_BLOCK = 8  # blocks with at most so many different rows are merged
 
 
@@ -144,10 +145,11 @@ class TokenSums(Covariance):
         space, k = self.batch.space, self.batch.space.n_labels
         layout = space.emission_layout
         spread = self._label_covariance()
-        if lam <= 0.0 or layout.flat is not None or self.batch.edge is not None or spread is None:
+        few = self.batch.n_tokens < _TOKENS_PER_FREQUENT
+        if few or lam <= 0.0 or layout.flat is not None or self.batch.edge is not None or spread is None:
             return None
         size = self._squares(self.token_weights()[:, None]).ravel()
-        top = np.argsort(-size, kind="stable")[:_FREQUENT]
+        top = np.argsort(-size, kind="stable")[: min(_FREQUENT, self.batch.n_tokens // _TOKENS_PER_FREQUENT)]
         values, vectors = la.eigh(self._gram(top))
         label_values, label_vectors = la.eigh(spread)
         inverse = 1.0 / (np.maximum(np.outer(values, label_values), 0.0) + lam)
