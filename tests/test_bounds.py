@@ -41,6 +41,7 @@ SPACES = {
     "edges": (tw.Chain(edge_features="all"), None),
     "derivations": (tw.Derivations(graph), None),
     "classes": (tw.Classes(), rows),
+    "taxonomy": (tw.Classes({"u": LABELS[:2], "v": LABELS[2:]}, ancestor_weight=0.4), rows),
 }
 
 

@@ -205,6 +205,7 @@ CASES = {
     "classes-one": (Classes(), ROWS, ["cat"] * 5),
     "classes-tree": (Classes(TREE), ROWS, BEASTS),
     "classes-dag": (Classes(DAG, bias=False), ROWS, BEASTS),
+    "classes-shares": (Classes(DAG, ancestor_weight=0.3), ROWS, BEASTS),
     "grammar": (Grammar(min_count=1), WORDS_OF, SENTENCES),
     "grammar-rare": (Grammar(unary="strict", vertical=2), WORDS_OF, SENTENCES),
     "grammar-tags": (Grammar(input="tags", horizontal=0), TAGS_OF, TAGGED),

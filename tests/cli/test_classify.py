@@ -72,7 +72,9 @@ def options(name):
 @pytest.mark.parametrize("name", MAKE)
 @pytest.mark.parametrize("learner", CLASSIFIERS)
 def test_round_trip(run, files, name, learner):
-    more = ("--smoothing", 0.01) if learner == "bayes" else ("--taxonomy", "tree.tsv")
+    more = ("--smoothing", 0.01)
+    if learner != "bayes":
+        more = ("--taxonomy", "tree.tsv", "--ancestor-weight", 0.5)
     done = run(
         "train", "classify", f"train.{name}", "-o", "m.tw", "--learner", learner, *options(name), *more,
         "--dev", f"dev.{name}",
@@ -212,6 +214,11 @@ MISTAKES = [
     ("good.csv --taxonomy columns.tsv", "columns.tsv:1: 1 columns; expected parent TAB child"),
     ("good.csv --taxonomy other.tsv", "good.csv: class 'oak' is not in the taxonomy"),
     ("good.csv --loss tree", "--loss tree needs --taxonomy FILE"),
+    ("good.csv --ancestor-weight 0.5", "--ancestor-weight needs --taxonomy FILE"),
+    (
+        "good.csv --taxonomy cycle.tsv --ancestor-weight nan",
+        "--ancestor-weight must be a finite number >= 0, got nan",
+    ),
     ("good.csv --loss hinge", "--loss: unknown loss 'hinge'; expected zero-one or tree"),
     ("good.csv --C 0", "--C must be a finite number > 0, got 0.0"),
     (

@@ -72,6 +72,7 @@ STRUCTURES = {
     "classes": (tw.Classes(), *rows(np.random.default_rng(5))),
     "classes given": (tw.Classes(labels=["elm", "cat", "dog", "oak"]), *rows(np.random.default_rng(6))),
     "taxonomy": (tw.Classes(BEASTS), *rows(np.random.default_rng(7), words=True)),
+    "taxonomy shared": (tw.Classes(BEASTS, ancestor_weight=0.4), *rows(np.random.default_rng(8))),
 }
 EVERY = pytest.mark.parametrize("name", STRUCTURES)
 

@@ -61,6 +61,14 @@ def data(kind):
     if kind == "classes-tree":
         rng = np.random.default_rng(4)
         return Classes(TREE), sp.csr_matrix(rng.normal(size=(9, 2))), rng.choice(["cat", "dog", "oak"], 9)
+    if kind == "classes-shares":
+        rng = np.random.default_rng(5)
+        shares = {"animal": 0.3, "plant": 1.7}
+        return (
+            Classes(TREE, ancestor_weight=shares),
+            rng.normal(size=(9, 2)),
+            rng.choice(["cat", "dog", "oak"], 9),
+        )
     X = [["a", "b", "a"], ["b"], ["c", "a"]]
     return (
         Derivations(segmentation),
@@ -69,7 +77,7 @@ def data(kind):
     )
 
 
-KINDS = ["chain", "chain-order-2", "chain-observed", "classes", "classes-tree", "segments"]
+KINDS = ["chain", "chain-order-2", "chain-observed", "classes", "classes-tree", "classes-shares", "segments"]
 
 
 def reference(structure, X, y, form, loss, C):

@@ -43,7 +43,9 @@ def test_names():
         as_kernel("cubic")
 
 
-@pytest.mark.parametrize("kind", ["chain", "chain-order-2", "chain-sparse", "classes", "classes-tree"])
+@pytest.mark.parametrize(
+    "kind", ["chain", "chain-order-2", "chain-sparse", "classes", "classes-tree", "classes-shares"]
+)
 @pytest.mark.parametrize(("slack", "rescale"), [("l1", "margin"), ("l2", None), ("l1", "slack")])
 def test_linear_kernel_is_the_linear_model(kind, slack, rescale):
     X, y = chain_data()
@@ -53,7 +55,10 @@ def test_linear_kernel_is_the_linear_model(kind, slack, rescale):
     if kind.startswith("classes"):
         rng = np.random.default_rng(1)
         X, y = rng.normal(size=(20, 3)), rng.choice(["a", "b", "c"], 20)
-        structure = Classes({"u": ["a", "b"], "v": ["c"]} if kind == "classes-tree" else None)
+        structure = Classes(
+            None if kind == "classes" else {"u": ["a", "b"], "v": ["c"]},
+            ancestor_weight=0.4 if kind == "classes-shares" else 1.0,
+        )
     params = {"C": 5.0, "slack": slack, "rescale": rescale, "tol": 1e-6}
     linear = StructuredSVM(structure, **params).fit(X, y)
     for solver in ("bcfw", "working-set"):

@@ -150,6 +150,94 @@ def test_dag_takes_the_lowest_meeting():
     np.testing.assert_array_equal(above.toarray(), [[1, 0, 1, 1], [0, 1, 0, 1]])
 
 
+# -- how much is shared ---------------------------------------------------------------------------
+
+
+def test_ancestor_weights_are_the_kernel_of_classes():
+    deep = {"r": {"a": {"b": {"x": {}, "y": {}}, "z": {}}, "t": {}}}
+    X = np.array([[2.0, 1.0]] * 4)
+    labels = ["x", "y", "z", "t"]
+    for weight, a, b in (
+        (1.0, 1.0, 1.0),
+        (0.5, 0.5, 0.5),
+        ({"a": 0.2, "b": 3.0}, 0.2, 3.0),
+        ({"b": 2}, 1.0, 2.0),
+    ):
+        space = Classes(deep, ancestor_weight=weight, labels=labels).bind(X, labels)
+        phi = space.pack(X, labels).gold().toarray()
+        wanted = np.array(
+            [
+                [1 + a * a + b * b, a * a + b * b, a * a, 0],
+                [a * a + b * b, 1 + a * a + b * b, a * a, 0],
+                [a * a, a * a, 1 + a * a, 0],
+                [0, 0, 0, 1],
+            ]
+        )
+        np.testing.assert_allclose(phi @ phi.T, 6.0 * wanted)  # 2^2 + 1 and the bias
+
+
+@pytest.mark.parametrize("learner", [CRF(Classes()), Perceptron(Classes()), tw.StructuredSVM(Classes(), 10)])
+def test_without_ancestors_a_taxonomy_is_flat(learner):
+    X, y = blobs()
+    flat = clone(learner).fit(X, y)
+    none = clone(learner).set_params(structure=Classes(TREE, ancestor_weight=0.0)).fit(X, y)
+    np.testing.assert_array_equal(none.coef_, flat.coef_)
+    assert none.space_.feature_names == flat.space_.feature_names
+    half = clone(learner).set_params(structure=Classes(TREE, ancestor_weight={"plant": 0})).fit(X, y)
+    assert {name[-1] for name in half.space_.feature_names} == {"cat", "dog", "elm", "oak", "animal"}
+
+
+def test_a_small_weight_shares_little():
+    X, y = blobs()
+    flat, *shared = (
+        CRF(Classes(TREE, ancestor_weight=weight), l2=1.0, tol=1e-8).fit(X, y).predict_marginals(X)
+        for weight in (0.0, 1e-3, 0.3, 3.0)
+    )
+    apart = [np.abs(p - flat).max() for p in shared]
+    assert apart[0] < 1e-5
+    assert apart == sorted(apart)
+    assert apart[1] > 1e-3
+
+
+def test_ancestor_weights_are_saved(tmp_path):
+    X, y = blobs()
+    for weight in (0.3, {"animal": 0.2, "plant": 0.0}):
+        model = tw.StructuredSVM(Classes(TREE, ancestor_weight=weight), 10, loss="tree").fit(X, y)
+        tw.save(model, tmp_path / "model.tw")
+        again = tw.load(tmp_path / "model.tw")
+        assert again.structure.ancestor_weight == again.space_.structure.ancestor_weight == weight
+        assert again.space_.feature_names == model.space_.feature_names
+        np.testing.assert_array_equal(
+            [c.score for row in again.predict_kbest(X, 4) for c in row],
+            [c.score for row in model.predict_kbest(X, 4) for c in row],
+        )
+
+
+def test_ancestor_weight_in_a_search():
+    X, y = blobs()
+    grid = {"structure__ancestor_weight": [1.0, 0.5, 0.0]}
+    assert GridSearchCV(CRF(Classes(TREE)), grid, cv=2).fit(X, y).best_score_ > 0.5
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (-1.0, "ancestor_weight must be a finite number >= 0, got -1.0"),
+        (np.inf, "must be a finite number >= 0, got inf"),
+        (np.nan, "must be a finite number >= 0, got nan"),
+        ("half", "must be a finite number >= 0, got 'half'"),
+        (True, "must be a finite number >= 0, got True"),
+        ({"animal": -2}, "must be a finite number >= 0 for 'animal', got -2"),
+        ({"mineral": 1}, "'mineral' is not in the taxonomy; name inner nodes"),
+        ({"cat": 1}, "'cat' is a class, and classes have 1; name inner nodes"),
+    ],
+)
+def test_bad_ancestor_weights(weight, message):
+    X, y = blobs()
+    with pytest.raises(InputError, match=message):
+        CRF(Classes(TREE, ancestor_weight=weight)).fit(X, y)
+
+
 @pytest.mark.parametrize(
     ("taxonomy", "message"),
     [

@@ -63,6 +63,13 @@ def train(
             show_default=False,
         ),
     ] = None,
+    ancestor_weight: Annotated[
+        float | None,
+        typer.Option(
+            help="How much labels share through the taxonomy: 1 as much as can be, 0 nothing.",
+            show_default="1",
+        ),
+    ] = None,
     loss: Annotated[
         str | None,
         typer.Option(
@@ -135,6 +142,11 @@ def train(
         raise InputError(f"--loss: unknown loss {loss!r}; expected {' or '.join(_LOSSES)}")
     if loss == "tree" and taxonomy is None:
         raise InputError("--loss tree needs --taxonomy FILE")
+    if ancestor_weight is not None:
+        if taxonomy is None:
+            raise InputError("--ancestor-weight needs --taxonomy FILE")
+        if not 0 <= ancestor_weight < math.inf:
+            raise InputError(f"--ancestor-weight must be a finite number >= 0, got {ancestor_weight}")
     if taxonomy is not None and learner == "svm":
         given.setdefault("loss", "tree")
     _options.check_output(output, model=True)
@@ -157,7 +169,8 @@ def train(
 
     links = None if taxonomy is None else Taxonomy.read(taxonomy).edges
     on_terminal = sys.stderr.isatty() and not quiet
-    estimator = entry.build(Classes(links), given, verbose=int(on_terminal))
+    structure = Classes(links, ancestor_weight=1.0 if ancestor_weight is None else ancestor_weight)
+    estimator = entry.build(structure, given, verbose=int(on_terminal))
     _fit_and_save(learner, entry, estimator, rows, held_out, layout, output, quiet)
 
 

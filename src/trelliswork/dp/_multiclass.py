@@ -1,8 +1,8 @@
 """Dual ascent for outputs that are single classes: every class is a constraint.
 
-The features of class ``k`` are the row of the sample at the node of ``k`` and at the nodes above
-it. Sample ``i`` with the true class ``g`` has the constraints ``scale[g, k] * (score_g - score_k) >=
-height[g, k] - slack``; the problem is that of :mod:`trelliswork.dp._planes`.
+The features of class ``k`` are the row of the sample at the node of ``k`` and, times their share, at
+the nodes above it. Sample ``i`` with the true class ``g`` has the constraints ``scale[g, k] * (score_g
+- score_k) >= height[g, k] - slack``; the problem is that of :mod:`trelliswork.dp._planes`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from trelliswork._jit import njit
 
 
 @njit(fastmath={"contract"})
-def _violations(indptr, indices, data, i, g, above_ptr, above, height, scale, weights, by_node, top):
+def _violations(indptr, indices, data, i, g, above_ptr, above, share, height, scale, weights, by_node, top):
     """``top[k]``: violation of the constraint of every class; -inf at the true one."""
     by_node[:] = 0.0
     for j in range(indptr[i], indptr[i + 1]):
@@ -23,11 +23,11 @@ def _violations(indptr, indices, data, i, g, above_ptr, above, height, scale, we
             by_node[v] += x * row[v]
     own = 0.0
     for j in range(above_ptr[g], above_ptr[g + 1]):
-        own += by_node[above[j]]
+        own += share[j] * by_node[above[j]]
     for k in range(top.size):
         score = 0.0
         for j in range(above_ptr[k], above_ptr[k + 1]):
-            score += by_node[above[j]]
+            score += share[j] * by_node[above[j]]
         top[k] = height[g, k] - scale[g, k] * (own - score)
     top[g] = -np.inf
 
@@ -42,6 +42,7 @@ def sweep(
     gold,
     above_ptr,
     above,
+    share,
     common,
     height,
     scale,
@@ -61,10 +62,10 @@ def sweep(
         Rows of the samples.
     norm : (n,)
         Squared norms of the rows.
-    above_ptr, above
-        Nodes of every class, itself included.
+    above_ptr, above, share : CSR arrays
+        Nodes of every class, itself included, and what each counts.
     common : (n_classes, n_classes)
-        Number of nodes that two classes share.
+        Inner products of the rows of that matrix.
     height, scale : (n_classes, n_classes)
         Constraints by true class and other class.
     weights : (n_attributes, n_nodes)
@@ -81,7 +82,9 @@ def sweep(
     top, old = np.empty(n_classes), np.empty(n_classes)
     for i in order:
         g = gold[i]
-        _violations(indptr, indices, data, i, g, above_ptr, above, height, scale, weights, by_node, top)
+        _violations(
+            indptr, indices, data, i, g, above_ptr, above, share, height, scale, weights, by_node, top
+        )
         mine = beta[i]
         high, own = 0.0, 0.0
         for k in range(n_classes):
@@ -155,9 +158,9 @@ def sweep(
             if step != 0.0:
                 moved = True
                 for j in range(above_ptr[g], above_ptr[g + 1]):
-                    by_node[above[j]] += step
+                    by_node[above[j]] += share[j] * step
                 for j in range(above_ptr[k], above_ptr[k + 1]):
-                    by_node[above[j]] -= step
+                    by_node[above[j]] -= share[j] * step
         if moved:
             for j in range(indptr[i], indptr[i + 1]):
                 x = data[j]
@@ -167,9 +170,11 @@ def sweep(
 
 
 @njit
-def largest(indptr, indices, data, gold, above_ptr, above, height, scale, weights, out):
+def largest(indptr, indices, data, gold, above_ptr, above, share, height, scale, weights, out):
     """Largest violation of every sample, at fixed weights."""
     by_node, top = np.empty(weights.shape[1]), np.empty(height.shape[0])
     for i in range(gold.size):
-        _violations(indptr, indices, data, i, gold[i], above_ptr, above, height, scale, weights, by_node, top)
+        _violations(
+            indptr, indices, data, i, gold[i], above_ptr, above, share, height, scale, weights, by_node, top
+        )
         out[i] = top.max()

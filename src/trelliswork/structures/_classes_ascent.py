@@ -42,7 +42,7 @@ class ClassesAscent:
         rows.sum_duplicates()
         self.gold = batch.gold_codes.values
         self._rows = (rows.indptr, rows.indices, rows.data)
-        self._above = (above.indptr, above.indices)
+        self._above = (above.indptr, above.indices, above.data)
         self._norm = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
         self._common = (above @ above.T).toarray()
         n = self.gold.size

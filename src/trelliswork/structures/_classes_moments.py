@@ -34,14 +34,15 @@ class ClassCovariance(Covariance):
         return np.ones(len(self.batch)) if self.weights is None else self.weights
 
     def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Probability of every class, and of every node."""
+        """Probability of every class, and mean attribute of every node."""
         p = self.marginals(weighted=False).label
         return p, np.asarray(p @ self.batch.space.above)
 
     def diagonal(self) -> np.ndarray:
-        """Exact diagonal of the covariance: a node is on or off."""
-        node = self._nodes()[1]
-        variance = node * (1.0 - node) * self._sample_weights()[:, None]
+        """Exact diagonal of the covariance."""
+        p, node = self._nodes()
+        second = np.asarray(p @ self.batch.space.above.power(2))
+        variance = (second - node**2) * self._sample_weights()[:, None]
         squares = self.batch.emission.token_matrix().power(2)
         return np.maximum(np.asarray(squares.T @ variance), 0.0).ravel()
 

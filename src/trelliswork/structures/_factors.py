@@ -226,18 +226,20 @@ class ClassesFactors(Factors):
         self.batch = batch
         self.counts = np.ones(len(batch))
         self.values = np.full(len(batch), float(batch.space.n_labels))
-        self._above = batch.space.above.toarray().astype(np.float64)
+        self._above = batch.space.above.toarray()
 
     def usage(self, weights: np.ndarray | None = None, *, own: bool = False) -> np.ndarray:
         """Rows with the attribute, times the classes below the node."""
         scale = self.counts if weights is None else weights
         used = (self.batch.emission.token_matrix() != 0).astype(np.float64).T @ scale
         attribute, node = self.batch.emission.layout.positions()
-        return used[attribute] * self._above.sum(axis=0)[node]
+        return used[attribute] * (self._above > 0).sum(axis=0)[node]
 
     def largest(self) -> np.ndarray:
-        """Largest value of the attribute."""
-        return _of_attributes(self.batch.emission.layout, _largest_of(self.batch.emission.token_matrix()))
+        """Largest value of the attribute, times what the node counts."""
+        layout = self.batch.emission.layout
+        values = _of_attributes(layout, _largest_of(self.batch.emission.token_matrix()))
+        return values * self._above.max(axis=0)[layout.positions()[1]]
 
     def norm(self) -> float:
         """Longest row, once per node above a class."""

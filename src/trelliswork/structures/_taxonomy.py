@@ -126,18 +126,47 @@ class Taxonomy:
         """:meth:`height_of_meeting` of all pairs of labels."""
         return np.array([[self.height_of_meeting(a, b) for b in labels] for a in labels], dtype=np.float64)
 
-    def nodes_above(self, labels: Sequence[Any]) -> tuple[list[Any], sp.csr_matrix]:
-        """Nodes other than the root that are or lie above the labels, and who lies above whom.
+    def nodes_above(self, labels: Sequence[Any], weight: Any = 1.0) -> tuple[list[Any], sp.csr_matrix]:
+        """Nodes other than the root that are or lie above the labels, and their attributes.
 
         Labels come first, in their order. The root, above every label, tells nothing.
+
+        Parameters
+        ----------
+        labels : list
+            Classes.
+        weight : float or dict
+            Value of the attribute of an ancestor, or values by node (others have 1). Labels have
+            1; ancestors of weight 0 are left out.
         """
+        own = set(labels)
+        weights = self._ancestor_weights(weight)
         above = [self._above[label] for label in labels]
-        inner = {node for nodes in above for node in nodes} - set(labels) - {self.root}
+        inner = {node for nodes in above for node in nodes if weights.get(node, 0.0) > 0.0} - own
         nodes = [*labels, *(node for node in self.children if node in inner)]
         place = {node: j for j, node in enumerate(nodes)}
-        pairs = [(i, place[node]) for i, own in enumerate(above) for node in own if node in place]
+        pairs = [(i, place[node]) for i, found in enumerate(above) for node in found if node in place]
         row, column = np.array(sorted(pairs), dtype=np.int64).T
-        return nodes, sp.csr_matrix((np.ones(row.size), (row, column)), shape=(len(labels), len(nodes)))
+        values = np.array([1.0 if node in own else weights[node] for node in nodes])[column]
+        return nodes, sp.csr_matrix((values, (row, column)), shape=(len(labels), len(nodes)))
+
+    def _ancestor_weights(self, weight: Any) -> dict[Any, float]:
+        """Weight of every inner node other than the root."""
+        inner = [node for node, below in self.children.items() if below and node != self.root]
+        if not isinstance(weight, Mapping):
+            return dict.fromkeys(inner, _as_weight(weight, ""))
+        for node in weight:
+            if not self.children.get(node):
+                known = "a class, and classes have 1" if node in self.children else "not in the taxonomy"
+                raise InputError(f"ancestor_weight: {node!r} is {known}; name inner nodes of the taxonomy")
+        return {node: _as_weight(weight.get(node, 1.0), f" for {node!r}") for node in inner}
+
+
+def _as_weight(value: Any, where: str) -> float:
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not number or not 0.0 <= value < np.inf:
+        raise InputError(f"ancestor_weight must be a finite number >= 0{where}, got {value!r}")
+    return float(value)
 
 
 def _checked(edges: Iterable[Any]) -> Iterator[tuple[Any, Any]]:

@@ -25,7 +25,7 @@ class Classes(Structure):
     """One label per sample: multiclass classification, flat or with a taxonomy.
 
     The score of a class is ``w_class . x``; with a taxonomy it is the sum over the class
-    and its ancestors, so that related classes share what they learn.
+    and its ancestors (times ``ancestor_weight``), so that related classes share what they learn.
 
     Parameters
     ----------
@@ -39,6 +39,12 @@ class Classes(Structure):
         penalised like any other weight.
     labels : list or None, default=None
         The classes, when some may be missing from the training data.
+    ancestor_weight : float or dict, default=1.0
+        How much classes share through a taxonomy: the factor of the attributes of ancestors,
+        one number or ``{node: number}`` (1 for nodes not named). A weight of an ancestor costs as
+        much as one of a class but counts for all classes below; a factor below 1 makes it
+        dearer, and 0 leaves it out (all 0: flat classes). Worth choosing together with the
+        regularisation, on data put aside.
 
     Notes
     -----
@@ -57,10 +63,18 @@ class Classes(Structure):
 
     batch_class: ClassVar[type[Batch]] = ClassesBatch
 
-    def __init__(self, taxonomy: Any = None, *, bias: bool = True, labels: Sequence[Hashable] | None = None):
+    def __init__(
+        self,
+        taxonomy: Any = None,
+        *,
+        bias: bool = True,
+        labels: Sequence[Hashable] | None = None,
+        ancestor_weight: Any = 1.0,
+    ):
         self.taxonomy = taxonomy
         self.bias = bias
         self.labels = labels
+        self.ancestor_weight = ancestor_weight
 
     def prepare(self, X: Any) -> TokenTable:
         """Compile the rows once (idempotent)."""
@@ -118,7 +132,8 @@ class ClassesSpace(Space):
     """Classes and attributes of a :class:`Classes` after seeing data.
 
     Weights form a table (attributes and bias, nodes): the nodes are the classes and then
-    their ancestors in the taxonomy, the root left out.
+    their ancestors in the taxonomy, the root left out. ``above`` (classes, nodes) holds what a
+    node counts for a class: 1 for itself, the weight of the ancestor, or 0.
 
     Parameters
     ----------
@@ -146,7 +161,7 @@ class ClassesSpace(Space):
         self.nodes, self.above = self.labels, sp.identity(len(self.labels), format="csr")
         if taxonomy is not None:
             taxonomy.check_classes(self.labels)
-            self.nodes, self.above = taxonomy.nodes_above(self.labels)
+            self.nodes, self.above = taxonomy.nodes_above(self.labels, structure.ancestor_weight)
         self.columns = Alphabet(zip(self.attributes, range(len(self.attributes))))
         self.layout = Layout(len(self.attributes) + bool(structure.bias), len(self.nodes))
         if self.layout.n_weights > _MAX_WEIGHTS:
