@@ -96,15 +96,15 @@ class ChainInference(Batch):
             NO_EDGES if edge is None else np.ascontiguousarray(edge),
         )
 
-    def _is_simple(self, trellis: Trellis) -> bool:
-        return self.space.order == 1 and trellis.trans.shape[0] == 1 and trellis.edge.size == 0
+    def _is_shared(self, trellis: Trellis) -> bool:
+        return trellis.trans.shape[0] == 1 and trellis.edge.size == 0
 
     def _graph(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self.space.successor, self.space.level_ptr, self.offsets
 
     def _lanes(self) -> Lanes:
         if self._lane_cache is None:
-            self._lane_cache = arrange(self.offsets, self.space.n_labels)
+            self._lane_cache = arrange(self.offsets, self.space.n_labels**self.space.order)
         return self._lane_cache
 
     def _sequence_chunks(self) -> list[tuple[np.ndarray]]:
@@ -119,7 +119,7 @@ class ChainInference(Batch):
         trellis = self._trellis(scores, costs)
         labels = np.empty(self.n_tokens, dtype=np.int64)
         value = np.empty(len(self))
-        if self._is_simple(trellis):
+        if self.space.order == 1 and self._is_shared(trellis):
             run(
                 lambda a, b: _chain.viterbi(
                     trellis.unary, trellis.trans[0], self.offsets, a, b, labels, value
@@ -165,7 +165,7 @@ class ChainInference(Batch):
         from trelliswork.dp import _context, _scaled
 
         trellis = self._trellis(scores, costs)
-        if self._is_simple(trellis):
+        if self._is_shared(trellis):
             return self._forward_backward(trellis, None, np.zeros((0, self.space.n_labels)))[0]
         log_z = np.empty(len(self))
         chunks = self._sequence_chunks()
@@ -206,7 +206,7 @@ class ChainInference(Batch):
     def _expected(
         self, trellis: Trellis, weights: np.ndarray | None, each: bool, out: np.ndarray | None = None
     ) -> tuple[np.ndarray, Parts]:
-        if self._is_simple(trellis) and not each:
+        if self._is_shared(trellis) and not each:
             out = np.empty_like(trellis.unary) if out is None else out
             log_z, trans = self._forward_backward(trellis, weights, out)
             return log_z, Parts(unary=out, trans=trans, edge=None)
@@ -216,30 +216,24 @@ class ChainInference(Batch):
         self, trellis: Trellis, weights: np.ndarray | None, out: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Scaled recursion, and log space for the sequences on which it fails."""
-        from trelliswork.dp import _chain, _context
+        from trelliswork.dp import _chain, _context, _context_lanes
 
-        n, k = len(self), self.space.n_labels
+        n = len(self)
         w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
         lanes = self._lanes()
         log_z = np.empty(n)
         failed = np.zeros(n, dtype=bool)
-        trans = np.zeros((len(lanes.chunks) + 1, k, k))
+        trans = np.zeros((len(lanes.chunks) + 1, *trellis.trans.shape[1:]))
+        factors, top, room = factors_of(trellis.trans)
 
         def task(number: int, first: int, last: int) -> None:
-            _chain.forward_backward(
-                trellis.unary,
-                trellis.trans[0],
-                self.offsets,
-                lanes.members,
-                lanes.group_ptr,
-                first,
-                last,
-                w,
-                log_z,
-                out,
-                trans[number],
-                failed,
-            )
+            where = (self.offsets, lanes.members, lanes.group_ptr, first, last)
+            results = (log_z, out, trans[number], failed)
+            if self.space.order == 1:
+                _chain.forward_backward(trellis.unary, trellis.trans[0], *where, w, *results)
+            else:
+                scaled = (factors[0], top[0], room[0], self.space.level_ptr)
+                _context_lanes.forward_backward(trellis.unary, *scaled, *where, w, *results)
 
         run(task, [(i, a, b) for i, (a, b) in enumerate(lanes.chunks)], self._threads)
         again = np.flatnonzero(failed)
