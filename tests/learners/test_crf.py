@@ -433,3 +433,33 @@ def test_verbose_says_one_line_per_iteration_where_there_is_no_terminal():
     lines = done.stderr.splitlines()
     assert len(lines) == 3
     assert all(line.startswith("CRF ") and "objective" in line for line in lines)
+
+
+def test_prior_is_where_the_penalty_pulls_and_the_search_starts():
+    X, y = problem(22)
+    plain = tw.CRF(tw.Chain(), l2=0.5).fit(X, y)
+    names = plain.space_.feature_names
+    prior = np.random.default_rng(0).normal(size=len(names))
+    for solver in ("lbfgs", "newton-cg"):
+        model = tw.CRF(tw.Chain(), l2=0.5, prior=prior, solver=solver, tol=1e-8).fit(X, y)
+        batch = model.space_.pack(X, y)
+        value, gradient = objective(batch, model.coef_), batch.expect(model.coef_)[1] - batch.gold_sum()
+        assert np.allclose(gradient, -2 * 0.5 * (model.coef_ - prior), atol=1e-5)
+        assert model.objective_ == pytest.approx(value + 0.5 * np.sum((model.coef_ - prior) ** 2))
+    assert np.allclose(tw.CRF(tw.Chain(), l2=1e9, prior=prior).fit(X, y).coef_, prior, atol=1e-6)
+    sparse = tw.CRF(tw.Chain(), l1=3.0, l2=0.0, prior=prior).fit(X, y)
+    assert np.count_nonzero(sparse.coef_ == prior) > 0
+    zero = tw.CRF(tw.Chain(), l2=0.5, prior=dict.fromkeys(names, 0.0)).fit(X, y)
+    assert np.array_equal(zero.coef_, plain.coef_)
+
+
+def test_prior_by_name_is_kept_in_model_files(tmp_path):
+    X, y = problem(23)
+    model = tw.CRF(tw.Chain(), prior={("transition", "A", "B"): 2.0}).fit(X, y)
+    tw.save(model, tmp_path / "model.tw")
+    again = tw.load(tmp_path / "model.tw")
+    assert again.prior == model.prior
+    assert np.array_equal(again.coef_, model.coef_)
+    for bad in ({("transition", "A", "?"): 1.0}, [1.0], np.full(model.coef_.size, np.nan)):
+        with pytest.raises(tw.InputError, match="prior"):
+            tw.CRF(tw.Chain(), prior=bad).fit(X, y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from trelliswork._errors import InputError
-from trelliswork._validate import as_numbers
+from trelliswork._validate import as_number, as_numbers
 from trelliswork.structures.base import Batch, Space, Structure
 
 __all__ = ["Candidate", "FitInterrupted", "StructuredEstimator"]
@@ -442,6 +443,27 @@ def check_weights(sample_weight: Any, n: int) -> np.ndarray | None:
     if not weights.any():
         raise InputError("sample_weight is zero for every sample")
     return weights
+
+
+def given_weights(space: Space, weights: Any, what: str = "weights") -> np.ndarray:
+    """Weights by feature name, or an array in the order of the features, as an array."""
+    if isinstance(weights, Mapping):
+        place = {name: i for i, name in enumerate(space.feature_names)}
+        missing = [name for name in weights if name not in place]
+        if missing:
+            raise InputError(
+                f"{what}: {len(missing)} names are not features of this structure, first {missing[0]!r}"
+            )
+        coef = np.zeros(space.n_features)
+        for name, value in weights.items():
+            coef[place[name]] = as_number(f"{what}: {name!r}", value)
+    else:
+        coef = as_numbers(f"{what}: entry {{}}", weights)
+        if coef.shape != (space.n_features,):
+            raise InputError(f"{what} must have {space.n_features} entries, got shape {coef.shape}")
+    if not np.isfinite(coef).all():
+        raise InputError(f"{what} must be finite; forbid outputs through the structure instead")
+    return coef
 
 
 def combined_weights(batch: Batch, sample_weight: Any, class_weight: Any) -> np.ndarray | None:

@@ -14,6 +14,7 @@ from trelliswork.learners.base import (
     check_number,
     check_samples,
     combined_weights,
+    given_weights,
     warn_interrupted,
 )
 from trelliswork.structures.base import Batch, Space, Structure
@@ -25,7 +26,10 @@ class CRF(StructuredEstimator):
     """Conditional random field.
 
     Minimises the negative log-likelihood, summed over samples, plus
-    ``l1 * |w|_1 + l2 * |w|_2^2`` (the scale of CRFsuite's ``c1`` and ``c2``).
+    ``l1 * |w|_1 + l2 * |w|_2^2`` (the scale of CRFsuite's ``c1`` and ``c2``), or the same of ``w - prior``.
+
+    Where a structure knows only part of a true output (``Alignment(core="upper")``), the likelihood is that
+    of the known part: a sum over all outputs that agree with it.
 
     Parameters
     ----------
@@ -33,6 +37,9 @@ class CRF(StructuredEstimator):
         Output space, for instance ``Chain()``.
     l1, l2 : float, default=0.0 and 1.0
         Strength of the two penalties. With ``l1 > 0`` most weights become exactly zero.
+    prior : dict, ndarray or None, default=None
+        Weights to which the penalties pull and from which the search starts, by feature name or in the
+        order of the features; None is zero. For instance ``alignment_weights("BLOSUM62")``.
     solver : {"auto", "lbfgs", "newton-cg"}, default="auto"
         ``"auto"`` is ``"lbfgs"`` (OWL-QN when ``l1 > 0``). ``"newton-cg"`` needs ``l1 = 0``; it
         takes few, costly steps and reaches high precision.
@@ -92,6 +99,7 @@ class CRF(StructuredEstimator):
         l1: float = 0.0,
         l2: float = 1.0,
         *,
+        prior: Any = None,
         solver: str = "auto",
         max_iter: int = 200,
         tol: float = 1e-4,
@@ -106,6 +114,7 @@ class CRF(StructuredEstimator):
         self.structure = structure
         self.l1 = l1
         self.l2 = l2
+        self.prior = prior
         self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
@@ -133,13 +142,17 @@ class CRF(StructuredEstimator):
         self._check_parameters()
         space, batch = self._start(X, y)
         weights = combined_weights(batch, sample_weight, self.class_weight)
+        prior = None if self.prior is None else given_weights(space, self.prior, "prior")
         start = self._start_weights(space, self.warm_start)
+        if prior is not None and not (self.warm_start and hasattr(self, "coef_")):
+            start = prior
         watcher = self._watcher(space, X_dev, y_dev)
         found, history = fit_crf(
             batch,
             start,
             l1=self.l1,
             l2=self.l2,
+            prior=prior,
             weights=weights,
             solver=self.solver,
             max_iter=self.max_iter,
@@ -220,6 +233,7 @@ def fit_crf(
     *,
     l1: float,
     l2: float,
+    prior: np.ndarray | None = None,
     weights: np.ndarray | None = None,
     solver: str = "auto",
     max_iter: int = 200,
@@ -232,23 +246,34 @@ def fit_crf(
 
     Returns the minimum and the history; arguments as in :class:`CRF`.
     """
-    gold = batch.gold_sum(weights)
+    partly = batch.partly_known
+    if partly and solver == "newton-cg":
+        raise InputError("solver='newton-cg' needs fully known outputs (here core='upper'); use 'lbfgs'")
+    gold = None if partly else batch.gold_sum(weights)
+    origin = np.zeros_like(start) if prior is None else prior
 
-    def value(w: np.ndarray) -> tuple[float, np.ndarray]:
+    def value(v: np.ndarray) -> tuple[float, np.ndarray]:
+        w = origin + v
         log_z, expected = batch.expect(w, weights=weights)
+        if gold is None:
+            known, own = batch.expect_known(w, weights)
+            log_z = log_z - known
         total = float(log_z.sum() if weights is None else log_z @ weights)
-        g = expected - gold
-        g += (2.0 * l2) * w
-        return total - float(gold @ w) + l2 * float(w @ w), g
+        g = expected - (own if gold is None else gold)
+        g += (2.0 * l2) * v
+        if gold is not None:
+            total -= float(gold @ w)
+        return total + l2 * float(v @ v), g
 
     best: dict[str, Any] = {"w": start, "objective": np.inf, "n": 0}
     with Progress("CRF", max_iter, verbose) as progress:
 
         def callback(n: int, w: np.ndarray, objective: float, norm: float) -> None:
+            w = origin + w
             best.update(w=w, objective=objective, n=n)
             said: dict[str, Any] = {"objective": objective, "gradient": norm}
             if l1 > 0:
-                said["nonzero"] = int(np.count_nonzero(w))
+                said["nonzero"] = int(np.count_nonzero(w - origin))
             if watcher is not None:
                 said["dev"] = watcher.see(w, objective)
             progress.step(**said)
@@ -257,14 +282,15 @@ def fit_crf(
 
         try:
             reference = None
-            if start.any():
-                origin = np.zeros_like(start)
-                reference = gradient_norm(pseudo_gradient(origin, value(origin)[1], l1))
+            begin = start - origin
+            if begin.any():
+                zero = np.zeros_like(start)
+                reference = gradient_norm(pseudo_gradient(zero, value(zero)[1], l1))
             if solver == "newton-cg":
                 found = newton_cg(
                     value,
-                    lambda w, v: batch.covariance_product(w, v, weights) + (2.0 * l2) * v,
-                    start,
+                    lambda v, u: batch.covariance_product(origin + v, u, weights) + (2.0 * l2) * u,
+                    begin,
                     max_iter=max_iter,
                     tol=tol,
                     reference=reference,
@@ -273,7 +299,7 @@ def fit_crf(
             else:
                 found = lbfgs(
                     value,
-                    start,
+                    begin,
                     l1=l1,
                     memory=memory,
                     max_iter=max_iter,
@@ -281,6 +307,7 @@ def fit_crf(
                     reference=reference,
                     callback=callback,
                 )
+            found.w = origin + found.w
         except KeyboardInterrupt:
             warn_interrupted(f"CRF after {best['n']} iterations")
             found = Minimum(best["w"], best["objective"], best["n"], 0, False, "interrupted")

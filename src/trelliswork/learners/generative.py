@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from trelliswork._errors import InputError
-from trelliswork._validate import as_number, as_numbers
-from trelliswork.learners.base import StructuredEstimator, check_number, check_weights
+from trelliswork.learners.base import StructuredEstimator, check_number, check_weights, given_weights
 from trelliswork.structures.base import Structure
 
 __all__ = ["Fixed", "Generative"]
@@ -120,22 +117,7 @@ class Fixed(StructuredEstimator):
         if X is None and not by_name:
             raise InputError("weights given as an array need fit(X, y) to know what they belong to")
         space = structure.bind_names(list(self.weights)) if X is None else self._start(X, y)[0]
-        if by_name:
-            place = {name: i for i, name in enumerate(space.feature_names)}
-            missing = [name for name in self.weights if name not in place]
-            if missing:
-                raise InputError(
-                    f"weights: {len(missing)} names are not features of this structure, first {missing[0]!r}"
-                )
-            coef = np.zeros(space.n_features)
-            for name, value in self.weights.items():
-                coef[place[name]] = as_number(f"weights: {name!r}", value)
-        else:
-            coef = as_numbers("weights: entry {}", self.weights)
-            if coef.shape != (space.n_features,):
-                raise InputError(f"weights must have {space.n_features} entries, got shape {coef.shape}")
-        if not np.isfinite(coef).all():
-            raise InputError("weights must be finite; forbid outputs through the structure instead")
+        coef = given_weights(space, self.weights)
         self.space_, self.coef_ = space, coef
         self.from_names_ = X is None
         self.history_, self.n_iter_ = [], 0

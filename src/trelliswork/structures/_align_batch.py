@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
-from trelliswork.dp._grid_flags import LOGS
+from trelliswork.dp._grid_flags import LOCAL, LOGS
 from trelliswork.structures import _align_graph, _align_search
 from trelliswork.structures._align_columns import Columns, gapped_texts
 from trelliswork.structures._align_draw import draw
@@ -26,6 +26,7 @@ __all__ = ["AlignmentBatch", "Law"]
 
 _CELLS_PER_CHUNK = 1 << 17
 _LARGEST = 300.0  # scores beyond are summed as logarithms
+_NEVER = 2.0**30  # a cost that rules an alignment out
 _MAX_CELLS = 1 << 29  # posteriors of cells, 4 GiB
 _COUNTS = 1 << 22  # entries of the tables of counts per pair that are held at a time
 
@@ -371,6 +372,18 @@ class AlignmentBatch(Batch):
         """Log partitions and summed expected features, without the posteriors of cells."""
         log_z, parts = self._sums(self._law(self.scores(w), costs, sums=True), weights, False, False)
         return log_z, parts.feature
+
+    @property
+    def partly_known(self) -> bool:
+        """Whether only the pairs of two capitals are known."""
+        return self.space.structure.core == "upper"
+
+    def expect_known(self, w: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The same over the alignments that have all true pairs of two capitals."""
+        # Local paths take differences of sums over what they leave out, so that it must be finite.
+        never = -_NEVER if self.flags & LOCAL else -np.inf
+        known = np.where((self.partner >= 0) & self._upper_pairs(), never, 0.0)
+        return self.expect(w, Parts(feature=None, miss=known, cell=None), weights)
 
     def tangent(
         self,

@@ -59,7 +59,9 @@ class Alignment(Structure):
         score 0. ("linear" and "affine" only ask whether two symbols are equal.)
     core : {"all", "upper"}, default="all"
         Which pairs of a true alignment count in losses and in ``score``: all, or only those of two
-        upper-case letters, as in reference alignments that mark what is reliable.
+        upper-case letters, as in reference alignments that mark what is reliable. :class:`CRF` then learns
+        from these pairs alone and sums over all alignments that have them; other learners read the
+        reference as it stands.
     gap : str, default="-"
         Gap symbol of true and predicted alignments.
     output : {"strings", "path"}, default="strings"

@@ -531,6 +531,15 @@ class Batch(ABC):
         log_z = self.log_partition(scores, costs)
         return log_z, self.pull(self.marginals(scores, costs, weights=weights))
 
+    @property
+    def partly_known(self) -> bool:
+        """Whether the gold outputs are known in part only; then there is :meth:`expect_known`."""
+        return False
+
+    def expect_known(self, w: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """:meth:`expect` over the outputs that agree with what is known of the gold ones."""
+        raise self._unsupported("expect_known")
+
     def log_count(self) -> np.ndarray:
         """Log of the number of outputs of each sample."""
         return self.log_partition(self.scores(np.zeros(self.space.n_features)))
