@@ -126,11 +126,12 @@ def forward_backward(
         Group ``g`` holds sequences ``members[group_ptr[g]:group_ptr[g + 1]]``, longest first.
     weights : (n_sequences,)
         Factor on marginals and expected transitions.
-    log_z, failed : (n_sequences,), out
+    log_z : (n_sequences,), out
     marginals : (n_tokens, n_labels), out
         With no rows only ``log_z`` is computed.
     trans_sum : (n_contexts, n_labels), out
         Expected transitions are added to it.
+    failed : (n_sequences,), out
     """
     k = unary.shape[1]
     order = level_ptr.size - 1
