@@ -237,10 +237,11 @@ def test_cuts_stay_within_their_memory():
 def test_what_is_not_proved_is_not_certified():
     X, y = chain_data(10, longest=5)
     for loss, rescale in (("hamming", "slack"), ("f1", "margin")):
-        model = StructuredSVM(Chain(), 3.0, loss=loss, rescale=rescale, approx=True, tol=0.01).fit(X, y)
+        model = StructuredSVM(Chain(2), 3.0, loss=loss, rescale=rescale, approx=True, tol=0.01).fit(X, y)
         assert not any(record["certified"] for record in model.history_)
-    model = StructuredSVM(Chain(), 3.0, approx=True, tol=0.01).fit(X, y)  # nothing to approximate
-    assert model.history_[-1]["certified"]
+    for rescale in ("margin", "slack"):  # nothing to approximate
+        model = StructuredSVM(Chain(), 3.0, rescale=rescale, approx=True, tol=0.01).fit(X, y)
+        assert model.history_[-1]["certified"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

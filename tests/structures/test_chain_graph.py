@@ -183,6 +183,47 @@ def test_loss_profile_with_costs_on_transitions():
             assert one.indicators(found.codes, each=True).dot(part) == loss
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["order-1", "scheme"])
+def test_compiled_loss_profile_is_that_of_the_graph(kind, seed):
+    batch, _, scores, rng = problem(kind, seed)
+    assert batch.quick_profile
+    k = batch.space.n_labels
+    cost = rng.integers(0, 4, (batch.n_tokens, k)).astype(float)
+    simple = Parts(unary=cost, trans=None, edge=None)
+    general = Parts(unary=cost, trans=np.zeros((len(batch), k, k)), edge=None)
+    for width in (0, 3, 20):
+        fast, slow = (batch.loss_profile(scores, costs, width) for costs in (simple, general))
+        assert_allclose(fast, slow, **CLOSE)
+    for loss in range(20):
+        possible = np.flatnonzero(slow[:, loss] > -np.inf)
+        part = batch.subset(possible)
+        own = np.concatenate(
+            [np.zeros(0, dtype=int), *(np.arange(*batch.offsets[i : i + 2]) for i in possible)]
+        )
+        own_scores = Parts(unary=scores.unary[own], trans=scores.trans, edge=None)
+        costs = Parts(unary=cost[own], trans=None, edge=None)
+        found = part.argmax_at_loss(own_scores, costs, np.full(possible.size, loss))
+        assert_allclose(found.values, slow[possible, loss], **CLOSE)
+        assert_allclose(part.evaluate(found.codes, own_scores), found.values, **CLOSE)
+        total = np.bincount(
+            np.repeat(np.arange(possible.size), np.diff(part.offsets)),
+            costs.unary[np.arange(own.size), found.codes.values],
+            minlength=possible.size,
+        )
+        assert_array_equal(total, loss)
+
+
+def test_ties_at_a_loss_go_to_the_first_labels():
+    batch, _, scores, _ = problem("order-1", 0)
+    k = batch.space.n_labels
+    equal = Parts(unary=np.zeros_like(scores.unary), trans=np.zeros((k, k)), edge=None)
+    codes = Ragged(np.zeros(batch.n_tokens, dtype=np.int64), batch.offsets)
+    free = Parts(unary=np.zeros((batch.n_tokens, k)), trans=None, edge=None)
+    found = batch.argmax_at_loss(equal, free, np.zeros(len(batch), dtype=np.int64))
+    assert_array_equal(found.codes.values, codes.values)
+
+
 def test_loss_profile_refusals():
     batch, _, scores, _ = problem("order-1", 0)
     with pytest.raises(InputError, match="whole numbers"):

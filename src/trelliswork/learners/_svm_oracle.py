@@ -23,6 +23,7 @@ __all__ = ["Form", "Found", "Oracle"]
 
 _TANGENTS = 12  # argmax rounds before lists
 _PROFILE_AFTER = 16  # candidates; from there on one loss profile is cheaper
+_QUICK_LOSSES = 256  # longer tables of scores by loss are the last resort
 _SLIGHTLY = 1e-9
 
 
@@ -132,6 +133,10 @@ class Oracle:
         if not self.plain and self.costs is None and form.rescale == "margin" and form.power == 1.0:
             self._automatic = _by_automaton(batch, loss)
         self._whole: _WholeCosts | None = None
+        if self.costs is not None and not self._additive and batch.quick_profile:
+            whole = self._profile(np.arange(len(batch)))
+            if whole is not None and whole.losses.shape[1] <= _QUICK_LOSSES:
+                self._whole = whole
 
     @property
     def _additive(self) -> bool:
@@ -140,7 +145,8 @@ class Oracle:
     @property
     def exact(self) -> bool:
         """Whether the answers are certain to be the most violated outputs."""
-        return not self.approx or self.plain or self._additive or self._automatic is not None
+        certain = self.plain or self._additive or self._automatic is not None or self._whole is not None
+        return certain or not self.approx
 
     def find(self, w: np.ndarray) -> Found:
         """Most violated outputs under the weights ``w``."""
@@ -162,8 +168,6 @@ class Oracle:
         if self._additive:
             codes, values = self.batch.argmax(scores, self.costs)
             return Found(codes, self._loss_of(codes), values + self.constant - gold)
-        if self._whole is None and self.batch.quick_profile:
-            self._whole = self._profile(np.arange(len(self.batch)))
         if self._whole is not None:
             return self._by_table(self._whole, self._whole.batch, scores)
         return self._tangents(w, scores, gold)

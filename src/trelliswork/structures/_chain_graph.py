@@ -1,4 +1,4 @@
-"""Label chains as derivation graphs: the verbs that only the general engine has.
+"""Label chains as derivation graphs: the verbs that, but for a compiled case, only the general engine has.
 
 Node (t, c) stands for the labels after token ``t`` when the last labels are the context
 ``c``; nodes run from the end of a sequence to its start, the root comes last. An edge
@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._threads import balanced_chunks, run
 from trelliswork.structures import _graph
+from trelliswork.structures._chain_trellis import chunks_of
 from trelliswork.structures._graph import MAX_DENSE, Graph
 from trelliswork.structures.base import Decoded, Moments, Parts
 
@@ -196,9 +198,22 @@ def _scored(
     return chain, edge_values(chain, batch.space, *trellis), _graph.integer_costs(cost)
 
 
+def _on_labels(batch: ChainBatch, trellis: Trellis, costs: Parts) -> bool:
+    """Whether the recursion of order 1 with costs of labels alone will do."""
+    of_labels = costs.unary is not None and costs.trans is None and costs.edge is None
+    return of_labels and batch._is_simple(trellis)
+
+
 def loss_profile(batch: ChainBatch, scores: Parts, costs: Parts, max_loss: int) -> np.ndarray:
     """Best score for every total of integer costs, shape (n_sequences, max_loss + 1)."""
     trellis = batch._trellis(scores, None)
+    if _on_labels(batch, trellis, costs):
+        from trelliswork.dp import _chain_loss
+
+        cost, out = _graph.integer_costs(costs.unary), np.empty((len(batch), max_loss + 1))
+        fixed = (trellis.unary, trellis.trans[0], cost, batch.offsets)
+        run(lambda a, b: _chain_loss.profile(*fixed, a, b, out), chunks_of(batch.offsets), batch._threads)
+        return out
 
     def task(first: int, last: int) -> np.ndarray:
         chain, score, cost = _scored(batch, trellis, costs, first, last)
@@ -210,6 +225,21 @@ def loss_profile(batch: ChainBatch, scores: Parts, costs: Parts, max_loss: int) 
 def argmax_at_loss(batch: ChainBatch, scores: Parts, costs: Parts, losses: np.ndarray) -> Decoded:
     """Best label sequence of every sample among those with the given total cost."""
     trellis, losses = batch._trellis(scores, None), np.asarray(losses, dtype=np.int64)
+    if _on_labels(batch, trellis, costs):
+        from trelliswork.dp import _chain_loss
+
+        cost, value = _graph.integer_costs(costs.unary), np.empty(len(batch))
+        labels = np.zeros(batch.n_tokens, dtype=np.int64)
+        fixed = (trellis.unary, trellis.trans[0], cost, batch.offsets, losses)
+        run(
+            lambda a, b: _chain_loss.argmax_at(*fixed, a, b, labels, value),
+            chunks_of(batch.offsets),
+            batch._threads,
+        )
+        bad = np.flatnonzero(value == -np.inf)
+        if bad.size:
+            raise InputError(f"sample {int(bad[0])}: no output has loss {losses[bad[0]]}")
+        return Decoded(Ragged(labels, batch.offsets), value)
 
     def task(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
         chain, score, cost = _scored(batch, trellis, costs, first, last)

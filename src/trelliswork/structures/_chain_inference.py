@@ -49,6 +49,11 @@ class ChainInference(Batch):
         return int(self.offsets[-1])
 
     @property
+    def quick_profile(self) -> bool:
+        """Whether the compiled recursion of order 1 finds the best scores by loss."""
+        return self.space.order == 1 and self.edge is None
+
+    @property
     def allowed(self) -> np.ndarray | None:
         """Labels (n_tokens, n_labels) that are allowed; None for all."""
         raise NotImplementedError

@@ -209,7 +209,6 @@ class Batch(ABC):
     """
 
     one_label: ClassVar[bool] = False  # whether every output is a single label of ``space.labels``
-    quick_profile: ClassVar[bool] = False  # whether ``loss_profile`` costs no more than ``argmax``
     fixed_length: ClassVar[bool] = False  # whether all outputs of a sample have the same length
     shared_parts: ClassVar[frozenset[str] | None] = (
         None  # arrays that are sums unless ``each=True``; None: any
@@ -226,6 +225,11 @@ class Batch(ABC):
     @abstractmethod
     def has_gold(self) -> bool:
         """Whether the samples were packed with their outputs."""
+
+    @property
+    def quick_profile(self) -> bool:
+        """Whether :meth:`loss_profile` costs little more than :meth:`argmax`, for losses of some hundreds."""
+        return False
 
     @abstractmethod
     def subset(self, index: np.ndarray) -> Batch:
