@@ -201,7 +201,7 @@ def _scored(
 def _on_labels(batch: ChainBatch, trellis: Trellis, costs: Parts) -> bool:
     """Whether the recursion of order 1 with costs of labels alone will do."""
     of_labels = costs.unary is not None and costs.trans is None and costs.edge is None
-    return of_labels and batch._is_simple(trellis)
+    return of_labels and batch.space.order == 1 and batch._is_shared(trellis)
 
 
 def loss_profile(batch: ChainBatch, scores: Parts, costs: Parts, max_loss: int) -> np.ndarray:
