@@ -141,6 +141,11 @@ def pac(n_features: int, n_samples: int, *, delta: float = 0.05, largest: int = 
 
 def _training_batch(model: Any, X: Any, y: Any) -> Batch:
     model._check_fitted()
+    if hasattr(model, "dual_coef_"):
+        raise InputError(
+            f"this {type(model).__name__} compares inputs by a kernel; bounds need one weight vector for all "
+            "inputs, such as that of SODA or VotedCRF"
+        )
     batch = model.space_.pack(X, y, n_jobs=model.n_jobs)
     if not len(batch):
         raise InputError("X is empty: a bound needs samples")

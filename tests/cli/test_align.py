@@ -114,3 +114,15 @@ def test_unknown_symbols_and_empty_sequences_at_prediction(run, aligned):
     assert done.stdout == ">a\nACG\n>b\n---\n"
     for option, value in (("--model", "cubic"), ("--mode", "round"), ("--learner", "hmm"), ("--C", "0")):
         assert run("train", "align", "train.afa", "-o", "m.tw", option, value).exit_code == 2
+
+
+@pytest.mark.parametrize("options", [(), ("--mea",), ("--kbest", 2), ("--probabilities",)])
+def test_predicted_scores_in_every_output(run, aligned, options):
+    """Weights that differ from pair to pair."""
+    run("train", "align", "train.afa", "-o", "m.tw", "--alphabet", "dna", "--learner", "klrso", "--reg", 0.01)
+    done = run("predict", "m.tw", "test.afa", *options)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith(">")
+    done = run("train", "align", "train.afa", "-o", "m.tw", "--learner", "klrso", "--reg", 0)
+    assert done.exit_code != 0
+    assert "reg must be a finite number > 0" in done.stderr

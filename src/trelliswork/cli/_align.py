@@ -33,6 +33,7 @@ _ALIGNERS = {
     ),
     "perceptron": LEARNERS["perceptron"],
     "logodds": LearnerEntry("Generative", "log-odds of pairs of symbols", ("smoothing",)),
+    "klrso": LEARNERS["klrso"],
 }
 _LISTED = ", ".join(f"{name} ({entry.about})" for name, entry in _ALIGNERS.items())
 
@@ -71,11 +72,13 @@ def train(
         bool, typer.Option("--core", help="Only columns of two capitals count in losses and scores.")
     ] = False,
     smoothing: Annotated[
-        float | None, typer.Option(help="Count added to every pair (logodds).", show_default="1")
+        float | None, typer.Option(help="Count added to every pair (logodds, klrso).", show_default="1")
     ] = None,
     l1: Annotated[float | None, typer.Option(help="L1 penalty (crf).", show_default="0")] = None,
     l2: Annotated[float | None, typer.Option(help="L2 penalty (crf).", show_default="1")] = None,
-    reg: Annotated[float | None, typer.Option(help="Ridge (zscore, soda).", show_default="1e-6")] = None,
+    reg: Annotated[
+        float | None, typer.Option(help="Ridge (zscore, soda), or penalty (klrso: 0.1).", show_default="1e-6")
+    ] = None,
     C: Annotated[float | None, typer.Option("--C", help="Price of errors (svm).", show_default="100")] = None,
     max_iter: Annotated[int | None, typer.Option(min=1, help="Iterations at the most.")] = None,
     encoding: _options.Encoding = None,
@@ -193,7 +196,7 @@ def predict(opened: OpenModel, request: Request) -> None:
     data = read_fasta_pairs(request.source, request.encoding or "utf-8")
     learner = opened.learner
     try:
-        batch = learner.space_.pack(data.X, n_jobs=learner.n_jobs)
+        batch = learner._packed(data.X)
         scores = learner._scores(batch)
         if request.kbest > 1 or request.probabilities:
             log_z = batch.log_partition(scores)

@@ -58,11 +58,13 @@ def train(
         int | None, typer.Option(min=1, help="Leave out longer sentences.", show_default="none")
     ] = None,
     smoothing: Annotated[
-        float | None, typer.Option(help="Count added to every rule (pcfg).", show_default="1")
+        float | None, typer.Option(help="Count added to every rule (pcfg, klrso).", show_default="1")
     ] = None,
     l1: Annotated[float | None, typer.Option(help="L1 penalty (crf).", show_default="0")] = None,
     l2: Annotated[float | None, typer.Option(help="L2 penalty (crf).", show_default="1")] = None,
-    reg: Annotated[float | None, typer.Option(help="Ridge (zscore, soda).", show_default="1")] = None,
+    reg: Annotated[
+        float | None, typer.Option(help="Ridge (zscore, soda), or penalty (klrso: 0.1).", show_default="1")
+    ] = None,
     C: Annotated[
         float | None, typer.Option("--C", help="Price of errors (svm).", show_default="1000")
     ] = None,

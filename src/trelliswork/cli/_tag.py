@@ -62,9 +62,11 @@ def train(
     l1: Annotated[float | None, typer.Option(help="L1 penalty (crf).", show_default="0")] = None,
     l2: Annotated[float | None, typer.Option(help="L2 penalty (crf).", show_default="1")] = None,
     smoothing: Annotated[
-        float | None, typer.Option(help="Count added to every event (hmm).", show_default="1")
+        float | None, typer.Option(help="Count added to every event (hmm, klrso).", show_default="1")
     ] = None,
-    reg: Annotated[float | None, typer.Option(help="Ridge (zscore, soda).", show_default="1")] = None,
+    reg: Annotated[
+        float | None, typer.Option(help="Ridge (zscore, soda), or penalty (klrso: 0.1).", show_default="1")
+    ] = None,
     reference: Annotated[
         str | None,
         typer.Option(

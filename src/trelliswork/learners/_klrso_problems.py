@@ -17,6 +17,7 @@ from trelliswork.structures.base import Batch
 __all__ = ["Design", "Problem", "choose_kernel", "distinct", "make_design", "problems", "similarities"]
 
 _MAX_GRAM_BYTES = 4 << 30
+_LARGEST = 1e100  # sums of squares of larger similarities overflow
 _COLUMNS_BYTES = 1 << 31  # from here on a basis is found without the whole Gram matrix
 
 
@@ -112,15 +113,19 @@ def similarities(kernel: Any, A: Any, B: Any, names: np.ndarray | None = None) -
     if not n or not m:
         return np.zeros((n, m))
     found = kernel(A, B)
-    K = np.asarray(found.toarray() if sp.issparse(found) else found, dtype=np.float64)
+    K = np.asarray(found.toarray() if sp.issparse(found) else found)
+    if K.dtype.kind not in "fiub":
+        raise InputError(f"the kernel must give an array of real numbers, got {K.dtype}")
+    K = K.astype(np.float64, copy=False)
     if K.shape != (n, m):
         raise InputError(f"the kernel gave an array of shape {K.shape} for {n} and {m} inputs")
-    bad = ~np.isfinite(K)
-    if bad.any():
-        i, j = map(int, np.argwhere(bad)[0])
+    # Greatest and least are not finite, or too large, where any value is.
+    if not max(-K.min(), K.max()) <= _LARGEST:
+        i, j = map(int, np.argwhere(~(np.abs(K) <= _LARGEST))[0])
         sample = i if names is None else int(names[i])
         raise InputError(
-            f"sample {sample}: the kernel gives {K[i, j]}; it must be finite for every two inputs"
+            f"sample {sample}: the kernel gives {K[i, j]}; it must be finite for every two inputs, and no "
+            f"larger than {_LARGEST:g}"
         )
     return K
 

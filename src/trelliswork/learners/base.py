@@ -249,6 +249,7 @@ class StructuredEstimator(BaseEstimator):
         rows = X[owner] if hasattr(X, "shape") else [X[i] for i in owner]
         limits = {name: _repeated(value, owner) for name, value in constraints.items()}
         many = self.space_.pack(rows, [o for found in outputs for o in found], n_jobs=self.n_jobs, **limits)
+        many.similarities = None if batch.similarities is None else batch.similarities[owner]
         risk = inside(many, measured).risk(self._scores(many)) if len(many) else np.zeros(0)
         first = np.searchsorted(owner, np.arange(len(batch)))
         return [

@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import offsets_of
@@ -236,8 +237,8 @@ class KLRSO(StructuredEstimator):
         self.n_iter_ = max([1, *(record["iterations"] for record in history)])
         return self
 
-    def _inputs(self, structure: Structure, X: Any) -> Any:
-        """Inputs as the kernel takes them."""
+    def _inputs(self, structure: Structure, X: Any, width: int | None = None) -> Any:
+        """Inputs as the kernel takes them; ``width`` is the number of features that there must be."""
         if self.features is None:
             return structure.symbols(X)
         if not callable(self.features):
@@ -248,6 +249,8 @@ class KLRSO(StructuredEstimator):
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         if not hasattr(rows, "shape") or len(rows.shape) != 2 or rows.shape[0] != n:
             raise InputError(f"features must give a matrix with one row for each of the {n} inputs")
+        if width is not None and rows.shape[1] != width:
+            raise InputError(f"features gives {rows.shape[1]} columns; in training it gave {width}")
         return rows.tocsr() if hasattr(rows, "tocsr") else np.asarray(rows, dtype=np.float64)
 
     def _solve(
@@ -288,7 +291,9 @@ class KLRSO(StructuredEstimator):
                     records[i] = progress.history[-1]
 
             try:
-                run(task, [(i,) for i in order], n_threads(self.n_jobs))
+                # Threads of the matrix products would fight with ours, and change the last bits.
+                with threadpool_limits(1, user_api="blas"):
+                    run(task, [(i,) for i in order], n_threads(self.n_jobs))
             except KeyboardInterrupt:
                 stopped.set()
                 warn_interrupted(f"{len(records)} of {len(todo)} multinomials are predicted")
@@ -298,9 +303,13 @@ class KLRSO(StructuredEstimator):
 
     def _packed(self, X: Any, y: Any = None, **constraints: Any) -> Batch:
         batch = super()._packed(X, y, **constraints)
-        inputs = self._inputs(self.structure, X)
-        batch.similarities = similarities(self.kernel_, inputs, self.inputs_)
+        batch.similarities = self._compared(X)
         return batch
+
+    def _compared(self, X: Any) -> np.ndarray:
+        """Similarities with the training inputs."""
+        width = None if self.features is None else self.inputs_.shape[1]
+        return similarities(self.kernel_, self._inputs(self.structure, X, width), self.inputs_)
 
     def _scores(self, batch: Batch) -> Parts:
         K = batch.similarities
@@ -366,7 +375,7 @@ class KLRSO(StructuredEstimator):
         ([('start', 'A'), ('start', 'B')], [[0.89, 0.11], [0.11, 0.89]])
         """
         self._check_fitted()
-        K = similarities(self.kernel_, self._inputs(self.structure, X), self.inputs_)
+        K = self._compared(X)
         shares, names = np.exp(self._log_shares(K)), self.space_.feature_names
         out = {}
         for number, head in enumerate(self.heads_):
