@@ -36,20 +36,23 @@ def best(
     X: Sequence[Any],
     y: Sequence[Any],
     measure: Callable[[Any, Any], float],
+    *,
+    inner: int = 5,
+    tried: int | None = None,
     longest: float = np.inf,
 ) -> Any:
-    """The candidate that does best on every fifth training sample, fitted on all of them.
+    """The candidate that does best on ``tried`` of ``inner`` folds of the data, fitted on all of them.
 
     Held-out samples that are longer than ``longest`` are not looked at.
     """
     if len(candidates) == 1:
         return candidates[0].fit(X, y)
-    train, held_out = folds(len(X), 5)[0]
-    held_out = np.array([i for i in held_out if len(X[i]) <= longest])
-    values = []
-    for model in candidates:
-        model.fit(part(X, train), part(y, train))
-        values.append(measure(part(y, held_out), model.predict(part(X, held_out))))
+    values = np.zeros(len(candidates))
+    for train, held_out in folds(len(X), inner)[:tried]:
+        tested = [i for i in held_out if len(X[i]) <= longest]
+        for k, model in enumerate(candidates):
+            model.fit(part(X, train), part(y, train))
+            values[k] += measure(part(y, tested), model.predict(part(X, tested)))
     return candidates[int(np.argmax(values))].fit(X, y)
 
 
