@@ -158,6 +158,11 @@ class Edit(Loss):
             after = np.stack([self._next(columns, price) for price in prices], axis=1)
             # Sums in another order must not make two states of one.
             flat = np.round(after.reshape(-1, columns.shape[1]), 10)
+            if fixed:
+                # What cannot come back below the cap in the symbols that are left counts as lost.
+                left = (length - t - 1) - (len(y_true) - np.arange(columns.shape[1]))
+                rest = np.where(left > 0, left * self.insertion, -left * self.deletion)
+                flat[flat + rest >= self._top] = self._top
             columns, target = np.unique(flat, axis=0, return_inverse=True)
             steps.append(base + target.reshape(-1, n_symbols))
         step = np.concatenate(steps).astype(np.int64)
