@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import ttest_rel
 
 import trelliswork as tw
-from experiments import alignment
+from experiments._moments_alignment import table5
 from experiments._moments_ner import ner
 from experiments._pictures import curves, histogram
 from experiments._report import markdown, options, write
@@ -316,5 +316,5 @@ TABLES = {
     "constraints": constraints,
     "ner": ner,
     "table7": table7,
-    "table5": alignment.table5,
+    "table5": table5,
 }

@@ -289,6 +289,7 @@ def test_canonical_order_is_made():
     ("X", "y", "message"),
     [
         ([("AB", "A-")], None, "sample 0: the second sequence has the gap symbol '-' at position 1"),
+        ([(["A", "-"], ["A"])], None, "sample 0: the first sequence has the gap symbol '-' at position 1"),
         (["AB"], None, "sample 0: expected a pair of sequences"),
         ([("A", "B"), ("A", "B", "C")], None, "sample 1: expected a pair of sequences"),
         ([("A", 3)], None, "sample 0: the second sequence is 3"),
@@ -314,6 +315,30 @@ def test_choices_are_checked():
     for name in ("model", "mode", "free", "unknown", "core", "output", "precision"):
         with pytest.raises(InputError, match=f"{name} must be one of"):
             Alignment(**{name: "other"}).bind([("A", "A")])
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"gap": ""},
+        {"gap": "--"},
+        {"gap": None},
+        {"alphabet": ""},
+        {"alphabet": 5},
+        {"alphabet": "AC-"},
+        {"canonical": "maybe"},
+    ],
+)
+def test_other_choices_are_checked(choice):
+    with pytest.raises(InputError, match=next(iter(choice))):
+        tw.CRF(Alignment(**choice)).fit([("AC", "A")], [("AC", "A-")])
+
+
+def test_an_alphabet_without_symbols():
+    model = tw.CRF(Alignment()).fit([("", "")], [("", "")])
+    assert model.predict([("", "")]) == [("", "")]
+    with pytest.raises(InputError, match="not in the alphabet"):
+        model.predict([("A", "")])
 
 
 def test_symbols_outside_the_alphabet():
@@ -352,6 +377,18 @@ def test_core_columns_alone_count():
     assert structure.accuracy(y, [("-ACgt", "A-Cgt")]) == 0.5
     costs, _ = structure.bind(X, y).pack(X, y).mismatch()
     assert costs.miss.tolist() == [1.0, 1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("k", [1, 2, 100])
+def test_kbest_settles_ties_like_the_prediction(k):
+    X = [("AAA", "AA"), ("AB", "BA"), ("", "A"), ("AAB", "ABB"), ("AAAA", "A")]
+    for mode in MODES:
+        model = Fixed(Alignment("linear", **mode), {("match",): 1.0, ("mismatch",): -1.0, ("gap",): -0.5})
+        for best, found in zip(model.predict(X), model.predict_kbest(X, k=k), strict=True):
+            outputs = [candidate.output for candidate in found]
+            assert outputs[0] == best
+            assert len(set(outputs)) == len(outputs)
+            assert np.all(np.diff([candidate.score for candidate in found]) <= 0)
 
 
 def test_kbest_refuses_what_is_too_long():

@@ -289,11 +289,13 @@ class AlignmentBatch(Batch):
         return self.argmax(nothing, Parts(feature=None, miss=None, cell=None))
 
     def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
-        """Up to ``k`` best alignments of each pair."""
-        law = self._law(scores, costs)
+        """Up to ``k`` best alignments of each pair; that of :meth:`argmax` is first among equals."""
+        law, best = self._law(scores, costs), self.argmax(scores, costs)
 
         def task(a: int, b: int) -> list[Decoded]:
-            return [_align_graph.kbest(self, law, i, k) for i in range(a, b)]
+            return [
+                _align_graph.kbest(self, law, i, k, best.codes[i], float(best.values[i])) for i in range(a, b)
+            ]
 
         return [decoded for chunk in self._run(task) for decoded in chunk]
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["argmax_at_loss", "count", "kbest", "loss_profile"]
 
 _MAX_CELLS = 1 << 23
+_TIE = 1e-12  # relative difference of scores that only rounding tells apart
 _END, _ENTRY, _EMPTY = 3, 4, 5  # kinds of edges beside the moves M, D, I
 
 
@@ -112,8 +113,12 @@ def _codes(grid: _Grid, edges: np.ndarray, n1: int, n2: int) -> np.ndarray:
     return np.concatenate([np.repeat([3, 4, 0], [i, j, 1]), inner, np.repeat([3, 4], ends)])
 
 
-def kbest(batch: AlignmentBatch, law: Law, p: int, k: int) -> Decoded:
-    """Up to ``k`` best alignments of pair ``p``."""
+def kbest(batch: AlignmentBatch, law: Law, p: int, k: int, first: np.ndarray, value: float) -> Decoded:
+    """Up to ``k`` best alignments of pair ``p``.
+
+    ``first`` is one with the score ``value``; if none is better it heads the list, so that ties between
+    best alignments are settled as elsewhere.
+    """
     from trelliswork.dp import _hypergraph, _hypergraph_kbest
     from trelliswork.structures._align_batch import joined_rows
 
@@ -125,6 +130,9 @@ def kbest(batch: AlignmentBatch, law: Law, p: int, k: int) -> Decoded:
     _, totals, ptr, edges = _hypergraph_kbest.kbest(*grid.graph, score, 0, 1, k, best, back)
     n1, n2 = int(batch.first.lengths[p]), int(batch.second.lengths[p])
     rows = [_codes(grid, edges[ptr[r] : ptr[r + 1]], n1, n2) for r in range(totals.size)]
+    if totals.size and value >= totals[0] - _TIE * max(1.0, abs(value)):
+        place = next((r for r, row in enumerate(rows) if np.array_equal(row, first)), totals.size - 1)
+        rows = [first, *rows[:place], *rows[place + 1 :]]
     return Decoded(joined_rows(rows), totals)
 
 

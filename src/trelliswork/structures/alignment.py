@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -131,6 +131,18 @@ class Alignment(Structure):
             if getattr(self, name) not in choices:
                 listed = ", ".join(map(repr, choices))
                 raise InputError(f"{name} must be one of {listed}; got {getattr(self, name)!r}")
+        if not isinstance(self.canonical, (bool, np.bool_)):
+            raise InputError(f"canonical must be True or False, got {self.canonical!r}")
+        if not isinstance(self.gap, str) or not self.gap:
+            raise InputError(f"gap must be a symbol such as '-', got {self.gap!r}")
+        if self.alphabet is None:
+            return
+        if not isinstance(self.alphabet, Iterable) or not len(list(self.alphabet)):
+            raise InputError(f"alphabet must be a name, symbols or None, got {self.alphabet!r}")
+        if self.gap in list(self.alphabet):
+            raise InputError(
+                f"the alphabet has the gap symbol {self.gap!r}; leave it out or choose another gap"
+            )
 
     @property
     def folds_case(self) -> bool:
@@ -150,10 +162,16 @@ class Alignment(Structure):
                     raise InputError(
                         f"sample {i}: the {name} sequence is {sequence!r:.80}; expected text or a list"
                     )
-                if isinstance(sequence, str) and self.gap in sequence:
+                if isinstance(sequence, str) and len(self.gap) > 1:
+                    raise InputError(f"gap must be one character where sequences are text, got {self.gap!r}")
+                if isinstance(sequence, str):
+                    at = sequence.find(self.gap)
+                else:
+                    at = next((t for t, s in enumerate(sequence) if isinstance(s, str) and s == self.gap), -1)
+                if at >= 0:
                     raise InputError(
                         f"sample {i}: the {name} sequence has the gap symbol {self.gap!r} at position "
-                        f"{sequence.index(self.gap)}; inputs have no gaps"
+                        f"{at}; inputs have no gaps"
                     )
         return list(X)
 
@@ -251,7 +269,7 @@ class AlignmentSpace(Space):
     @property
     def by_symbol(self) -> bool:
         """Whether symbols have weights of their own."""
-        return self._names[0][0] == "pair"
+        return self.structure.model.startswith(("substitution", "ordered"))
 
     @property
     def flags(self) -> int:
