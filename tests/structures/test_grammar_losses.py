@@ -18,6 +18,14 @@ TREEBANK = [
 ]
 
 
+REPEATED = [
+    "(S (NP (NP (N N))) (V V))",
+    "(S (NP (N N)) (V V))",
+    "(S (NP (NP (N N) (N N))) (V V))",
+    "(S (NP (N N) (N N)) (V V))",
+]
+
+
 def cases():
     space = Grammar(RULES).bind([["a"]], ["(S a)"])
     for x in (list("aab"), list("baba"), list("aaa"), ["a"]):
@@ -26,6 +34,11 @@ def cases():
     for unary in ("collapse", "strict", "keep"):
         space = Grammar(input="tags", unary=unary, horizontal=1).bind(X, TREEBANK)
         for x in X:
+            yield space, x
+    X = [leaves(parse_tree(tree)) for tree in REPEATED]  # a label above itself, over the same words
+    for unary, max_unary in (("collapse", None), ("strict", None), ("keep", 3)):
+        space = Grammar(input="tags", unary=unary, max_unary=max_unary).bind(X, REPEATED)
+        for x in X[1::2]:
             yield space, x
 
 

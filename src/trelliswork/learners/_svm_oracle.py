@@ -155,7 +155,8 @@ class Oracle:
         if self.plain:
             return self._two_best(scores, gold)
         if self.counted:
-            return self._by_counts(scores, gold)
+            with contextlib.suppress(Unsupported):  # parts that cannot be counted: lists may do
+                return self._by_counts(scores, gold)
         if self._automatic is not None:
             codes, values = self._automatic.argmax(scores)
             return Found(codes, np.maximum(self._automatic.loss_of(codes), 0.0), values - gold)

@@ -42,7 +42,7 @@ class Brackets(Loss):
         """No bound is known: other trees may have any number of unary phrases."""
         return np.inf
 
-    def part_costs(self, batch: Batch) -> PartCosts:
+    def part_costs(self, batch: Batch) -> PartCosts | None:
         """Cost 1 per wrong bracket, -1 per right one, and the number of true brackets."""
         if not hasattr(batch, "bracket_costs"):
             raise batch._unsupported("bracket_costs")

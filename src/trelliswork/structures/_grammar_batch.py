@@ -13,7 +13,7 @@ from trelliswork.structures._covariance import Covariance
 from trelliswork.structures._grammar_forest import Forest
 from trelliswork.structures._grammar_parts import GrammarParts
 from trelliswork.structures._graph import concatenate
-from trelliswork.structures.base import Decoded, Parts
+from trelliswork.structures.base import Decoded, Parts, Unsupported
 
 __all__ = ["GrammarBatch"]
 
@@ -253,6 +253,11 @@ class GrammarBatch(GrammarParts):
         """Best tree with certain numbers of brackets and of right brackets (tags left out)."""
         from trelliswork.dp import _hypergraph_counts
 
+        if self.space.brackets.repeat:
+            raise Unsupported(
+                "unary rules may repeat a label over the same words, so that right brackets cannot be counted "
+                "node by node; use unary='collapse'"
+            )
         chosen = np.zeros((len(self), 2), dtype=np.int64)
 
         def task(i: int, forest: Forest, edge: np.ndarray) -> tuple[np.ndarray, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,28 @@ class Brackets:
     """
 
     def __init__(self, grammar: GrammarTables):
+        self.grammar = grammar
         self.labels = grammar.labels
         self.n_labels = np.array([*map(len, grammar.labels), 0], dtype=np.int64)  # the last: of the root
         self.lexical = grammar.arrays[-4] == _LEXICAL
+
+    @cached_property
+    def repeat(self) -> bool:
+        """Whether different nodes over the same words may have the same label, one above the other.
+
+        How many of them a gold tree has is then no sum over nodes.
+        """
+        number = self.grammar.number
+        children: list[list[int]] = [[] for _ in self.labels]
+        for rule in self.grammar.dp_rules:
+            if rule[0] == "unary":
+                children[number[rule[1]]].append(number[rule[2]])
+        below: list[set[str]] = []
+        for own, symbols in zip(self.labels, children):  # children come before their heads
+            below.append({label for c in symbols for label in (*self.labels[c], *below[c])})
+            if below[-1].intersection(own):
+                return True
+        return False
 
     def _spans(self, forest: Forest) -> Iterator[tuple[int, list[Span]]]:
         """Nodes that bracket something, and what, from the top."""
@@ -73,6 +93,15 @@ class Brackets:
             for span in spans:
                 if span not in gold:
                     out[v] += 1.0 if label_weight is None else float(label_weight.get(span[0], 1.0))
+        return out
+
+    def right(self, forest: Forest, nodes: np.ndarray) -> np.ndarray:
+        """Number of brackets and tags of each node that the gold tree of some nodes has as often."""
+        own = dict(self._spans(forest))
+        gold = Counter(span for v in nodes.tolist() for span in own.get(v, []))
+        out = np.zeros(forest.n_nodes)
+        for v, spans in own.items():
+            out[v] = (gold & Counter(spans)).total()
         return out
 
     def phrase_counts(

@@ -315,16 +315,20 @@ class GrammarParts(Batch):
         ]
         return np.array(sizes, dtype=np.int64)
 
-    def bracket_costs(self) -> tuple[Parts, np.ndarray]:
-        """Cost 1 for every bracket or tag that the true tree lacks, -1 for the others; how many it has."""
-        node, constant = self.mismatch()[0].node, np.zeros(len(self))
-        offsets = self.node_ptr
-        for i in range(len(self)):
-            forest = self.forest(i)
+    def bracket_costs(self) -> tuple[Parts, np.ndarray] | None:
+        """Cost 1 for every bracket or tag that the true tree lacks, -1 for the others; how many it has.
+
+        None where chains of unary rules may repeat a label: the costs of nodes do not tell how often.
+        """
+        if self.space.brackets.repeat:
+            return None
+        node, constant = [np.zeros(0)], np.zeros(len(self))
+        for i, row in enumerate(self.gold_codes):
+            forest, gold = self.forest(i), self._nodes_of(i, row)
             size = self.space.brackets.sizes(forest)
-            node[offsets[i] : offsets[i + 1]] = 2 * node[offsets[i] : offsets[i + 1]] - size
-            constant[i] = size[self._nodes_of(i, self.gold_codes[i])].sum()
-        return Parts(rule=None, node=node), constant
+            node.append(size - 2 * self.space.brackets.right(forest, gold))
+            constant[i] = size[gold].sum()
+        return Parts(rule=None, node=np.concatenate(node)), constant
 
     def _bracket_counts(self, i: int) -> tuple[int, np.ndarray, np.ndarray]:
         """Brackets of the true tree; per edge, its brackets and how many of them are right."""
