@@ -22,6 +22,8 @@ import numpy as np
 
 from trelliswork._jit import njit
 
+_ROUNDING = 1e-14
+
 
 @njit
 def _solve_block(gram, inv_c, top, beta, mass, cap, m, max_steps, tol):
@@ -79,21 +81,52 @@ def solve(gram, top, beta, mass, cap, max_steps, tol):
 
 
 @njit
-def _add_plane(idx, val, first, size, factor, w, kernel, n_columns, solution):
-    """``w += factor * a``, in the metric of the kernel if there is one."""
+def _add_coordinate(c, x, w, kernel, n_columns, solution):
+    """Add ``x`` to one coordinate of the solution, in the metric of the kernel if there is one."""
     n_rows = kernel.shape[0]
+    if c < n_rows * n_columns:
+        row = kernel[c % n_rows]  # symmetric
+        part = w[c - c % n_rows : c - c % n_rows + n_rows]
+        for r in range(n_rows):
+            part[r] += x * row[r]
+    else:
+        w[c] += x
+    if n_rows:
+        solution[c] += x
+
+
+@njit
+def _add_plane(idx, val, first, size, factor, w, kernel, n_columns, solution):
+    """``w += factor * a``."""
     for j in range(first, first + size):
-        c = idx[j]
-        x = factor * val[j]
-        if c < n_rows * n_columns:
-            row = kernel[c % n_rows]  # symmetric
-            part = w[c - c % n_rows : c - c % n_rows + n_rows]
-            for r in range(n_rows):
-                part[r] += x * row[r]
-        else:
-            w[c] += x
-        if n_rows:
-            solution[c] += x
+        _add_coordinate(idx[j], factor * val[j], w, kernel, n_columns, solution)
+
+
+@njit
+def _add_block(idx, val, start, size, factor, place, coordinate, amount, w, kernel, n_columns, solution):
+    """``w += sum_p factor[p] * a_p``, every coordinate once.
+
+    A coordinate costs a pass over a row of the kernel, and the planes of a sample share most of
+    theirs: where mass moves from one plane to another the true labels even cancel. ``place`` (-1
+    everywhere, as before the call), ``coordinate`` and ``amount`` are scratch.
+    """
+    n_used, largest = 0, 0.0
+    for p in range(factor.size):
+        if factor[p] != 0.0:
+            for j in range(start[p], start[p] + size[p]):
+                c = idx[j]
+                if place[c] < 0:
+                    place[c] = n_used
+                    coordinate[n_used] = c
+                    amount[n_used] = 0.0
+                    n_used += 1
+                x = factor[p] * val[j]
+                amount[place[c]] += x
+                largest = max(largest, abs(x))
+    for u in range(n_used):
+        place[coordinate[u]] = -1
+        if abs(amount[u]) > _ROUNDING * largest:
+            _add_coordinate(coordinate[u], amount[u], w, kernel, n_columns, solution)
 
 
 @njit
@@ -163,6 +196,16 @@ def visit(
     """
     slots = beta.shape[1]
     top, old = np.empty(slots), np.empty(slots)
+    together = kernel.shape[0] > 0
+    place = np.full(w.size if together else 0, -1, dtype=np.int32)
+    most = 0
+    if together:
+        for i in order:
+            total_size = 0
+            for p in range(count[i]):
+                total_size += size[i, p]
+            most = max(most, total_size)
+    coordinate, amount = np.empty(most, dtype=np.int64), np.empty(most)
     for i in order:
         m = count[i]
         if m == 0:
@@ -184,10 +227,13 @@ def visit(
                 top[p] -= inv_c[i] * mass[i]
         mass[i] = _solve_block(gram[i], inv_c[i], top, beta[i], mass[i], cap[i], m, max_steps, tol)
         for p in range(m):
-            factor = beta[i, p] - old[p]
+            old[p] = beta[i, p] - old[p]
             idle[i, p] = 0 if beta[i, p] > 0.0 else idle[i, p] + 1
-            if factor != 0.0:
-                _add_plane(idx, val, start[i, p], size[i, p], factor, w, kernel, n_columns, solution)
+            if old[p] != 0.0 and not together:
+                _add_plane(idx, val, start[i, p], size[i, p], old[p], w, kernel, n_columns, solution)
+        if together:
+            scratch = (place, coordinate, amount)
+            _add_block(idx, val, start[i], size[i], old[:m], *scratch, w, kernel, n_columns, solution)
 
 
 @njit
