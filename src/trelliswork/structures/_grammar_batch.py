@@ -255,8 +255,8 @@ class GrammarBatch(GrammarParts):
 
         if self.space.brackets.repeat:
             raise Unsupported(
-                "unary rules may repeat a label over the same words, so that right brackets cannot be counted "
-                "node by node; use unary='collapse'"
+                "unary rules may repeat a label over the same words, so that right brackets cannot be "
+                "counted node by node; use unary='collapse'"
             )
         chosen = np.zeros((len(self), 2), dtype=np.int64)
 
