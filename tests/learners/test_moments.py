@@ -267,6 +267,20 @@ def test_preconditioned_solutions_are_solutions(monkeypatch, reference, kind):
     np.testing.assert_allclose(found.coef_, exact.coef_, atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("scale", "reg"), [(1.0, 1e-30), (1.0, 1e-300), (1e25, 1e-6), (1e-25, 1e-6), (1.0, 1e30)]
+)
+@pytest.mark.parametrize("kind", [tw.ZScore, tw.SODA])
+def test_preconditioner_of_any_size(monkeypatch, kind, scale, reg):
+    monkeypatch.setattr(_chain_sums, "_TOKENS_PER_FREQUENT", 7)
+    rng = np.random.default_rng(1)
+    y = [[f"L{i}" for i in rng.integers(3, size=n)] for n in (4, 7, 1, 5, 6)]
+    X = [[{f"w{rng.integers(6)}": scale, "bias": scale} for _ in row] for row in y]
+    model = kind(tw.Chain(start=False, end=False), reg, solver="cg", tol=1e-6).fit(X, y)
+    assert model.history_[-1]["residual"] < 1e-6
+    assert np.isfinite(model.coef_).all()
+
+
 # -- reference laws --------------------------------------------------------------------------------
 
 

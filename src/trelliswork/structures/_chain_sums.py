@@ -22,6 +22,7 @@ _MAX_PARTIAL = 4
 _TOKENS_PER_PARTIAL = 65536
 _FREQUENT = 512  # attributes at the most whose block is inverted in preconditioners
 _TOKENS_PER_FREQUENT = 100  # below, the block costs more than it saves
+_LEAST = 1e-12  # of the largest entry: what preconditioners add to the others at least
 _SMALL_BLOCK = 8  # blocks with at most so many different rows are merged
 
 
@@ -152,9 +153,18 @@ class TokenSums(Covariance):
         top = np.argsort(-size, kind="stable")[: min(_FREQUENT, self.batch.n_tokens // _TOKENS_PER_FREQUENT)]
         values, vectors = la.eigh(self._gram(top))
         label_values, label_vectors = la.eigh(spread)
-        inverse = 1.0 / (np.maximum(np.outer(values, label_values), 0.0) + lam)
+        products = np.maximum(np.outer(values, label_values), 0.0)
+        diagonal = self.diagonal().clip(0.0)
+        # In units of the largest entry, since single precision has few sizes; and never nearly singular,
+        # since directions without variance would hold nothing but rounding, blown up.
+        unit = max(float(products.max(initial=0.0)), float(diagonal.max(initial=0.0)), lam)
+        floor = max(lam / unit, _LEAST)
+        inverse = 1.0 / (products / unit + floor)
         vectors = np.ascontiguousarray(vectors)
-        rest = (1.0 / (np.maximum(self.diagonal(), 0.0) + lam)).astype(np.float32)
+        diagonal /= unit
+        diagonal += floor
+        rest = (1.0 / diagonal).astype(np.float32)
+        del diagonal
         turned, held = np.empty((2, top.size, k))
 
         def apply(r: np.ndarray, out: np.ndarray) -> None:
