@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from trelliswork._errors import InputError
@@ -179,6 +180,7 @@ def normalized(tree: Node, *, functions: bool = False, empty: bool = False) -> N
     return top
 
 
+@lru_cache(maxsize=65536)
 def _phrase_label(label: str) -> str:
     """``NP`` of ``NP-SBJ-1`` and ``NP=2``; ``-LRB-`` and labels that start so stay."""
     if label[:1] in ("-", "="):

@@ -45,6 +45,7 @@ _ABOVE = re.compile(r"(?<!\\)\^")
 _CHAIN = re.compile(r"(?<!\\)\+")
 
 
+@lru_cache(maxsize=65536)
 def escape(label: str) -> str:
     """A label as a symbol."""
     return _MARKS.sub(lambda m: "\\" + m[0], label)
