@@ -170,9 +170,10 @@ class StructuredEstimator(BaseEstimator):
         check_number("k", k, 1, whole=True)
         batch = self._packed(X, **constraints)
         scores = self._scores(batch)
+        best = batch.kbest(scores, k)
         log_z = batch.log_partition(scores)
         lists = []
-        for i, found in enumerate(batch.kbest(scores, k)):
+        for i, found in enumerate(best):
             outputs = batch.unpack_sample(i, found.codes)
             # A sample without any output has one entry, of score -inf, that says so.
             possible = found.values > -np.inf

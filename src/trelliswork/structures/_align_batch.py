@@ -290,6 +290,7 @@ class AlignmentBatch(Batch):
 
     def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
         """Up to ``k`` best alignments of each pair; that of :meth:`argmax` is first among equals."""
+        _align_graph.check_sizes(self)
         law, best = self._law(scores, costs), self.argmax(scores, costs)
 
         def task(a: int, b: int) -> list[Decoded]:
@@ -412,6 +413,7 @@ class AlignmentBatch(Batch):
 
     def loss_profile(self, scores: Parts, costs: Parts, max_loss: int) -> np.ndarray:
         """Best score for every total of integer costs, shape (n_samples, max_loss + 1)."""
+        _align_graph.check_sizes(self)
         law, cost = self._law(scores), self._law(costs)
 
         def task(a: int, b: int) -> list[np.ndarray]:
@@ -422,6 +424,7 @@ class AlignmentBatch(Batch):
 
     def argmax_at_loss(self, scores: Parts, costs: Parts, losses: np.ndarray) -> Decoded:
         """Best alignment of every pair among those with the given total cost."""
+        _align_graph.check_sizes(self)
         law, cost = self._law(scores), self._law(costs)
 
         def task(a: int, b: int) -> list[tuple[np.ndarray, float]]:
@@ -440,6 +443,7 @@ class AlignmentBatch(Batch):
 
     def count(self) -> list[int]:
         """Exact number of alignments of every pair."""
+        _align_graph.check_sizes(self)
         return [_align_graph.count(self, i) for i in range(len(self))]
 
     # -- outputs ------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from trelliswork.structures.base import Decoded
 if TYPE_CHECKING:
     from trelliswork.structures._align_batch import AlignmentBatch, Law
 
-__all__ = ["argmax_at_loss", "count", "kbest", "loss_profile"]
+__all__ = ["argmax_at_loss", "check_sizes", "count", "kbest", "loss_profile"]
 
 _MAX_CELLS = 1 << 23
 _TIE = 1e-12  # relative difference of scores that only rounding tells apart
@@ -37,13 +37,18 @@ class _Grid(NamedTuple):
     j: np.ndarray
 
 
+def check_sizes(batch: AlignmentBatch) -> None:
+    """Refuse pairs that are too long for graphs."""
+    lengths = batch.first.lengths, batch.second.lengths
+    for p in np.flatnonzero((lengths[0] + 1) * (lengths[1] + 1) > _MAX_CELLS)[:1].tolist():
+        raise InputError(
+            f"sample {p}: {lengths[0][p]:,} x {lengths[1][p]:,} residues are too many for k-best lists and "
+            f"loss profiles (at most {_MAX_CELLS:,} cells); sample alignments instead"
+        )
+
+
 def _grid(batch: AlignmentBatch, p: int) -> _Grid:
     n1, n2 = int(batch.first.lengths[p]), int(batch.second.lengths[p])
-    if (n1 + 1) * (n2 + 1) > _MAX_CELLS:
-        raise InputError(
-            f"sample {p}: {n1:,} x {n2:,} residues are too many for k-best lists and loss profiles (at most "
-            f"{_MAX_CELLS:,} cells); sample alignments instead"
-        )
     flags = batch.flags
     i, j, state, kind = (v.ravel() for v in np.indices((n1 + 1, n2 + 1, 3, 4)))
     i, j, state = n1 - i, n2 - j, 2 - state
