@@ -38,7 +38,8 @@ def test_penn_conventions():
 )
 def test_rules_and_back(unary, binarize, horizontal, vertical):
     odd = "(S+X (S (A^B (S+X w))) (P|<Q r) (A^B (T (U v) (T\\ x))) (N n))"
-    for text in (PLAIN, odd, "(A b (S a) c)"):
+    slashed = "(S\\ (S\\ (T\\+ (A a) (B\\ b) (C c))) (A\\^ (A\\ a)) (B b))"
+    for text in (PLAIN, odd, slashed, "(A b (S a) c)"):
         tree = parse_tree(text)
         rules = rules_of(tree, leaves(tree), Shape(unary, binarize, horizontal, vertical))
         assert tree_of(rules, iter(leaves(tree))) == tree
@@ -47,8 +48,10 @@ def test_rules_and_back(unary, binarize, horizontal, vertical):
 
 
 def test_symbols_spell_any_label():
-    for label in ("S", "a+b", "x^y", "p|<q", "b\\", "PRT|ADVP"):
+    for label in ("S", "a+b", "x^y", "p|<q", "b\\", "PRT|ADVP", "\\+\\", "|\\<"):
         assert labels_of(escape(label)) == (label,)
+        assert labels_of(f"S+{escape(label)}+VP^{escape(label)}") == ("S", label, "VP")
+        assert labels_of(f"{escape(label)}|<D N>") == ()
     assert labels_of("S+VP^S") == ("S", "VP")
     assert labels_of("NP|<D N>") == ()
 
@@ -100,8 +103,8 @@ def test_sentences_without_trees(verb):
     assert getattr(none, verb)([impossible]) == [None]
     assert none.score([*X, impossible], [*Y, "(S (V sees) (V sees) (D the))"]) < 1
     error = Generative(Grammar(min_count=1, no_parse="error")).fit(X, Y)
-    with pytest.raises(InputError, match="no tree for sees sees the"):
-        error.predict([impossible])
+    with pytest.raises(InputError, match=r"sample 1: .* no tree for sees sees the"):
+        getattr(error, verb)([X[0], impossible])
     tagged = Generative(Grammar(input="tags")).fit([tags(parse_tree(t)) for t in Y], Y)
     assert tagged.predict([[("go", "V"), ("now", "Z")]]) == ["(S (V go) (Z now))"]
 
@@ -231,6 +234,9 @@ def test_bad_trees(x, y, message):
             "the unary rules make a cycle, S -> A -> S|the unary rules make a cycle, A -> S -> A",
         ),
         ([3], "expected 'A -> B C' or a pair"),
+        (3, "rules must be lines such as"),
+        ("S -> 'dog", "a quotation mark without its pair"),
+        ("S -> 'dog\"", "a quotation mark without its pair"),
     ],
 )
 def test_bad_rules(rules, message):
@@ -246,6 +252,7 @@ def test_bad_rules(rules, message):
         ({"vertical": 0}, "vertical must be a whole number >= 1"),
         ({"horizontal": -1}, "horizontal must be a whole number >= 0"),
         ({"beam": 0}, "beam must be None or a number > 0"),
+        ({"beam": "wide"}, "beam must be None or a number > 0"),
         ({"rules": "S -> 'a'", "start": "T"}, "start: 'T' has no rule"),
     ],
 )
@@ -263,6 +270,11 @@ def test_trees_outside_the_grammar():
         space.pack([X[0], X[1]], [Y[0], odd])
     model = CRF(Grammar(min_count=1)).fit(X, Y)
     assert model.log_prob([X[1]], [odd])[0] == -np.inf
+    assert model.log_prob([X[1]], [None])[0] == -np.inf
+    with pytest.raises(InputError, match=r"sample 1: unbalanced brackets"):
+        model.log_prob(X[:2], [Y[0], Y[1][:-1]])
+    with pytest.raises(InputError, match=r"sample 0: the sentence has 5 words but its tree has 3"):
+        model.log_prob(X[:1], Y[1:2])
 
 
 def test_more_data_bring_more_rules():

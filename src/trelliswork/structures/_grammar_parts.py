@@ -270,7 +270,8 @@ class GrammarParts(Batch):
         """Codes to trees; row ``i`` belongs to sample ``i``."""
         if len(codes) != len(self):
             raise ValueError(f"{len(codes)} outputs for {len(self)} samples; see unpack_sample")
-        return [self.space.output(x, row) for x, row in zip(self.inputs, codes, strict=True)]
+        rows = enumerate(zip(self.inputs, codes, strict=True))
+        return [self.space.output(x, row, i) for i, (x, row) in rows]
 
     def items(self, codes: Ragged) -> list[Any]:
         """Labelled brackets of given trees, tags left out."""
@@ -282,7 +283,7 @@ class GrammarParts(Batch):
 
     def unpack_sample(self, i: int, codes: Ragged) -> list[Any]:
         """Several trees of sample ``i``."""
-        return [self.space.output(self.inputs[i], row) for row in codes]
+        return [self.space.output(self.inputs[i], row, i) for row in codes]
 
     def unpack_marginals(self, parts: Parts) -> list[dict[tuple[str, int, int], float]]:
         """Per sample, the probability of each label over words start to end - 1: ``(label, start, end)``."""

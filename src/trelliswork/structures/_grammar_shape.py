@@ -40,9 +40,7 @@ __all__ = [
 Rule = tuple[str, ...]
 
 _MARKS = re.compile(r"\\|\+|\^|\|<")
-_ARTIFICIAL = re.compile(r"(?<!\\)\|<")
-_ABOVE = re.compile(r"(?<!\\)\^")
-_CHAIN = re.compile(r"(?<!\\)\+")
+_ESCAPED = re.compile(r"\\(\\|\+|\^|\|<)")
 
 
 @lru_cache(maxsize=65536)
@@ -54,7 +52,7 @@ def escape(label: str) -> str:
 @lru_cache(maxsize=65536)
 def is_artificial(symbol: str) -> bool:
     """Whether a symbol was made by binarisation."""
-    return _ARTIFICIAL.search(symbol) is not None
+    return "|<" in _masked(symbol)
 
 
 @lru_cache(maxsize=65536)
@@ -62,8 +60,15 @@ def labels_of(symbol: str) -> tuple[str, ...]:
     """Labels of the chain that a symbol stands for, from the top; none for artificial symbols."""
     if is_artificial(symbol):
         return ()
-    chain = _CHAIN.split(_ABOVE.split(symbol, maxsplit=1)[0])
-    return tuple(re.sub(r"\\(\\|\+|\^|\|<)", r"\1", label) for label in chain)
+    own = _masked(symbol).partition("^")[0]
+    ends = [*(at for at, mark in enumerate(own) if mark == "+"), len(own)]
+    starts = [0, *(end + 1 for end in ends)]
+    return tuple(_ESCAPED.sub(r"\1", symbol[a:b]) for a, b in zip(starts, ends))
+
+
+def _masked(symbol: str) -> str:
+    """The symbol with a blank in the place of every character that was written with a backslash."""
+    return _ESCAPED.sub(lambda m: " " * len(m[0]), symbol)
 
 
 class Shape(NamedTuple):

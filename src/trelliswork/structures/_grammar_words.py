@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trelliswork._errors import InputError
@@ -57,6 +57,10 @@ def read_rules(rules: Any) -> tuple[list[tuple[str, list[tuple[bool, str]]]], st
         found = [_from_production(p) for p in rules.productions()]
         start = str(rules.start())
     else:
+        if isinstance(rules, (bytes, Mapping)) or not isinstance(rules, Iterable):
+            raise InputError(
+                f"rules must be lines such as \"S -> NP VP\", pairs or an nltk grammar, got {rules!r:.80}"
+            )
         lines = rules.splitlines() if isinstance(rules, str) else list(rules)
         found = []
         heads = {item.partition("->")[0].strip() for item in lines if isinstance(item, str)}
@@ -99,7 +103,9 @@ def _from_line(line: str) -> list[tuple[str, list[tuple[bool, str]]]]:
         if piece == "|":
             out.append(_checked(head, current, line))
             current = []
-        elif piece[0] in "'\"" and len(piece) > 1:
+        elif piece[0] in "'\"":
+            if len(piece) == 1 or piece[-1] != piece[0]:
+                raise InputError(f"rules: a quotation mark without its pair in {line.strip()!r}")
             current.append((True, piece[1:-1]))
         elif piece[0] != "[":  # a probability: rules have weights of their own
             current.append((False, piece))

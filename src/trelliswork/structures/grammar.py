@@ -170,7 +170,7 @@ class Grammar(Structure):
                 continue
             if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < low:
                 raise InputError(f"{name} must be a whole number >= {low}, got {value!r}")
-        if self.beam is not None and not self.beam > 0:
+        if self.beam is not None and not (isinstance(self.beam, (int, float, np.number)) and self.beam > 0):
             raise InputError(f"beam must be None or a number > 0, got {self.beam!r}")
 
     def bind(self, X: Any, y: Any) -> GrammarSpace:
@@ -325,8 +325,8 @@ class GrammarSpace(Space):
         n_jobs : int or None
             Threads of the batch's verbs.
         unknown : {"error", "mark"}
-            What to do with trees that are not of this grammar: refuse them, or give them no
-            codes and the score -inf.
+            What to do with trees of the sentence that are not of this grammar, and with None: refuse
+            them, or give them no codes and the score -inf.
         """
         inputs = [tokens(i, x) for i, x in enumerate(check_inputs(X))]
         kept = [self.terminals(x) for x in inputs]
@@ -349,8 +349,10 @@ class GrammarSpace(Space):
         return [self._words.find(word, t == 0) for t, word in enumerate(words)]
 
     def _encode(self, i: int, x: list[Any], words: list[str | None], value: Any, unknown: str) -> np.ndarray:
+        if value is None and unknown == "mark":  # what ``no_parse="none"`` predicts
+            return np.zeros(0, dtype=np.int64)
+        tree = self.structure._tree(i, x, value)
         try:
-            tree = self.structure._tree(i, x, value)
             rules = self.structure._rules(i, tree, [w or "" for w in words])
         except InputError:
             if unknown == "error":
@@ -371,11 +373,12 @@ class GrammarSpace(Space):
             return self._flat(x)
         return tree_of(self.grammar.decoded(codes), iter(shown_words(x)))
 
-    def output(self, x: Sequence[Any], codes: np.ndarray) -> Any:
+    def output(self, x: Sequence[Any], codes: np.ndarray, sample: int = 0) -> Any:
         """Tree as the user has it; what ``no_parse`` says where there are no rules."""
         if not codes.size:
             if self.structure.no_parse == "error":
-                raise InputError(f"no parse: the grammar derives no tree for {short(' '.join(map(str, x)))}")
+                words = short(" ".join(shown_words(x)))
+                raise InputError(f"sample {sample}: no parse: the grammar derives no tree for {words}")
             if self.structure.no_parse == "none":
                 return None
         if codes.size and not self.as_nltk:
