@@ -59,7 +59,7 @@ def read_rules(rules: Any) -> tuple[list[tuple[str, list[tuple[bool, str]]]], st
     else:
         if isinstance(rules, (bytes, Mapping)) or not isinstance(rules, Iterable):
             raise InputError(
-                f"rules must be lines such as \"S -> NP VP\", pairs or an nltk grammar, got {rules!r:.80}"
+                f'rules must be lines such as "S -> NP VP", pairs or an nltk grammar, got {rules!r:.80}'
             )
         lines = rules.splitlines() if isinstance(rules, str) else list(rules)
         found = []
