@@ -45,8 +45,9 @@ def enumerated(batch, X, loss, form, w):
 def problem(seed, kind="chain"):
     rng = np.random.default_rng(seed)
     X = [rng.choice(list("abc"), n).tolist() for n in rng.integers(1, 6, 4)]
-    if kind == "chain":
-        structure, y = Chain(), [rng.choice(["A", "B", "C"][: 2 + seed % 2], len(x)).tolist() for x in X]
+    if kind.startswith("chain"):
+        structure = Chain(2 if kind == "chain-2" else 1)
+        y = [rng.choice(["A", "B", "C"][: 2 + seed % 2], len(x)).tolist() for x in X]
     elif kind == "classes":
         structure, y = Classes(), rng.choice(["A", "B", "C", "D"], len(X)).tolist()
     else:
@@ -61,7 +62,7 @@ def problem(seed, kind="chain"):
     seed=st.integers(0, 10_000),
     form=st.sampled_from(FORMS),
     loss=st.sampled_from(LOSSES),
-    kind=st.sampled_from(["chain", "classes", "segments"]),
+    kind=st.sampled_from(["chain", "chain-2", "classes", "segments"]),
 )
 def test_against_enumeration(seed, form, loss, kind):
     batch, X, w = problem(seed, kind)
@@ -87,7 +88,7 @@ def test_profile_and_lists_and_tangents_agree(seed, form, monkeypatch):
     by_profile = oracle._by_table(table, table.batch, table.batch.scores(w))
     np.testing.assert_allclose(np.maximum(by_profile.value, 0), wanted, atol=1e-9)
     lam = np.full(len(batch), 0.3)
-    monkeypatch.setattr(Oracle, "_profile", lambda self, at: None)
+    monkeypatch.setattr(Oracle, "_profile", lambda self, at, most=0: None)
     by_lists = oracle._lists(w, everything, lam, None)
     np.testing.assert_allclose(np.maximum(by_lists.value, 0), wanted, atol=1e-9)
     monkeypatch.setattr(_svm_oracle, "_TANGENTS", 1)
@@ -95,11 +96,35 @@ def test_profile_and_lists_and_tangents_agree(seed, form, monkeypatch):
 
 
 def test_approximate_search_is_a_lower_bound():
+    form = Form("l1", "slack")
     for seed in range(10):
+        batch, X, w = problem(seed, "chain-2")
+        oracle = Oracle(batch, Hamming(), form, approx=True)
+        assert not oracle.exact
+        assert np.all(oracle.find(w).value <= enumerated(batch, X, Hamming(), form, w) + 1e-9)
+
+
+@pytest.mark.parametrize("form", [Form("l1", "slack"), Form("l2", "slack"), Form("l2", "margin")], ids=str)
+@pytest.mark.parametrize(
+    ("loss", "quick"),
+    [
+        (Hamming(), True),
+        (Hamming(label_weight={"A": 3.0}), True),
+        (Hamming(normalized=True), True),
+        (Hamming(label_weight={"A": 0.37}), False),
+        (Hamming(label_weight={"A": 1e6}), False),
+    ],
+    ids=str,
+)
+def test_chains_with_few_losses_are_searched_by_their_table(form, loss, quick):
+    """Exact at once; fractions and large numbers would need long tables and go the other way."""
+    for seed in range(4):
         batch, X, w = problem(seed)
-        form = Form("l1", "slack")
-        found = Oracle(batch, Hamming(), form, approx=True).find(w)
-        assert np.all(found.value <= enumerated(batch, X, Hamming(), form, w) + 1e-9)
+        oracle = Oracle(batch, loss, form, approx=quick)
+        assert oracle.exact
+        assert (oracle._whole is not None) == quick
+        wanted = enumerated(batch, X, loss, form, w)
+        np.testing.assert_allclose(np.maximum(oracle.find(w).value, 0.0), wanted, rtol=1e-7, atol=1e-9)
 
 
 class Distance(Loss):

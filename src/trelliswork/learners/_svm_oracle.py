@@ -23,7 +23,7 @@ __all__ = ["Form", "Found", "Oracle"]
 
 _TANGENTS = 12  # argmax rounds before lists
 _PROFILE_AFTER = 16  # candidates; from there on one loss profile is cheaper
-_QUICK_LOSSES = 256  # longer tables of scores by loss are the last resort
+_QUICK_LOSSES, _MOST_LOSSES = 256, 1 << 16  # tables of scores by loss: at once, and as the last resort
 _SLIGHTLY = 1e-9
 
 
@@ -134,9 +134,7 @@ class Oracle:
             self._automatic = _by_automaton(batch, loss)
         self._whole: _WholeCosts | None = None
         if self.costs is not None and not self._additive and batch.quick_profile:
-            whole = self._profile(np.arange(len(batch)))
-            if whole is not None and whole.losses.shape[1] <= _QUICK_LOSSES:
-                self._whole = whole
+            self._whole = self._profile(np.arange(len(batch)), _QUICK_LOSSES)
 
     @property
     def _additive(self) -> bool:
@@ -320,8 +318,8 @@ class Oracle:
                 f"{largest[i]:g} of {self.loss!r}; max_value must bound the loss of every output"
             )
 
-    def _profile(self, at: np.ndarray) -> _WholeCosts | None:
-        """Table of the best scores by total loss, where part costs are multiples of one number."""
+    def _profile(self, at: np.ndarray, most: int = _MOST_LOSSES) -> _WholeCosts | None:
+        """Table of the best scores by total loss, where part costs are multiples of one number, but few."""
         if not type(self.batch.space.structure).offers("loss_profile"):
             return None
         part = self.batch.subset(at)
@@ -334,7 +332,10 @@ class Oracle:
                 whole[name] = np.rint(values)
                 if not np.allclose(values, np.rint(values), rtol=0.0, atol=1e-9):
                     return None
-        return _WholeCosts(part, Parts(**whole), constant, units)
+        costs = Parts(**whole)
+        nothing = part.scores(np.zeros(part.space.n_features))
+        top = float(part.argmax(nothing, costs).values.max(initial=0.0))
+        return _WholeCosts(part, costs, constant, units, round(top)) if top < most else None
 
     def _by_table(self, table: LossTable, batch: Batch, scores: Parts) -> Found:
         """Exact answer from the best score for every value of the loss."""
@@ -351,11 +352,9 @@ class Oracle:
 class _WholeCosts:
     """Loss table of a loss with whole part costs (times a unit per sample)."""
 
-    def __init__(self, batch: Batch, costs: Parts, constant: np.ndarray, units: np.ndarray):
-        self.batch, self.costs = batch, costs
-        nothing = batch.scores(np.zeros(batch.space.n_features))
-        self._top = int(np.rint(batch.argmax(nothing, costs).values.max(initial=0.0)))
-        self.losses = np.arange(self._top + 1) * units[:, None] + constant[:, None]
+    def __init__(self, batch: Batch, costs: Parts, constant: np.ndarray, units: np.ndarray, top: int):
+        self.batch, self.costs, self._top = batch, costs, top
+        self.losses = np.arange(top + 1) * units[:, None] + constant[:, None]
 
     def best(self, scores: Parts) -> np.ndarray:
         """Best score for every total cost."""
