@@ -178,6 +178,13 @@ CASES = {
     "chain-bioes": (Chain(scheme="BIOES"), WORDS, BIOES),
     "chain-edges": (Chain(edge_features="all"), LISTS, TAGS_3),
     "chain-edges-observed": (Chain(2, edge_features=["w="], emissions="observed"), LISTS, TAGS_3),
+    "chain-joined": (Chain(2, edge_features={2: ["w="], 3: "all"}), LISTS, TAGS_3),
+    "chain-joined-long": (
+        Chain(3, edge_features={2: "all", 4: "all"}, emissions="observed", transitions="observed"),
+        LISTS,
+        TAGS_3,
+    ),
+    "chain-joined-dense": (Chain(2, edge_features={3: ["1"]}), DENSE, TAGS_3),
     "chain-bare": (Chain(start=False, end=False, min_count=2), LISTS, TAGS_3),
     "chain-labels": (Chain(labels=["Y", "Z", "X"]), WORDS[:3], TAGS[:3]),
     "chain-dense": (Chain(), DENSE, TAGS_3),

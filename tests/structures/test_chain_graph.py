@@ -33,7 +33,7 @@ class Engine:
     def __init__(self, batch, scores):
         self.batch, self.chain = batch, chain_graph(batch)
         self.graph = self.chain.graph
-        self.score = edge_values(self.chain, batch.space, *batch._trellis(scores, None))
+        self.score = edge_values(self.chain, batch, *batch._trellis(scores, None))
         self.log_beta = np.empty(self.graph.graph_ptr[-1])
         hg.inside(*self.graph, self.score, 0, len(batch), self.log_beta)
         self.rho = np.empty(self.score.size)
@@ -121,7 +121,7 @@ def test_verbs(name, allowed, each):
     direction = batch.scores(rng.normal(size=batch.space.n_features))
     if each:
         direction.trans = rng.normal(size=scores.trans.shape)
-    along = edge_values(engine.chain, batch.space, direction.unary, direction.trans, None, direction.edge)
+    along = edge_values(engine.chain, batch, direction.unary, direction.trans, None, direction.edge)
     assert_parts(batch.tangent(scores, direction, each=True), engine.parts(engine.tangent(along)))
 
     best, back = engine.viterbi()
@@ -142,8 +142,8 @@ def test_verbs(name, allowed, each):
 def test_features_and_moments(name, allowed):
     batch, w, scores, rng = problem(name, len(name) + 1, allowed=allowed)
     chain = chain_graph(batch)
-    phi = edge_features(chain, batch.space, *token_features(batch))
-    own = edge_values(chain, batch.space, scores.unary, scores.trans, None, scores.edge)
+    phi = edge_features(chain, batch, *token_features(batch))
+    own = edge_values(chain, batch, scores.unary, scores.trans, None, scores.edge)
     assert_allclose(phi @ w, own, **CLOSE)
     weights = rng.random(len(batch))
     for at in (w, None):

@@ -5,10 +5,11 @@ Contexts of length 1 come first, then those of length 2, and so on;
 ``level_ptr[j - 1]:level_ptr[j]`` are the contexts of length ``j``, in lexicographic
 order, and ``successor[c, b]`` is the context after label ``b``. A step scores
 
-    unary[t, b] + trans[which[s], c, b] + edge[t, last label of c, b]
+    unary[t, b] + trans[which[s], c, b] + edge[t, last labels of c, b]
 
 with ``trans`` either shared (one row) or one row per sequence, and ``edge``
-present only when its first dimension is not zero. The first label of a sequence
+present only when its first dimension is not zero; its second tells how many contexts,
+by their last labels, it tells apart. The first label of a sequence
 scores ``unary[0, b]`` alone. Forbidden parts are -inf.
 
 Tie rule of every maximisation: the lexicographically smallest label sequence.
@@ -35,7 +36,7 @@ def _step_scores(unary, trans, edge, t, c, base, out):
     """Scores of every label at position ``t`` after context ``c`` (rows of one sequence)."""
     n_labels = unary.shape[1]
     if edge.shape[0]:
-        a = (c - base) % n_labels
+        a = (c - base) % edge.shape[1]
         for b in range(n_labels):
             out[b] = unary[t, b] + trans[c, b] + edge[t, a, b]
     else:
@@ -183,7 +184,7 @@ def marginals(
                     unary_out[lo + t, b] += p
                     out[c, b] += p
                     if edge.shape[0]:
-                        edge_out[lo + t, (c - first) % n_labels, b] += p
+                        edge_out[lo + t, (c - first) % edge_out.shape[1], b] += p
             rho, ahead = ahead, rho
 
 
@@ -283,7 +284,7 @@ def tangent(
                     unary_out[lo + t, b] += w * change
                     out[c, b] += w * change
                     if edge_out.shape[0]:
-                        edge_out[lo + t, (c - first) % n_labels, b] += w * change
+                        edge_out[lo + t, (c - first) % edge_out.shape[1], b] += w * change
             rho, ahead = ahead, rho
             d_rho, d_ahead = d_ahead, d_rho
 

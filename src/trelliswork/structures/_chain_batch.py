@@ -35,7 +35,8 @@ class ChainBatch(ChainInference):
     """Packed label sequences.
 
     Part arrays: ``unary`` (n_tokens, n_labels); ``trans`` (n_contexts, n_labels), shared,
-    or (n_sequences, n_contexts, n_labels); ``edge`` (n_tokens, n_labels, n_labels) or None.
+    or (n_sequences, n_contexts, n_labels); ``edge`` (n_tokens, n_labels, n_labels) or None, or
+    with longer n-grams one value per cell of ``joint``.
     """
 
     fixed_length: ClassVar[bool] = True
@@ -64,7 +65,8 @@ class ChainBatch(ChainInference):
         self._limits: np.ndarray | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_scratch": None, "_lane_cache": None}  # cheap to build again
+        # Cheap to build again.
+        return self.__dict__ | {"_scratch": None, "_lane_cache": None, "_joint": None}
 
     @property
     def allowed(self) -> np.ndarray | None:
@@ -135,7 +137,9 @@ class ChainBatch(ChainInference):
         trans = (self.space.ngram_matrix @ grams).reshape(-1, k)
         unary = self.emission.scores(emission, self._threads, out)
         pairs = None
-        if self.edge is not None:
+        if self.joint is not None:
+            pairs = self.joint.matrix @ edge
+        elif self.edge is not None:
             pairs = self.edge.scores(edge, self._threads).reshape(-1, k, k)
         return Parts(unary=unary, trans=trans, edge=pairs)
 
@@ -152,6 +156,8 @@ class ChainBatch(ChainInference):
         assert self.edge is not None
         if edge is None:
             return np.zeros(self.space.n_edges)
+        if self.joint is not None:
+            return self.joint.matrix.T @ edge
         return self.edge.pull(self._inner_edges(edge), self._threads)
 
     def _inner_edges(self, edge: np.ndarray) -> np.ndarray:
@@ -169,6 +175,10 @@ class ChainBatch(ChainInference):
         if self.edge is not None:
             if parts.edge is None:
                 pieces.append(sp.csr_matrix((n, self.space.n_edges)))
+            elif self.joint is not None:
+                cells = np.arange(parts.edge.size)
+                rows = sp.csr_matrix((parts.edge, cells, self.joint.offsets), shape=(n, parts.edge.size))
+                pieces.append(rows @ self.joint.matrix)
             else:
                 pieces.append(self.edge.pull_each(self._inner_edges(parts.edge), self.offsets))
         pieces.append(sp.csr_matrix(parts.trans.reshape(n, -1)) @ self.space.ngram_matrix)
@@ -191,15 +201,17 @@ class ChainBatch(ChainInference):
         n_tables = len(self) if each else 1
         trans = np.bincount(flat, weights=value[at], minlength=n_tables * size)
         trans = trans.reshape(n_tables, n_contexts, k)
-        edge = None
-        if self.edge is not None:
-            edge = np.zeros((self.n_tokens, k, k))
+        edge = self._no_edges()
+        if self.joint is not None:
+            cells, tokens = self.joint.of_labels(labels, self.offsets)
+            edge[cells] = value[tokens]
+        elif edge is not None:
             edge[at, labels[at - 1], labels[at]] = value[at]
         return Parts(unary=unary, trans=trans if each else trans[0], edge=edge)
 
     def part_offsets(self) -> Mapping[str, np.ndarray]:
-        """Tokens of every sequence."""
-        return {"unary": self.offsets, "edge": self.offsets}
+        """Tokens (and cells) of every sequence."""
+        return {"unary": self.offsets, "edge": self.offsets if self.joint is None else self.joint.offsets}
 
     def loss_profile(self, scores: Parts, costs: Parts, max_loss: int) -> np.ndarray:
         """Best score for every total of integer costs, shape (n_sequences, max_loss + 1)."""

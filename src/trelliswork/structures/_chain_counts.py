@@ -83,7 +83,11 @@ def scores_each(batch: ChainBatch, W: np.ndarray) -> Parts:
     grams = W[:, space.n_emissions + space.n_edges :]
     trans = np.asarray((space.ngram_matrix @ grams.T).T).reshape(len(batch), space.successor.shape[0], k)
     pairs = None
-    if batch.edge is not None and space.edge_layout is not None:
+    if batch.joint is not None:
+        entries = batch.joint.matrix.tocoo()
+        edges = W[owner[batch.joint.token[entries.row]], space.n_emissions + entries.col]
+        pairs = np.bincount(entries.row, entries.data * edges, minlength=entries.shape[0])
+    elif batch.edge is not None and space.edge_layout is not None:
         edges = W[:, space.n_emissions : space.n_emissions + space.n_edges]
         pairs = _token_scores(batch.edge, edges, space.edge_layout, owner).reshape(-1, k, k)
     unary = _token_scores(batch.emission, W[:, : space.n_emissions], space.emission_layout, owner)
@@ -158,8 +162,7 @@ def hmm_scores(batch: ChainBatch, w: np.ndarray) -> Parts:
     unary = np.asarray(own @ table[:n_real]) / np.where(total > 1.0, total, 1.0)[:, None]
     unary += tokens[:, n_real:] @ table[n_real:]
     grams = (space.ngram_matrix @ space.split(w)[2]).reshape(-1, k)
-    edge = None if batch.edge is None else np.zeros((batch.n_tokens, k, k))
-    return Parts(unary=unary, trans=grams, edge=edge)
+    return Parts(unary=unary, trans=grams, edge=batch._no_edges())
 
 
 def _ngram_log_probabilities(

@@ -32,6 +32,7 @@ __all__ = [
     "argmax_at_loss",
     "chain_graph",
     "edge_values",
+    "joint_cells",
     "last_label",
     "loss_profile",
     "moments",
@@ -123,7 +124,7 @@ def last_label(space: ChainSpace, context: np.ndarray) -> np.ndarray:
 
 def edge_values(
     chain: ChainGraph,
-    space: ChainSpace,
+    batch: ChainBatch,
     unary: np.ndarray | None,
     trans: np.ndarray | None,
     which: np.ndarray | None,
@@ -141,9 +142,26 @@ def edge_values(
         sequence = chain.sequence[at]
         table = sequence * (trans.shape[0] > 1) if which is None else which[sequence]
         out[at] += trans[table, context, label]
-    if edge is not None and edge.size:
-        out[at] += edge[chain.token[at], last_label(space, context), label]
+    if edge is not None and edge.ndim == 1:
+        for cell in joint_cells(batch, chain, at):
+            out[at] += np.where(cell >= 0, edge[cell], 0.0) if edge.size else 0.0
+    elif edge is not None and edge.size:
+        out[at] += edge[chain.token[at], last_label(batch.space, context), label]
     return out
+
+
+def joint_cells(batch: ChainBatch, chain: ChainGraph, at: np.ndarray) -> list[np.ndarray]:
+    """For every length of joined n-grams the cell of each of some edges, -1 for none."""
+    joint = batch.joint
+    assert joint is not None
+    k, levels = batch.space.n_labels, batch.space.level_ptr
+    level = np.searchsorted(levels, chain.context[at], side="right") - 1
+    code = (chain.context[at] - levels[level]) * k + chain.label[at]
+    found = []
+    for n, first in zip(joint.joins.lengths, joint.joins.offsets(k), strict=False):
+        key = chain.token[at] * joint.n_columns + first + code % k**n
+        found.append(np.where(level + 2 >= n, joint.find(key), -1))
+    return found
 
 
 def token_features(batch: ChainBatch) -> tuple[sp.csr_matrix, sp.csr_matrix | None]:
@@ -152,13 +170,20 @@ def token_features(batch: ChainBatch) -> tuple[sp.csr_matrix, sp.csr_matrix | No
 
 
 def edge_features(
-    chain: ChainGraph, space: ChainSpace, emission: sp.csr_matrix, edge: sp.csr_matrix | None
+    chain: ChainGraph, batch: ChainBatch, emission: sp.csr_matrix, edge: sp.csr_matrix | None
 ) -> sp.csr_matrix:
     """Features of every edge, shape (n_edges, n_features); matrices from ``token_features``."""
-    k = space.n_labels
+    space, k = batch.space, batch.space.n_labels
     used, inner = chain.token >= 0, chain.context >= 0
     pieces = [_placed(emission, chain.token, used, chain.label, space.emission_layout)]
-    if edge is not None and space.edge_layout is not None:
+    if batch.joint is not None:
+        shape = (chain.token.size, batch.joint.matrix.shape[0])
+        chosen, at = sp.csr_matrix(shape), np.flatnonzero(inner)
+        for cell in joint_cells(batch, chain, at):
+            own = at[cell >= 0], cell[cell >= 0]
+            chosen = chosen + sp.csr_matrix((np.ones(own[0].size), own), shape=shape)
+        pieces.append(chosen @ batch.joint.matrix)
+    elif edge is not None and space.edge_layout is not None:
         pair = last_label(space, np.maximum(chain.context, 0)) * k + chain.label
         pieces.append(_placed(edge, chain.token, inner, pair, space.edge_layout))
     step = np.where(inner, chain.context * k + chain.label, 0)
@@ -194,8 +219,8 @@ def _scored(
 ) -> tuple[ChainGraph, np.ndarray, np.ndarray]:
     """Graph, edge scores and integer edge costs of a range of sequences."""
     chain = chain_graph(batch, first, last)
-    cost = edge_values(chain, batch.space, costs.unary, costs.trans, None, costs.edge)
-    return chain, edge_values(chain, batch.space, *trellis), _graph.integer_costs(cost)
+    cost = edge_values(chain, batch, costs.unary, costs.trans, None, costs.edge)
+    return chain, edge_values(chain, batch, *trellis), _graph.integer_costs(cost)
 
 
 def _on_labels(batch: ChainBatch, trellis: Trellis, costs: Parts) -> bool:
@@ -261,8 +286,8 @@ def moments(batch: ChainBatch, scores: Parts, weights: np.ndarray | None) -> Mom
 
     def task(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
         chain = chain_graph(batch, first, last)
-        score = edge_values(chain, batch.space, *trellis)
-        phi = edge_features(chain, batch.space, *tokens)
+        score = edge_values(chain, batch, *trellis)
+        phi = edge_features(chain, batch, *tokens)
         return _graph.moments(chain.graph, score, phi, weight[first:last], [(0, last - first)], 1)
 
     found = run(task, _chunks(batch), batch._threads)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
-from trelliswork._threads import n_threads, run
+from trelliswork._threads import balanced_chunks, n_threads, run
+from trelliswork.structures._chain_joint import JointCells
 from trelliswork.structures._chain_trellis import (
     NO_EDGES,
     Lanes,
@@ -27,6 +28,24 @@ if TYPE_CHECKING:
 
 __all__ = ["ChainInference"]
 
+_TABLE_FLOATS = 4_000_000  # tables of joined n-grams hold at most this many scores at a time
+
+
+class _Piece(NamedTuple):
+    """Some sequences of a batch in numbers of their own, and where they are in the whole."""
+
+    trellis: Trellis
+    graph: tuple[np.ndarray, np.ndarray, np.ndarray]
+    tokens: slice
+    sequences: slice
+    part: np.ndarray
+
+
+def _viterbi(piece: _Piece, labels: np.ndarray, value: np.ndarray) -> None:
+    from trelliswork.dp import _context
+
+    _context.viterbi(*piece.trellis, *piece.graph, piece.part, labels[piece.tokens], value[piece.sequences])
+
 
 class ChainInference(Batch):
     """Verbs on part scores of packed label sequences; see :class:`ChainBatch` for the parts."""
@@ -39,6 +58,7 @@ class ChainInference(Batch):
     def __init__(self) -> None:
         self._lane_cache: Lanes | None = None
         self._scratch: tuple[np.ndarray, np.ndarray] | None = None
+        self._joint: JointCells | None = None
 
     def __len__(self) -> int:
         return self.offsets.size - 1
@@ -63,6 +83,20 @@ class ChainInference(Batch):
         raise NotImplementedError
 
     @property
+    def joint(self) -> JointCells | None:
+        """Where attributes are joined with label n-grams longer than pairs; None if nowhere."""
+        if self._joint is None and self.space.sparse_joins:
+            self._joint = JointCells(self)  # type: ignore[arg-type]
+        return self._joint
+
+    def _no_edges(self) -> Any:
+        """Zeros in the shape of the edge part; None if there is none."""
+        if self.joint is not None:
+            return np.zeros(self.joint.token.size)
+        k = self.space.n_labels
+        return None if self.edge is None else np.zeros((self.n_tokens, k, k))
+
+    @property
     def _threads(self) -> int:
         return n_threads(self.n_jobs)
 
@@ -75,8 +109,8 @@ class ChainInference(Batch):
             scores = scores + costs
             own = own or costs.unary is not None
         unary, trans, edge = scores.unary, scores.trans, scores.edge
-        if self.edge is not None and edge is None:  # None stands for zeros; the parts are there
-            edge = np.zeros((self.n_tokens, space.n_labels, space.n_labels))
+        if edge is None:  # None stands for zeros; the parts may be there
+            edge = self._no_edges()
         limited = self.allowed is not None or space.start_mask is not None or space.end_mask is not None
         if limited:
             unary = unary if own else unary.copy()
@@ -98,7 +132,7 @@ class ChainInference(Batch):
             unary,
             np.ascontiguousarray(trans[None] if shared else trans),
             which,
-            NO_EDGES if edge is None else np.ascontiguousarray(edge),
+            NO_EDGES if edge is None or not edge.size else np.ascontiguousarray(edge),
         )
 
     def _is_shared(self, trellis: Trellis) -> bool:
@@ -113,13 +147,30 @@ class ChainInference(Batch):
         return self._lane_cache
 
     def _sequence_chunks(self) -> list[tuple[np.ndarray]]:
-        return [(np.arange(a, b),) for a, b in chunks_of(self.offsets)]
+        chunks = chunks_of(self.offsets)
+        if self.joint is not None:
+            size = _TABLE_FLOATS // (self.joint.width * self.space.n_labels)
+            chunks = balanced_chunks(self.offsets, max(size, 1))
+        return [(np.arange(a, b),) for a, b in chunks]
+
+    def _piece(self, trellis: Trellis, part: np.ndarray) -> _Piece:
+        """What the recursions need for some sequences: all, or where n-grams are joined only theirs."""
+        joint = self.joint
+        if joint is None or not part.size or not trellis.edge.size:
+            return _Piece(trellis, self._graph(), slice(None), slice(None), part)
+        first, last = int(part[0]), int(part[-1]) + 1
+        lo, hi = int(self.offsets[first]), int(self.offsets[last])
+        own = Trellis(
+            trellis.unary[lo:hi], trellis.trans, trellis.which[first:last], joint.dense(trellis.edge, lo, hi)
+        )
+        graph = (self.space.successor, self.space.level_ptr, self.offsets[first : last + 1] - lo)
+        return _Piece(own, graph, slice(lo, hi), slice(first, last), part - first)
 
     # -- verbs ---------------------------------------------------------------------------------
 
     def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
         """Best label sequences; refuses sequences for which nothing is allowed."""
-        from trelliswork.dp import _chain, _context
+        from trelliswork.dp import _chain
 
         trellis = self._trellis(scores, costs)
         labels = np.empty(self.n_tokens, dtype=np.int64)
@@ -134,7 +185,7 @@ class ChainInference(Batch):
             )
         else:
             run(
-                lambda part: _context.viterbi(*trellis, *self._graph(), part, labels, value),
+                lambda part: _viterbi(self._piece(trellis, part), labels, value),
                 self._sequence_chunks(),
                 self._threads,
             )
@@ -151,14 +202,14 @@ class ChainInference(Batch):
         from trelliswork.dp import _context
 
         trellis = self._trellis(scores, costs)
-        successor, level_ptr, offsets = self._graph()
 
         def one(s: int) -> Decoded:
-            lo, hi = offsets[s], offsets[s + 1]
-            edge = trellis.edge[lo:hi] if trellis.edge.size else trellis.edge
-            labels, value = _context.kbest(
-                trellis.unary[lo:hi], trellis.trans[trellis.which[s]], edge, successor, level_ptr, k
+            (unary, trans, which, edge), (successor, level_ptr, offsets), _, _, own = self._piece(
+                trellis, np.array([s])
             )
+            lo, hi = offsets[own[0]], offsets[own[0] + 1]
+            edge = edge[lo:hi] if edge.size else edge
+            labels, value = _context.kbest(unary[lo:hi], trans[which[own[0]]], edge, successor, level_ptr, k)
             return Decoded(Ragged(labels.ravel(), offsets_of(np.full(len(value), hi - lo))), value)
 
         found = run(one, [(s,) for s in range(len(self))], self._threads)
@@ -180,7 +231,12 @@ class ChainInference(Batch):
             args = (trellis.unary, factors, top, room, trellis.which, *self._graph())
             run(lambda part: _scaled.inside(*args, part, log_z, failed), chunks, self._threads)
             chunks = [(np.flatnonzero(failed),)]
-        run(lambda part: _context.inside(*trellis, *self._graph(), part, log_z), chunks, self._threads)
+
+        def task(part: np.ndarray) -> None:
+            own, graph, _, sequences, part = self._piece(trellis, part)
+            _context.inside(*own, *graph, part, log_z[sequences])
+
+        run(task, chunks, self._threads)
         return log_z
 
     def marginals(
@@ -268,12 +324,18 @@ class ChainInference(Batch):
             tables.run(
                 lambda part, out, into: _scaled.marginals(*args, part, w, log_z, unary, out, into, failed)
             )
+
+        def task(part: np.ndarray, out: np.ndarray, into: np.ndarray) -> None:
+            own, graph, tokens, sequences, number = self._piece(trellis, part)
+            expected = edge if own is trellis else np.empty_like(own.edge)
+            where = number[failed[part]]
+            results = (log_z[sequences], unary[tokens], out, into[sequences], expected)
+            _context.marginals(*own, *graph, where, w[sequences], *results)
+            if self.joint is not None and own is not trellis:
+                self.joint.gather(expected, tokens.start, tokens.stop, edge)
+
         if failed.any():
-            tables.run(
-                lambda part, out, into: _context.marginals(
-                    *trellis, *self._graph(), part[failed[part]], w, log_z, unary, out, into, edge
-                )
-            )
+            tables.run(task)
         return log_z, Parts(
             unary=unary,
             trans=tables.result(),
@@ -301,11 +363,12 @@ class ChainInference(Batch):
         shared = d_trans.ndim == 2
         d_which = np.zeros(n, dtype=np.int64) if shared else np.arange(n)
         d_trans = np.ascontiguousarray(d_trans[None] if shared else d_trans)
-        d_edge = NO_EDGES if direction.edge is None else np.ascontiguousarray(direction.edge)
+        d_edge = self._no_edges() if direction.edge is None else np.ascontiguousarray(direction.edge)
+        d_edge = NO_EDGES if d_edge is None or not d_edge.size else d_edge
         d_unary = np.ascontiguousarray(d_unary)
         slope = np.empty(n)
         unary = np.empty_like(trellis.unary)
-        edge = np.empty((self.n_tokens, k, k)) if self.edge is not None else NO_EDGES
+        edge = self._no_edges()
         tables = TransitionTables(self, each)
         failed = np.ones(n, dtype=bool)
         moved = (d_unary, d_trans, d_which)
@@ -315,23 +378,23 @@ class ChainInference(Batch):
             tables.run(
                 lambda part, out, into: _scaled.tangent(*args, part, w, slope, unary, out, into, failed)
             )
+
+        def task(part: np.ndarray, out: np.ndarray, into: np.ndarray) -> None:
+            own, graph, tokens, sequences, number = self._piece(trellis, part)
+            change, turn = edge if edge is not None and edge.size else NO_EDGES, d_edge
+            if self.joint is not None and own is not trellis:
+                change = np.empty_like(own.edge)
+                turn = self.joint.dense(d_edge, tokens.start, tokens.stop)
+            direction = (d_unary[tokens], d_trans, d_which[sequences], turn)
+            results = (slope[sequences], unary[tokens], out, into[sequences], change)
+            where = number[failed[part]]
+            _context.tangent(*own, *direction, *graph, where, w[sequences], *results)
+            if self.joint is not None and own is not trellis:
+                self.joint.gather(change, tokens.start, tokens.stop, edge)
+
         if failed.any():
-            tables.run(
-                lambda part, out, into: _context.tangent(
-                    *trellis,
-                    *moved,
-                    d_edge,
-                    *self._graph(),
-                    part[failed[part]],
-                    w,
-                    slope,
-                    unary,
-                    out,
-                    into,
-                    edge,
-                )
-            )
-        return Parts(unary=unary, trans=tables.result(), edge=edge if self.edge is not None else None)
+            tables.run(task)
+        return Parts(unary=unary, trans=tables.result(), edge=edge)
 
     def sample(self, scores: Parts, n: int, rng: np.random.Generator) -> list[Ragged]:
         """Independent label sequences from the Gibbs law of the scores."""
@@ -340,11 +403,17 @@ class ChainInference(Batch):
         trellis = self._trellis(scores, None)
         uniforms = rng.random((n, self.n_tokens))
         labels = np.empty((n, self.n_tokens), dtype=np.int64)
-        run(
-            lambda part: _context.sample(*trellis, *self._graph(), part, uniforms, labels),
-            self._sequence_chunks(),
-            self._threads,
-        )
+
+        def task(part: np.ndarray) -> None:
+            own, graph, tokens, _, number = self._piece(trellis, part)
+            if own is trellis:
+                _context.sample(*own, *graph, number, uniforms, labels)
+                return
+            found = np.empty((n, own.unary.shape[0]), dtype=np.int64)
+            _context.sample(*own, *graph, number, np.ascontiguousarray(uniforms[:, tokens]), found)
+            labels[:, tokens] = found
+
+        run(task, self._sequence_chunks(), self._threads)
         if n and labels.size and labels.min() < 0:
             self._check_possible(self.log_partition(scores))
         return [Ragged(row, self.offsets) for row in labels]
@@ -360,7 +429,10 @@ class ChainInference(Batch):
         at = np.flatnonzero(before >= 0)
         owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         total[at] += trellis.trans[trellis.which[owner[at]], before[at], labels[at]]
-        if trellis.edge.size:
+        if self.joint is not None:
+            cells, tokens = self.joint.of_labels(labels, self.offsets)
+            np.add.at(total, tokens, trellis.edge[cells] if cells.size else 0.0)
+        elif trellis.edge.size:
             total[at] += trellis.edge[at, labels[at - 1], labels[at]]
         # reduceat gives an empty sequence the first term of the next one, possibly -inf.
         sums = np.add.reduceat(np.append(total, 0.0), self.offsets[:-1])

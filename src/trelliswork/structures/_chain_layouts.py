@@ -33,7 +33,6 @@ def merged_layout(old: ChainSpace, more: ChainSpace, new: ChainSpace, kind: str)
     layout: Layout = getattr(new, kind)
     names = "columns" if kind == "emission_layout" else "edge_columns"
     n_markers = new.n_markers if kind == "emission_layout" else 0
-    power = 1 if kind == "emission_layout" else 2
     found = []
     for space in (old, more):
         part: Layout = getattr(space, kind)
@@ -44,8 +43,8 @@ def merged_layout(old: ChainSpace, more: ChainSpace, new: ChainSpace, kind: str)
             dtype=np.int64,
         )
         codes = np.array([new.labels.index(label) for label in space.labels], dtype=np.int64)
-        if power == 2:
-            codes = (codes[:, None] * len(new.labels) + codes).ravel()
+        if kind == "edge_layout":
+            codes = new.joins.moved(codes, len(new.labels))
         found.append(target[attribute] * layout.n_columns + codes[column])
     return Layout(layout.n_attributes, layout.n_columns, np.unique(np.concatenate(found)))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork._threads import run
-from trelliswork.structures._chain_graph import chain_graph, edge_values, last_label
+from trelliswork.structures._chain_graph import chain_graph, edge_values, joint_cells, last_label
 from trelliswork.structures._chain_trellis import NO_EDGES, TransitionTables, factors_of
 from trelliswork.structures._product import GraphProduct
 from trelliswork.structures.base import Decoded, Parts
@@ -40,7 +40,7 @@ class ChainView:
 
     def edge_scores(self, scores: Parts) -> np.ndarray:
         """Scores of all edges, -inf where a constraint forbids them."""
-        return edge_values(self.chain, self.batch.space, *self.batch._trellis(scores, None))
+        return edge_values(self.chain, self.batch, *self.batch._trellis(scores, None))
 
     def collect(self, values: np.ndarray) -> Parts:
         """Token, transition (one table per sequence) and edge values."""
@@ -52,8 +52,12 @@ class ChainView:
         at = np.flatnonzero(chain.context >= 0)
         flat = (chain.sequence[at] * n_contexts + chain.context[at]) * k + chain.label[at]
         trans = np.bincount(flat, values[at], minlength=len(batch) * n_contexts * k)
-        edge = None
-        if batch.edge is not None:
+        edge = batch._no_edges()
+        if batch.joint is not None:
+            for cell in joint_cells(batch, chain, at):
+                used = cell >= 0
+                edge += np.bincount(cell[used], values[at][used], minlength=edge.size)
+        elif batch.edge is not None:
             flat = (chain.token[at] * k + last_label(batch.space, chain.context[at])) * k + chain.label[at]
             edge = np.bincount(flat, values[at], minlength=batch.n_tokens * k * k).reshape(-1, k, k)
         return Parts(unary=unary, trans=trans.reshape(-1, n_contexts, k), edge=edge)
@@ -101,6 +105,13 @@ class ChainProduct:
         from trelliswork.dp import _automaton
 
         batch = self.batch
+        if batch.joint is not None:  # scores of long n-grams: the general engine
+            product = GraphProduct(ChainView(batch), self.automata)
+            parts = Parts(unary=None, trans=None, edge=None)
+            if not inside_only:
+                parts = product.marginals(scores, scale, weights=weights, risk=risk_law)
+                parts = Parts(unary=parts.unary, trans=parts.trans.sum(axis=0), edge=parts.edge)
+            return product.log_partition(scores, scale), product.risk(scores), parts
         trellis = batch._trellis(scores, None)
         factors, top, room = factors_of(trellis.trans)
         n = len(batch)
@@ -159,6 +170,8 @@ class ChainProduct:
         from trelliswork.dp import _automaton
 
         batch = self.batch
+        if batch.joint is not None:
+            return GraphProduct(ChainView(batch), self.automata).argmax(scores, scale)
         trellis = batch._trellis(scores, None)
         labels, value = np.empty(batch.n_tokens, dtype=np.int64), np.empty(len(batch))
         run(

@@ -14,6 +14,7 @@ from trelliswork._names import Alphabet
 from trelliswork._tokens import TokenTable
 from trelliswork.structures import _chain_store
 from trelliswork.structures._chain_batch import ChainBatch
+from trelliswork.structures._chain_joint import Joins, label_codes
 from trelliswork.structures._chain_layouts import limited, merged_layout, observed_pairs
 from trelliswork.structures._contexts import context_before, level_starts, ngram_map, scheme_masks, successors
 from trelliswork.structures._labels import encode_labels, is_list, listed, sorted_labels
@@ -62,9 +63,14 @@ class ChainSpace(Space):
         self.columns = Alphabet(zip(self.attributes, range(len(self.attributes))))
         self.n_markers = len(self.marker_names)
         self.emission_layout = Layout(len(self.attributes) + self.n_markers, n)
-        chosen = self._edge_attributes()
+        self.joins = Joins(structure.edge_features, self.order)
+        chosen = self.joins.attributes(self.attributes)
         self.edge_columns = Alphabet(zip(chosen, range(len(chosen))))
-        self.edge_layout = Layout(len(chosen), n * n) if structure.edge_features is not None else None
+        self.edge_layout = None
+        if self.joins.lengths:
+            # Long n-grams are many: until data say which of them occur there are none.
+            nothing = np.zeros(0, dtype=np.int64) if self.sparse_joins else None
+            self.edge_layout = Layout(len(chosen), int(self.joins.offsets(n)[-1]), nothing)
         self.allowed = allowed
         self.symbol_mask: np.ndarray | None = None  # (n_attributes, n_labels), see `observed`
         self.start_mask: np.ndarray | None = None
@@ -82,29 +88,46 @@ class ChainSpace(Space):
         self.ngram_matrix, self.context_mask, self.ngrams = ngram_map(n, self.order, mask)
         self.everything_allowed = bool(self.context_mask.all())
 
-    def _edge_attributes(self) -> list[str]:
-        chosen = self.structure.edge_features
-        if chosen is None:
-            return []
-        if isinstance(chosen, str):
-            if chosen != "all":
-                raise InputError(f"edge_features must be 'all', a list of prefixes or None, got {chosen!r}")
-            return list(self.attributes)
-        prefixes = tuple(chosen)
-        return [a for a in self.attributes if a.startswith(prefixes)]
+    @property
+    def sparse_joins(self) -> bool:
+        """Whether attributes are joined with label n-grams longer than pairs; only seen ones have weights."""
+        return self.joins.longest > 2
 
-    def restrict_to_observed(self, table: TokenTable, codes: np.ndarray, inner: np.ndarray) -> None:
-        """Keep weights only for the (attribute, label) pairs and triples of the training data."""
+    def restrict_to_observed(self, table: TokenTable, codes: np.ndarray, offsets: np.ndarray) -> None:
+        """Keep weights only for what the training data have, where that was asked for."""
         n = len(self.labels)
-        pairs = observed_pairs(table, self.columns, np.arange(codes.size), codes, n)
-        markers = np.arange(len(self.attributes) * n, (len(self.attributes) + self.n_markers) * n)
-        self.emission_layout = Layout(
-            self.emission_layout.n_attributes, n, np.concatenate([pairs, markers]).astype(np.int64)
-        )
-        if self.edge_layout is not None:
-            both = codes[inner - 1] * n + codes[inner]
-            triples = observed_pairs(table, self.edge_columns, inner, both, n * n)
-            self.edge_layout = Layout(self.edge_layout.n_attributes, n * n, triples)
+        seen_only = self.structure.emissions == "observed"
+        if seen_only:
+            pairs = observed_pairs(table, self.columns, np.arange(codes.size), codes, n)
+            markers = np.arange(len(self.attributes) * n, (len(self.attributes) + self.n_markers) * n)
+            self.emission_layout = Layout(
+                self.emission_layout.n_attributes, n, np.concatenate([pairs, markers]).astype(np.int64)
+            )
+        if self.edge_layout is not None and (seen_only or self.sparse_joins):
+            found, n_columns = [], self.edge_layout.n_columns
+            for length, first in zip(self.joins.lengths, self.joins.offsets(n), strict=False):
+                names = self.joins.attributes(self.attributes, length)
+                own = Alphabet((name, self.edge_columns[name]) for name in names)
+                code = label_codes(codes, offsets, length, n)
+                at = np.flatnonzero(code >= 0)
+                found.append(observed_pairs(table, own, at, first + code[at], n_columns))
+            self.edge_layout = Layout(
+                self.edge_layout.n_attributes, n_columns, np.unique(np.concatenate(found))
+            )
+
+    def restrict_to_named(self, names: Sequence[Any]) -> None:
+        """Weights for the named joins, where only some have any."""
+        if self.edge_layout is None or not self.sparse_joins:
+            return
+        column = {gram: i for i, gram in enumerate(self.joins.grams(self.n_labels))}
+        code = {label: i for i, label in enumerate(self.labels)}
+        n_columns = self.edge_layout.n_columns
+        flat = [
+            self.edge_columns[name[1]] * n_columns + column[tuple(code[label] for label in name[2:])]
+            for name in names
+            if name[0] == "edge" and name[1] in self.edge_columns and len(name) - 2 in self.joins.lengths
+        ]
+        self.edge_layout = limited(self.edge_layout, np.unique(np.array(flat, dtype=np.int64)))
 
     # -- sizes and names ------------------------------------------------------------------
 
@@ -135,9 +158,12 @@ class ChainSpace(Space):
 
     @property
     def feature_orders(self) -> np.ndarray:
-        """1 for emissions, 2 for edge observations and label bigrams, and so on."""
+        """1 for emissions, the number of labels for edge observations and label n-grams."""
         out = np.ones(self.n_features, dtype=np.int64)
-        out[self.n_emissions : self.n_emissions + self.n_edges] = 2
+        if self.edge_layout is not None:
+            lengths = np.array([len(gram) for gram in self.joins.grams(self.n_labels)], dtype=np.int64)
+            column = self.edge_layout.positions()[1]
+            out[self.n_emissions : self.n_emissions + self.n_edges] = lengths[column]
         out[self.n_emissions + self.n_edges :] = [len(gram) for gram in self.ngrams]
         return out
 
@@ -157,9 +183,9 @@ class ChainSpace(Space):
             names.append((kind, label) if kind else ("emission", self.attributes[a], label))
         if self.edge_layout is not None:
             edge_names = list(self.edge_columns)
-            for a, pair in zip(*map(np.ndarray.tolist, self.edge_layout.positions()), strict=True):
-                first, second = divmod(pair, self.n_labels)
-                names.append(("edge", edge_names[a], self.labels[first], self.labels[second]))
+            grams = self.joins.grams(self.n_labels)
+            for a, column in zip(*map(np.ndarray.tolist, self.edge_layout.positions()), strict=True):
+                names.append(("edge", edge_names[a], *(self.labels[i] for i in grams[column])))
         names.extend(("transition", *(self.labels[i] for i in gram)) for gram in self.ngrams)
         return names
 
@@ -285,10 +311,11 @@ class ChainSpace(Space):
         if isinstance(self.structure.transitions, str) and self.structure.transitions == "all":
             allowed[:] = True
         space = ChainSpace(self.structure, labels, attributes, allowed, self.width)
-        if self.structure.emissions == "observed":
+        seen_only = self.structure.emissions == "observed"
+        if seen_only:
             space.emission_layout = merged_layout(self, other, space, "emission_layout")
-            if space.edge_layout is not None:
-                space.edge_layout = merged_layout(self, other, space, "edge_layout")
+        if space.edge_layout is not None and (seen_only or space.sparse_joins):
+            space.edge_layout = merged_layout(self, other, space, "edge_layout")
         return space
 
     @property
@@ -296,7 +323,8 @@ class ChainSpace(Space):
         """Whether labels, transitions and the features of old samples cannot change when the space grows."""
         limits = self.structure.transitions
         seen_only = isinstance(limits, str) and limits == "observed"
-        return self.structure.labels is not None and not (seen_only or self.structure.emissions == "observed")
+        seen_only = seen_only or self.structure.emissions == "observed" or self.sparse_joins
+        return self.structure.labels is not None and not seen_only
 
     def observed(self, batch: Batch, symbols: str | Sequence[str] | None = "auto") -> ChainSpace:
         """Space that forbids transitions and (symbol, label) pairs that a batch has not.

@@ -17,6 +17,7 @@ from trelliswork.structures.base import Parts
 
 if TYPE_CHECKING:
     from trelliswork.structures._chain_batch import ChainBatch
+    from trelliswork.structures._chain_joint import JointCells
     from trelliswork.structures._classes_batch import ClassesBatch
     from trelliswork.structures._derivations_batch import DerivationBatch
     from trelliswork.structures._tokenmap import Layout
@@ -112,7 +113,11 @@ class ChainFactors(Factors):
         used = (batch.emission.token_matrix() != 0).astype(np.float64)
         pieces = [_of_attributes(space.emission_layout, used.T @ (token * contexts))]
         inner = self._position > 0
-        if batch.edge is not None and space.edge_layout is not None:
+        if batch.joint is not None:
+            cells = batch.joint
+            share = 1.0 if own else contexts[cells.token] / float(k) ** (cells.length - 1)
+            pieces.append((cells.matrix != 0).astype(np.float64).T @ (token[cells.token] * share))
+        elif batch.edge is not None and space.edge_layout is not None:
             used = (batch.edge.token_matrix() != 0).astype(np.float64)
             rest = np.where(inner, token if own else token * contexts / k, 0.0)
             pieces.append(_of_attributes(space.edge_layout, used.T @ rest))
@@ -127,7 +132,9 @@ class ChainFactors(Factors):
         """Largest value of the attribute; 1 for label n-grams."""
         batch, space = self.batch, self.batch.space
         pieces = [_of_attributes(space.emission_layout, _largest_of(batch.emission.token_matrix()))]
-        if batch.edge is not None and space.edge_layout is not None:
+        if batch.joint is not None:
+            pieces.append(_largest_of(batch.joint.matrix))
+        elif batch.edge is not None and space.edge_layout is not None:
             pieces.append(_of_attributes(space.edge_layout, _largest_of(batch.edge.token_matrix())))
         pieces.append(np.ones(len(space.ngrams)))
         return np.concatenate(pieces)
@@ -137,7 +144,10 @@ class ChainFactors(Factors):
         batch = self.batch
         squares = _row_norms(batch.emission.token_matrix()) + np.minimum(self._position, batch.space.order)
         if batch.edge is not None:
-            squares = squares + _row_norms(batch.edge.token_matrix()) * (self._position > 0)
+            # Every length of n-grams may bring the attributes of the token once.
+            lengths = np.array(batch.space.joins.lengths)
+            times = (self._position[:, None] >= lengths - 1).sum(axis=1)
+            squares = squares + _row_norms(batch.edge.token_matrix()) * times
         return float(np.sqrt(squares.max(initial=0.0)))
 
     def draw(self, rng: np.random.Generator, *, own: bool = False) -> np.ndarray:
@@ -145,10 +155,12 @@ class ChainFactors(Factors):
         batch, space = self.batch, self.batch.space
         k, n_contexts = space.n_labels, space.successor.shape[0]
         root = np.sqrt(self.counts)[self._owner]
-        edge = None if batch.edge is None else np.zeros((batch.n_tokens, k, k))
+        edge = batch._no_edges()
         if own:
             unary = _signs(rng, (batch.n_tokens, k)) * root[:, None]
-            if edge is not None:
+            if batch.joint is not None:
+                edge = _signs(rng, edge.shape) * root[batch.joint.token]
+            elif edge is not None:
                 edge = _signs(rng, edge.shape) * root[:, None, None]
             trans = np.zeros((n_contexts, k))
             out = batch.pull(Parts(unary=unary, trans=trans, edge=edge))
@@ -172,9 +184,23 @@ class ChainFactors(Factors):
                 unary[at] = signs.sum(axis=1)
                 if depth:
                     trans[levels[depth - 1] : levels[depth]] += signs.sum(axis=0)
-                    if edge is not None:
+                    if batch.joint is not None:
+                        _add_to_cells(batch.joint, signs, at, edge)
+                    elif edge is not None:
                         edge[at] = signs.reshape(at.size, -1, k, k).sum(axis=1)
         return batch.pull(Parts(unary=unary, trans=trans, edge=edge))
+
+
+def _add_to_cells(cells: JointCells, signs: np.ndarray, tokens: np.ndarray, out: np.ndarray) -> None:
+    """Sums over the contexts of every cell of some tokens, in increasing order; ``signs`` are theirs."""
+    depth = round(np.log(signs.shape[1]) / np.log(max(cells.n_labels, 2)))
+    here = np.flatnonzero(np.isin(cells.token, tokens))
+    row = np.searchsorted(tokens, cells.token[here])
+    for n in cells.joins.lengths:
+        if n <= depth + 1:
+            chosen = cells.length[here] == n
+            view = signs.reshape(tokens.size, -1, cells.n_labels**n).sum(axis=1)
+            out[here[chosen]] = view[row[chosen], cells.code[here[chosen]]]
 
 
 class DerivationFactors(Factors):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork._tokens import TokenTable, compile_tokens, token_symbols
 from trelliswork.structures._chain_batch import ChainBatch
+from trelliswork.structures._chain_joint import Joins
 from trelliswork.structures._chain_space import ChainSpace
 from trelliswork.structures._contexts import transition_mask
 from trelliswork.structures._labels import check_row, collect_labels, encode_labels, sorted_labels
@@ -42,9 +43,11 @@ class Chain(Structure):
         Forbid what the tagging scheme forbids (``I-X`` after ``O``, ...).
     start, end : bool, default=True
         Weights for the first and for the last label.
-    edge_features : "all", list of str or None, default=None
-        Attributes that are also combined with the pair (previous label, label): all, or
-        those whose names start with one of the given prefixes.
+    edge_features : "all", list of str, dict or None, default=None
+        Attributes that are also joined with the pair (previous label, label): all, or those
+        whose names start with one of the given prefixes. A dict says so for label n-grams of
+        several lengths, ``{2: "all", 3: ["word="]}``; when there are any above 2, up to
+        ``order + 1``, only n-grams that occur with the attribute in the training data have weights.
     min_count : int, default=1
         Drop attributes that occur on fewer tokens of the training data.
     unknown : bool, default=True
@@ -80,7 +83,7 @@ class Chain(Structure):
         scheme: str | None = None,
         start: bool = True,
         end: bool = True,
-        edge_features: str | Sequence[str] | None = None,
+        edge_features: str | Sequence[str] | Mapping[int, str | Sequence[str]] | None = None,
         min_count: int = 1,
         unknown: bool = True,
         labels: Sequence[Hashable] | None = None,
@@ -131,8 +134,7 @@ class Chain(Structure):
         seen[codes[at - 1], codes[at]] = True
         allowed = transition_mask(self.transitions, labels, seen)
         space = ChainSpace(self, labels, attributes, allowed, table.width)
-        if self.emissions == "observed":
-            space.restrict_to_observed(table, codes, at)
+        space.restrict_to_observed(table, codes, X.offsets)
         return space
 
     def bind_names(self, names: Sequence[Any]) -> ChainSpace:
@@ -142,7 +144,7 @@ class Chain(Structure):
         attributes: dict[str, None] = {}
         for name in names:
             kind = name[0] if isinstance(name, tuple) and name else None
-            if kind in ("emission", "edge") and len(name) == (3 if kind == "emission" else 4):
+            if (kind == "emission" and len(name) == 3) or (kind == "edge" and len(name) > 3):
                 attributes[name[1]] = None
                 labels.update(dict.fromkeys(name[2:]))
             elif kind in ("start", "end", "unknown", "transition"):
@@ -150,13 +152,16 @@ class Chain(Structure):
             else:
                 raise InputError(
                     f"unknown feature {name!r}; a chain has ('emission', attribute, label), "
-                    "('transition', from, to), ('start', label), ('end', label), ('edge', attribute, a, b)"
+                    "('transition', from, to), ('start', label), ('end', label), "
+                    "('edge', attribute, from, to)"
                 )
         if not labels:
             raise InputError("the weights name no label; give them to the structure: Chain(labels=[...])")
         ordered = sorted_labels(labels)
         seen = np.ones((len(ordered), len(ordered)), dtype=bool)
-        return ChainSpace(self, ordered, list(attributes), transition_mask(self.transitions, ordered, seen))
+        space = ChainSpace(self, ordered, list(attributes), transition_mask(self.transitions, ordered, seen))
+        space.restrict_to_named(names)
+        return space
 
     def complete(self) -> Chain:
         """The chain with a weight for every pair of attribute and label."""
@@ -190,9 +195,4 @@ class Chain(Structure):
                 n_labels = 0
             if n_labels == 0:
                 raise InputError(f"labels must be a list of hashable labels or None, got {self.labels!r}")
-        if not isinstance(self.edge_features, (str, type(None))) and not (
-            isinstance(self.edge_features, Iterable) and all(isinstance(p, str) for p in self.edge_features)
-        ):
-            raise InputError(
-                f"edge_features must be 'all', a list of prefixes or None, got {self.edge_features!r}"
-            )
+        Joins(self.edge_features, int(self.order))  # checks them
