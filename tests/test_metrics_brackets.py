@@ -50,6 +50,8 @@ def test_evalb_conventions():
     bare = bracket_scores([marked], [moved], punctuation=False)
     assert (bare.n_true, bare.n_correct) == (4, 3)
     assert bracket_scores(["(S (, ,) (NP (N a)))"], ["(S (, ,) (NP (N a)))"], punctuation=False).n_true == 2
+    wrong = FLAT.replace("(. .)", "(NN .)")  # no word of the tags, either
+    assert bracket_scores([GOLD], [wrong], punctuation=False).tags == 5 / 6
 
 
 def test_missing_and_bare_trees():
@@ -68,3 +70,7 @@ def test_mistakes():
         bracket_scores([GOLD], ["(N a"])
     with pytest.raises(InputError, match="sample 0: the true tree is empty"):
         bracket_scores(["(S (-NONE- *))"], [GOLD])
+    with pytest.raises(InputError, match=r"sample_weight must have one entry per sample \(2\)"):
+        bracket_scores([GOLD, GOLD], [GOLD, GOLD], sample_weight=[1.0])
+    with pytest.raises(InputError, match="sample 1: sample_weight is nan"):
+        bracket_scores([GOLD, GOLD], [GOLD, GOLD], sample_weight=[1.0, float("nan")])

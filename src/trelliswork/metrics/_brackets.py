@@ -11,6 +11,7 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._trees import Node, as_node, brackets, normalized, tags
+from trelliswork.metrics._weights import checked_weights
 
 __all__ = [
     "BracketReport",
@@ -89,7 +90,7 @@ def bracket_scores(
         Count the bracket of the whole tree.
     punctuation : bool, default=True
         Count words whose true tag is one of ``, : `` '' .``; False leaves them out of all
-        brackets, and takes PRT for ADVP, as evalb does with its usual parameters.
+        brackets and of the tags, and takes PRT for ADVP, as evalb does with its usual parameters.
     sample_weight : array-like or None
         Weight of each tree.
 
@@ -112,7 +113,7 @@ def bracket_scores(
     """
     if len(y_true) != len(y_pred):
         raise InputError(f"{len(y_true)} true trees, but {len(y_pred)} predicted ones")
-    weights = np.ones(len(y_true)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weights = checked_weights(sample_weight, len(y_true))
     sums = np.zeros(6)  # true, predicted, right brackets; exact; words, right tags
     counts = np.zeros(3, dtype=np.int64)
     n_missing = 0
@@ -129,13 +130,15 @@ def bracket_scores(
                 raise InputError(
                     f"sample {i}: the true tree has {len(own_tags)} words, the predicted one {len(got_tags)}"
                 )
-            right_tags = sum(a == b for a, b in zip(own_tags, got_tags))
+            left_out = set(dropped)
+            pairs = enumerate(zip(own_tags, got_tags))
+            right_tags = sum(a == b for t, (a, b) in pairs if t not in left_out)
             got = _brackets(found, root, dropped, punctuation)
         both = (wanted & got).total()
         exact = float(found is not None and wanted == got)
         own = (wanted.total(), got.total(), both)
         counts += own
-        sums += weights[i] * np.array([*own, exact, len(own_tags), right_tags])
+        sums += weights[i] * np.array([*own, exact, len(own_tags) - len(dropped), right_tags])
     true_sum, predicted, right, exact_sum, words, right_words = sums.tolist()
     precision = right / predicted if predicted else float(not true_sum)
     recall = right / true_sum if true_sum else float(not predicted)

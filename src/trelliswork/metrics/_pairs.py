@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from trelliswork._brackets import base_pairs
 from trelliswork._errors import InputError
+from trelliswork.metrics._weights import checked_weights
 
 __all__ = ["BasePairScores", "base_pair_f1", "base_pair_scores"]
 
@@ -58,7 +61,8 @@ def base_pair_scores(y_true: Any, y_pred: Any, *, slip: int = 0, sample_weight: 
         Structures in dot-bracket or WUSS notation; pairs of pseudoknots count.
     slip : int, default=0
         A pair is right if one of its ends is shifted by at most this much; 1 is usual where the
-        true structures come from comparison of sequences.
+        true structures come from comparison of sequences. Every true pair makes at most one predicted
+        pair right.
     sample_weight : array-like or None
         Weight of each sample.
 
@@ -77,7 +81,9 @@ def base_pair_scores(y_true: Any, y_pred: Any, *, slip: int = 0, sample_weight: 
     """
     if len(y_true) != len(y_pred):
         raise InputError(f"y_true has {len(y_true)} structures but y_pred has {len(y_pred)}")
-    weights = np.ones(len(y_true)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if not isinstance(slip, (int, np.integer)) or isinstance(slip, bool) or slip < 0:
+        raise InputError(f"slip must be a whole number >= 0, got {slip!r}")
+    weights = checked_weights(sample_weight, len(y_true))
     moves = [(0, 0)] + [move for s in range(1, slip + 1) for move in ((s, 0), (-s, 0), (0, s), (0, -s))]
     totals = np.zeros(3)
     for i, (a, b) in enumerate(zip(y_true, y_pred, strict=True)):
@@ -87,15 +93,27 @@ def base_pair_scores(y_true: Any, y_pred: Any, *, slip: int = 0, sample_weight: 
             raise InputError(f"sample {i}: {error}") from None
         if len(a) != len(b):
             raise InputError(f"sample {i}: the true structure has {len(a)} places but the other {len(b)}")
-        left = set(true)
-        right = 0
-        for p, q in predicted:  # each true pair is matched once
-            hit = next(((p + u, q + v) for u, v in moves if (p + u, q + v) in left), None)
-            if hit is not None:
-                left.remove(hit)
-                right += 1
+        right = _matched(true, predicted, moves) if slip else len(set(true) & set(predicted))
         totals += weights[i] * np.array([right, len(predicted), len(true)])
     return BasePairScores(*totals.tolist())
+
+
+def _matched(
+    true: list[tuple[int, int]], predicted: list[tuple[int, int]], moves: list[tuple[int, int]]
+) -> int:
+    """Most predicted pairs that can each have a true pair of their own within the moves."""
+    place = {pair: t for t, pair in enumerate(true)}
+    links = [
+        (p, place[i + u, j + v])
+        for p, (i, j) in enumerate(predicted)
+        for u, v in moves
+        if (i + u, j + v) in place
+    ]
+    if not links:
+        return 0
+    row, column = np.array(links).T
+    near = sp.csr_matrix((np.ones(row.size), (row, column)), (len(predicted), len(true)))
+    return int(np.count_nonzero(maximum_bipartite_matching(near) >= 0))
 
 
 def base_pair_f1(y_true: Any, y_pred: Any, *, slip: int = 0) -> float:
