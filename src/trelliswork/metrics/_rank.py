@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork.learners.base import check_number
+from trelliswork.structures.base import Parts
 
 __all__ = ["relative_rank"]
 
@@ -59,8 +61,8 @@ def relative_rank(
     >>> metrics.relative_rank(Perceptron(Chain()).fit(X, y), X, y).tolist()
     [0.25, 0.25]
     """
-    if max_rank < 1 or n_samples < 1:
-        raise InputError(f"max_rank and n_samples must be at least 1, got {max_rank} and {n_samples}")
+    for name, value in (("max_rank", max_rank), ("n_samples", n_samples)):
+        check_number(name, value, 1, whole=True)
     if len(X) != len(y):
         raise InputError(f"X has {len(X)} samples but y has {len(y)}")
     batch = model._packed(X, y)
@@ -69,9 +71,12 @@ def relative_rank(
     shares = np.ones(len(batch))
     exact = gold == -np.inf
     # Rounding differs between a sum over parts and a recursion; ties within it count.
-    floor = gold - 1e-9 * (1.0 + np.abs(np.where(exact, 0.0, gold)))
-    log_count = batch.log_count()
     todo = np.flatnonzero(~exact)
+    floor = gold.copy()
+    if todo.size:
+        part = batch.subset(todo)
+        floor[todo] -= 1e-10 * part.argmax(_sizes(model._scores(part))).values
+    log_count = batch.log_count()
     k = min(_FIRST_LIST, max_rank)
     listed = type(model.space_.structure).offers("kbest")
     while todo.size and listed:
@@ -110,3 +115,8 @@ def relative_rank(
         least = np.exp(np.log(max_rank if listed else 1) - log_count[todo])
         shares[todo] = np.minimum(np.maximum(hits / n_samples, least), 1.0)
     return (shares, exact) if return_exact else shares
+
+
+def _sizes(scores: Parts) -> Parts:
+    """Absolute values; what is forbidden stays so."""
+    return Parts(**{k: a if a is None else np.where(a > -np.inf, np.abs(a), a) for k, a in scores.items()})
