@@ -227,6 +227,28 @@ def test_tiny_and_degenerate_data(learner, reference, solver, data):
         assert [len(p) for p in model.predict([*X, ["new", "a", "b"]])] == [*map(len, X), 3]
 
 
+@BOTH
+@pytest.mark.parametrize(
+    "params", [{}, {"loss": "hamming"}, {"constraints": "slack"}, {"constraints": "hard"}]
+)
+@pytest.mark.parametrize("n_labels", [3, 7])
+def test_outputs_that_cancel_leave_no_weights(learner, params, n_labels):
+    labels = [f"L{i}" for i in range(n_labels)]
+    for structure in (tw.Chain(), tw.Chain(labels=labels)):
+        for reg in (0.0, 1e-6):
+            model = learner(structure, reg, **params).fit([["x"]] * n_labels, [[label] for label in labels])
+            assert np.abs(model.coef_).max() < 1e-6
+
+
+@BOTH
+@pytest.mark.parametrize("solver", ["auto", "cg"])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_features_that_overflow_are_refused(learner, solver):
+    X, y = [[{"a": 1e170}, {"b": 1e170}]], [["X", "Y"]]
+    with pytest.raises(tw.InputError, match="too large"):
+        learner(tw.Chain(), solver=solver).fit(X, y)
+
+
 def test_without_ridge_the_systems_are_still_solved():
     X, y = tagged(np.random.default_rng(6), n=12)
     _, C, b, w = enumerated(tw.Chain(), X, y)
@@ -671,6 +693,72 @@ def test_states_are_saved_merged_and_solved_again(name, tmp_path):
     assert merged.reg == 0.5
 
 
+@BOTH
+def test_sums_are_for_what_they_were_made_with(learner):
+    structure, X, y = STRUCTURES["labels given"]
+    changes = {
+        "reference": "observed",
+        "loss": "hamming",
+        "constraints": "slack",
+        "n_steps": 2,
+        "moments": "sampled",
+    }
+    for name, value in changes.items():
+        model = learner(structure).fit(X, y).set_params(**{name: value})
+        with pytest.raises(tw.InputError, match=f"sums for {name}="):
+            model.resolve()
+        with pytest.raises(tw.InputError, match="sums"):
+            model.partial_fit(X, y)
+    # Solvers that go through the samples keep them.
+    words = [[t[0] for t in x] for x in X]
+    direct = learner(structure, 1e-3, solver="direct").fit(words, y)
+    assert direct.history_[-1]["solver"] == "direct"
+    assert_same_weights(direct, learner(structure, 1e-3).fit(words, y))
+    assert "compiled" in repr(learner(structure, solver="cg").fit(X, y).moments_)
+
+
+class Loss:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def part_costs(self, batch):
+        costs, constant = batch.mismatch()
+        return costs * self.factor, constant * self.factor
+
+
+def test_parameters_are_equal_by_value():
+    X, y = tagged(np.random.default_rng(0))
+    one, two = dict.fromkeys("XYZ", 1.0), dict.fromkeys("ZYX", 1)
+    for a, b in [(one, two), (Loss(2), Loss(2.0))]:
+        models = [
+            tw.SODA(tw.Chain(labels=names), loss=v).fit(X, y)
+            for names, v in [(list("XYZ"), a), (tuple("XYZ"), b)]
+        ]
+        models[0].merge(models[1])
+    with pytest.raises(tw.InputError, match="equal parameters: loss"):
+        tw.SODA(tw.Chain(), loss=Loss(2)).fit(X, y).merge(tw.SODA(tw.Chain(), loss=Loss(3)).fit(X, y))
+
+
+def test_a_refused_ridge_changes_nothing():
+    X, y = tagged(np.random.default_rng(0))
+    model = tw.ZScore(tw.Chain()).fit(X, y)
+    with pytest.raises(tw.InputError, match="reg must be"):
+        model.resolve(-1.0)
+    assert model.reg == 1e-6
+
+
+def test_sampled_shards_draw_afresh():
+    structure = tw.Classes(labels=["a", "b"])
+    X, y = [["u"]], ["a"]
+    model = tw.ZScore(structure, moments="sampled", n_samples=20)
+    shares = []
+    for _ in range(4):
+        before = 0.0 if not shares else model.moments_.sums.arrays["deviation"]
+        model.partial_fit(X, y)
+        shares.append(tuple(np.round(model.moments_.sums.arrays["deviation"] - before, 9)))
+    assert len(set(shares)) > 1
+
+
 def test_near_the_largest_size_sums_and_features_mix(monkeypatch):
     X, y = [["a", "b"], ["b"], ["c", "a", "d"]], [["X", "Y"], ["Y"], ["Z", "X", "X"]]
     small = FIXED.bind(X[:2], y[:2]).n_features
@@ -734,10 +822,21 @@ def test_relative_rank_by_sampling():
     assert not flags.all()
     np.testing.assert_allclose(drawn, exact, atol=0.04)
     assert metrics.relative_rank(model, [["X0"]], [["unheard of"]]).tolist() == [1.0]
-    with pytest.raises(tw.InputError, match="at least 1"):
+    with pytest.raises(tw.InputError, match="max_rank must be a whole number >= 1"):
         metrics.relative_rank(model, X, y, max_rank=0)
     with pytest.raises(tw.InputError, match="samples but y has"):
         metrics.relative_rank(model, X, y[:1])
+
+
+def test_relative_rank_knows_small_scores():
+    X, y = tagged(np.random.default_rng(1), n=6)
+    model = tw.ZScore(tw.Chain()).fit(X, y)
+    expected = metrics.relative_rank(model, X, y)
+    model.coef_ = model.coef_ * 1e-12
+    np.testing.assert_allclose(metrics.relative_rank(model, X, y), expected)
+    for bad in ("many", 2.5):
+        with pytest.raises(tw.InputError, match="max_rank must be"):
+            metrics.relative_rank(model, X, y, max_rank=bad)
 
 
 def test_relative_rank_of_the_worst_outputs():
@@ -756,6 +855,15 @@ def test_relative_rank_of_the_worst_outputs():
 def test_margin_of_an_impossible_output():
     model = tw.ZScore(tw.Chain()).fit([["a", "b"]], [["X", "Y"]])
     assert model.margins([["a"]], [["unheard of"]]).tolist() == [-np.inf]
+    assert model.margins([], []).size == 0
+    # An input that has no output at all.
+    X, y = [["a", "b"], ["b"]], [["X", "Y"], ["Y"]]
+    model = tw.ZScore(tw.Chain(transitions=[("X", "Y")])).fit(X, y)
+    for standardized in (False, True):
+        margins = model.margins([["a"] * 3, *X], [["X", "Y", "X"], *y], standardized=standardized)
+        assert margins[0] == -np.inf
+        assert np.isfinite(margins[1:]).all()
+    assert metrics.relative_rank(model, [["a"] * 3], [["X", "Y", "X"]]).tolist() == [1.0]
 
 
 @EVERY

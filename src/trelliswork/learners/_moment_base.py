@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from trelliswork._errors import InputError
 from trelliswork.learners._constraints import fit_constrained
-from trelliswork.learners._moment_state import MomentState
+from trelliswork.learners._moment_state import MomentState, signature
 from trelliswork.learners._moment_sums import BatchMoments, MomentSums, SampledMoments
 from trelliswork.learners._newton import newton_steps
 from trelliswork.learners._progress import Progress
@@ -114,9 +114,10 @@ class MomentLearner(StructuredEstimator):
             Whether to solve now; with False, call :meth:`resolve` after the last shard.
         """
         self._check_parameters()
-        state = self._state_of(X, y, sample_weight)
-        if hasattr(self, "moments_") or hasattr(self, "coef_"):
-            state = self._joined(self._kept(), state)
+        old = self._kept() if hasattr(self, "moments_") or hasattr(self, "coef_") else None
+        state = self._state_of(X, y, sample_weight, 0 if old is None else old.n_samples)
+        if old is not None:
+            state = self._joined(old, state)
         if solve:
             self._solve(state)
         else:
@@ -136,12 +137,12 @@ class MomentLearner(StructuredEstimator):
         if not isinstance(other, MomentLearner):
             raise InputError(f"merge needs a ZScore or SODA model, got {type(other).__name__}")
         for name in _KEPT:
-            if repr(getattr(self, name)) != repr(getattr(other, name)):
+            if signature(getattr(self, name)) != signature(getattr(other, name)):
                 raise InputError(
                     f"merge needs equal parameters: {name} is {getattr(self, name)!r} here and "
                     f"{getattr(other, name)!r} there"
                 )
-        if repr(self.structure.get_params()) != repr(other.structure.get_params()):
+        if signature(self.structure) != signature(other.structure):
             raise InputError(f"merge needs one structure, got {self.structure!r} and {other.structure!r}")
         self._solve(self._joined(self._kept(), other._kept()))
         return self
@@ -157,8 +158,13 @@ class MomentLearner(StructuredEstimator):
             New value of ``reg_mode``.
         """
         changes = {"reg": reg, "reg_mode": reg_mode}
-        self.set_params(**{name: value for name, value in changes.items() if value is not None})
-        self._check_parameters()
+        changes = {name: value for name, value in changes.items() if value is not None}
+        old = {name: getattr(self, name) for name in changes}
+        try:
+            self.set_params(**changes)._check_parameters()
+        except InputError:
+            self.set_params(**old)
+            raise
         self._solve(self._kept())
         return self
 
@@ -171,7 +177,7 @@ class MomentLearner(StructuredEstimator):
             )
         return self.moments_
 
-    def _state_of(self, X: Any, y: Any, sample_weight: Any) -> MomentState:
+    def _state_of(self, X: Any, y: Any, sample_weight: Any, seen: int = 0) -> MomentState:
         structure = self._checked_structure()
         check_samples(X, y)
         space, batch = self._start(
@@ -179,14 +185,21 @@ class MomentLearner(StructuredEstimator):
         )
         weights = combined_weights(batch, sample_weight, self.class_weight)
         plain = self.reference == "uniform" and self.constraints is None and self.n_steps == 1
+        plain = plain and self.solver in ("auto", "cholesky")  # others go through the samples
         if plain and space.outputs_fixed and space.n_features <= batch.covariance().max_dense:
-            return self._summed(space, batch, weights)
+            return self._summed(space, batch, weights, seen)
         samples = None if structure.offers("joined") else (list(X), list(y))
         return MomentState(space, batch=batch, weights=weights, samples=samples, n_samples=len(batch))
 
-    def _summed(self, space: Space, batch: Batch, weights: np.ndarray | None) -> MomentState:
-        sums = MomentSums.of(self._moments(batch, None, weights), self.loss is not None)
-        return MomentState(space, sums=sums, n_samples=len(batch))
+    def _summed(self, space: Space, batch: Batch, weights: np.ndarray | None, seen: int = 0) -> MomentState:
+        sums = MomentSums.of(self._moments(batch, None, weights, seen), self.loss is not None)
+        return MomentState(space, sums=sums, made=self._made(), n_samples=len(batch))
+
+    def _made(self) -> dict[str, str]:
+        """What sums depend on."""
+        names: tuple[str, ...] = ("reference", "loss", "constraints", "n_steps", "moments")
+        names += ("n_samples",) if self.moments == "sampled" else ()
+        return {name: signature(getattr(self, name)) for name in names}
 
     def _joined(self, one: MomentState, other: MomentState) -> MomentState:
         if (one.sums is None) != (other.sums is None):  # near the largest size of sums
@@ -198,11 +211,12 @@ class MomentLearner(StructuredEstimator):
     # -- solving ---------------------------------------------------------------------------
 
     def _moments(
-        self, batch: Batch, scores: Parts | None, weights: np.ndarray | None
+        self, batch: Batch, scores: Parts | None, weights: np.ndarray | None, seen: int = 0
     ) -> BatchMoments | SampledMoments:
         if self.moments == "exact":
             return BatchMoments(batch, scores, weights, self.loss)
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        seed = check_random_state(self.random_state).randint(2**31)
+        rng = np.random.default_rng([seed, seen] if seen else seed)  # errors of shards must not add up
         return SampledMoments(batch, scores, weights, self.loss, self.n_samples, rng)
 
     def _solve(self, state: MomentState) -> None:
@@ -211,6 +225,7 @@ class MomentLearner(StructuredEstimator):
         offset: Parts | None = None
         moments: AnyMoments
         if state.sums is not None:
+            state.check_made(self._made())
             moments = state.sums
         else:
             assert batch is not None
@@ -224,6 +239,10 @@ class MomentLearner(StructuredEstimator):
         lam = self.reg
         if self.reg_mode == "relative":
             lam *= float(moments.covariance.diagonal().mean()) if space.n_features else 0.0
+        if not np.isfinite(lam) or not np.isfinite(moments.deviation).all():
+            raise InputError(
+                "the second moments of the features are too large for floating point; scale them"
+            )
         n_constraints = 0
         if hasattr(self, "objective_"):  # of another fit
             del self.objective_
@@ -312,14 +331,18 @@ class MomentLearner(StructuredEstimator):
         ndarray of shape (n_samples,)
             -inf for outputs that are not possible.
         """
-        check_samples(X, y)
         batch = self._packed(X, y)
+        out = batch.evaluate(batch.gold_codes, self._scores(batch))
+        possible = np.flatnonzero(out > -np.inf)  # an input may have no output at all
+        if not possible.size:
+            return out
+        batch = batch.subset(possible)
         scores, law = self._scores(batch), batch.covariance()
-        mean = batch.dot_each(law.marginals(weighted=False, each=True), scores)
-        out = batch.evaluate(batch.gold_codes, scores) - mean
+        out[possible] -= batch.dot_each(law.marginals(weighted=False, each=True), scores)
         if standardized:
             variance = batch.dot_each(law.tangent(scores, weighted=False, each=True), scores)
-            out = np.where(variance > 0, out / np.sqrt(np.where(variance > 0, variance, 1.0)), 0.0)
+            scale = np.where(variance > 0, 1.0 / np.sqrt(np.where(variance > 0, variance, 1.0)), 0.0)
+            out[possible] *= scale
         return out
 
     # -- files -----------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,24 @@ from trelliswork._errors import InputError
 from trelliswork.learners._moment_sums import MomentSums
 from trelliswork.structures.base import Batch, Space
 
-__all__ = ["MomentState"]
+__all__ = ["MomentState", "signature"]
+
+
+def signature(value: Any) -> str:
+    """Text that is the same for equal parameters, be they lists or tuples, copies or the originals."""
+    if isinstance(value, Number) and not isinstance(value, bool):
+        return f"{value:.17g}"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(sorted(f'{signature(k)}: {signature(v)}' for k, v in value.items()))}}}"
+    if isinstance(value, np.ndarray):
+        return signature(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(signature, value))}]"
+    if hasattr(value, "get_params"):
+        return f"{type(value).__name__}{signature(value.get_params(deep=False))}"
+    if type(value).__repr__ is object.__repr__:  # says where an object is, not what
+        return f"{type(value).__qualname__}{signature(getattr(value, '__dict__', {}))}"
+    return repr(value)
 
 
 class MomentState:
@@ -33,6 +51,8 @@ class MomentState:
         Inputs and outputs of the compiled samples, where batches cannot be joined.
     sums : MomentSums or None
         Moments instead of samples.
+    made : dict
+        Signatures of the parameters that the sums depend on.
     n_samples : int
         Number of samples seen.
     """
@@ -45,10 +65,12 @@ class MomentState:
         weights: np.ndarray | None = None,
         samples: tuple[list[Any], list[Any]] | None = None,
         sums: MomentSums | None = None,
+        made: Mapping[str, str] | None = None,
         n_samples: int,
     ):
         self.space = space
         self.batch, self.weights, self.samples, self.sums = batch, weights, samples, sums
+        self.made = dict(made or {})
         self.n_samples = n_samples
 
     def __repr__(self) -> str:
@@ -59,9 +81,10 @@ class MomentState:
         """State of the samples of both; alphabets may differ."""
         n = self.n_samples + other.n_samples
         if self.sums is not None and other.sums is not None:
+            self.check_made(other.made)
             space = self.space.merged(other.space)
             total = self.sums.padded(self.space, space) + other.sums.padded(other.space, space)
-            return MomentState(space, sums=total, n_samples=n)
+            return MomentState(space, sums=total, made=self.made, n_samples=n)
         if self.batch is None or other.batch is None:
             raise InputError("one model keeps sums and the other compiled features; fit both alike")
         weights = None
@@ -77,11 +100,19 @@ class MomentState:
         batch = self.batch.into(space).joined(other.batch.into(space))
         return MomentState(space, batch=batch, weights=weights, n_samples=n)
 
+    def check_made(self, made: Mapping[str, str]) -> None:
+        """Refuse parameters other than those that the sums were made with."""
+        for name, own in self.made.items():
+            if made.get(name, own) != own:
+                raise InputError(
+                    f"the moments that were kept are sums for {name}={own}, not {made[name]}; fit again"
+                )
+
     def state(self) -> dict[str, Any]:
         """Plain values for a model file."""
         out: dict[str, Any] = {"space": self.space, "n_samples": self.n_samples}
         if self.sums is not None:
-            out["sums"] = dict(self.sums.arrays)
+            out["sums"], out["made"] = dict(self.sums.arrays), dict(self.made)
         if self.samples is not None:
             out["samples"] = list(self.samples)
         elif self.batch is not None:
@@ -110,5 +141,5 @@ class MomentState:
             weights = np.asarray(weights, dtype=np.float64)
             if batch is None or weights.shape != (len(batch),) or not np.all(weights >= 0):
                 raise InputError("stored weights do not fit the samples")
-        n = int(state["n_samples"])
-        return cls(space, batch=batch, weights=weights, samples=samples, sums=sums, n_samples=n)
+        n, made = int(state["n_samples"]), state.get("made")
+        return cls(space, batch=batch, weights=weights, samples=samples, sums=sums, made=made, n_samples=n)

@@ -11,13 +11,36 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork.learners._ridge import Matrix, SecondMoment
-from trelliswork.structures._covariance import Covariance
+from trelliswork.structures._covariance import Covariance, check_dense
 from trelliswork.structures.base import Batch, Parts, Space
 
-__all__ = ["BatchMoments", "MomentSums", "SampledMoments", "SampledSecondMoment", "part_costs"]
+__all__ = [
+    "BatchMoments",
+    "MomentSums",
+    "SampledMoments",
+    "SampledSecondMoment",
+    "part_costs",
+    "without_rounding",
+]
 
 
 _SAMPLES_AT_A_TIME = 1024
+_ROUNDING = 1e-13  # of the sum of the gold features: a deviation below is nothing else
+
+
+def without_rounding(values: np.ndarray, moments: Any, cost: float = 1.0) -> np.ndarray:
+    """Zeros where gold and mean features agree: learners that scale weights by them would blow them up.
+
+    ``values`` are differences of sums of features, ``cost`` is the mean factor of a sample in them.
+    """
+    largest = _largest(values)
+    if largest > 1e-3 * moments.total * cost or largest > _ROUNDING * moments.size * cost:
+        return values
+    return np.zeros_like(values)
+
+
+def _largest(values: np.ndarray) -> float:
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
 def part_costs(batch: Batch, loss: Any) -> tuple[Parts, np.ndarray]:
@@ -63,8 +86,8 @@ class BatchMoments:
         About the mean, and about the gold outputs.
     deviation : ndarray
         Weighted sum of gold less mean features.
-    total : float
-        Sum of the weights.
+    total, size : float
+        Sum of the weights, and largest entry of the sum of gold features.
     cost_mean, cost_variance : float
         Sums over samples of mean and variance of the loss.
     cost_covariance, cost_deviation : ndarray
@@ -91,7 +114,12 @@ class BatchMoments:
     @cached_property
     def deviation(self) -> np.ndarray:
         """Weighted sum of gold less mean features."""
-        return self._law.deviation()
+        return without_rounding(self._law.deviation(), self)
+
+    @cached_property
+    def size(self) -> float:
+        """Largest entry of the weighted sum of gold features; a pass over the data that is seldom needed."""
+        return _largest(self.batch.gold_sum(self.weights))
 
     def _pieces(self) -> Iterator[tuple[Batch, Covariance, np.ndarray | None, Parts, np.ndarray]]:
         """Samples, their law and weights, costs of parts and mean loss, a part of the samples at a time."""
@@ -241,8 +269,8 @@ class SampledMoments:
         self.covariance: SecondMoment = law
         self.second: SecondMoment = SampledSecondMoment(draws, gold, own)
         deviations = gold - law.means()
-        self.deviation = np.asarray(deviations.T @ own)
-        self.total = float(own.sum())
+        self.total, self.size = float(own.sum()), _largest(np.asarray(gold.T @ own))
+        self.deviation = without_rounding(np.asarray(deviations.T @ own), self)
         if loss is not None:
             costs, constant = part_costs(batch, loss)
             losses = np.array(
@@ -263,19 +291,21 @@ class MomentSums:
     ----------
     arrays : dict
         ``covariance`` and ``spread`` (d, d), ``deviation``, ``cost_covariance`` and
-        ``cost_deviation`` (d,), and the numbers ``total``, ``cost_mean`` and ``cost_variance``.
+        ``cost_deviation`` (d,), and the numbers ``total``, ``size``, ``cost_mean`` and ``cost_variance``.
     """
 
     _SQUARE = ("covariance", "spread")
     _VECTORS = ("deviation", "cost_covariance", "cost_deviation")
-    _NUMBERS = ("total", "cost_mean", "cost_variance")
+    _NUMBERS = ("total", "size", "cost_mean", "cost_variance")
 
     def __init__(self, arrays: Mapping[str, Any]):
         self.arrays = dict(arrays)
         for name in (*self._VECTORS, *self._NUMBERS):
             setattr(self, name, self.arrays[name])
+        self.deviation = without_rounding(self.deviation, self)
 
     total: float
+    size: float
     deviation: np.ndarray
     cost_mean: float
     cost_variance: float
@@ -292,10 +322,11 @@ class MomentSums:
             "spread": moments.second.dense() - covariance,
             "deviation": moments.deviation,
             "total": moments.total,
+            "size": moments.size,
         }
         for name in cls._VECTORS[1:]:
             arrays[name] = getattr(moments, name) if with_loss else np.zeros(d)
-        for name in cls._NUMBERS[1:]:
+        for name in cls._NUMBERS[2:]:
             arrays[name] = float(getattr(moments, name)) if with_loss else 0.0
         return cls(arrays)
 
@@ -317,6 +348,7 @@ class MomentSums:
         at = np.array([place[name] for name in old.feature_names], dtype=np.int64)
         out = dict(self.arrays)
         d = new.n_features
+        check_dense(d)
         for name in self._SQUARE:
             out[name] = np.zeros((d, d))
             out[name][np.ix_(at, at)] = self.arrays[name]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork.learners._moment_base import AnyMoments, MomentLearner
+from trelliswork.learners._moment_sums import without_rounding
 from trelliswork.learners._ridge import Ridge
 from trelliswork.learners.base import check_number
 from trelliswork.structures.base import Structure
@@ -76,7 +77,7 @@ class ZScore(MomentLearner):
     keep_moments : bool, default=True
         Keep what ``partial_fit``, ``merge`` and ``resolve`` need; False gives smaller models.
     random_state : int, RandomState or None, default=0
-        Seed of sampled moments.
+        Seed of sampled moments; models that are to be merged should have different ones.
     n_jobs : int or None, default=None
         Threads (-1: all cores). Results do not depend on it.
     verbose : int, default=0
@@ -250,7 +251,7 @@ class SODA(MomentLearner):
     keep_moments : bool, default=True
         Keep what ``partial_fit``, ``merge`` and ``resolve`` need; False gives smaller models.
     random_state : int, RandomState or None, default=0
-        Seed of sampled moments.
+        Seed of sampled moments; models that are to be merged should have different ones.
     n_jobs : int or None, default=None
         Threads (-1: all cores). Results do not depend on it.
     verbose : int, default=0
@@ -347,7 +348,8 @@ class SODA(MomentLearner):
     def _weights(self, moments: AnyMoments, ridge: Ridge) -> np.ndarray:
         right = moments.deviation
         if self.loss is not None:
-            right = moments.cost_deviation - moments.cost_covariance
+            cost = moments.cost_mean / moments.total
+            right = without_rounding(moments.cost_deviation - moments.cost_covariance, moments, cost)
         theta = ridge.solve(right, overwrite=self.loss is not None)
         if self.loss is None:
             self.objective_ = float(
