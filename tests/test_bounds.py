@@ -177,7 +177,10 @@ def test_soda_bound_exact_and_sampled():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda m, s, X, y: bounds.pac(2, 10), "at least 3 features"),
+        (lambda m, s, X, y: bounds.pac(2, 10), "n_features must be a whole number of at least 3"),
+        (lambda m, s, X, y: bounds.pac(5.5, 10), "n_features must be"),
+        (lambda m, s, X, y: bounds.pac(5, 0), "n_samples must be"),
+        (lambda m, s, X, y: bounds.factor_graph_complexity(tw.Chain(), X), "space must be"),
         (lambda m, s, X, y: bounds.pac(5, 10, delta=1.0), "delta"),
         (lambda m, s, X, y: bounds.margin(m, X, y, rho=0.0), "rho"),
         (lambda m, s, X, y: bounds.margin(m, X, y, kind="mean"), "kind"),

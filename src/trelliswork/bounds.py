@@ -129,8 +129,13 @@ def pac(n_features: int, n_samples: int, *, delta: float = 0.05, largest: int = 
     (True, False)
     """
     _check_delta(delta)
-    if n_features < 3 or n_samples < 1 or largest < 1 or largest != int(largest):
-        raise InputError("pac needs at least 3 features, a sample, and a whole number largest >= 1")
+    for name, value, least in (
+        ("n_features", n_features, 3),
+        ("n_samples", n_samples, 1),
+        ("largest", largest, 1),
+    ):
+        if not isinstance(value, (int, np.integer)) or value < least:
+            raise InputError(f"pac: {name} must be a whole number of at least {least}, got {value!r}")
     d = int(n_features)
     fewer = (d - 2) * math.log(d - 2) if d > 2 else 0.0
     complexity = (d * d * math.log(2 * largest) - fewer + d) / n_samples
@@ -301,6 +306,8 @@ def factor_graph_complexity(
     >>> sharp.value <= bounds.factor_graph_complexity(space, X).value
     True
     """
+    if not isinstance(space, Space):
+        raise InputError(f"space must be the space of a structure, structure.bind(X, y), got {space!r:.80}")
     if norm not in ("l1", "l2"):
         raise InputError(f"norm must be 'l1' or 'l2', got {norm!r}")
     if method not in ("bound", "monte_carlo"):

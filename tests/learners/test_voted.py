@@ -13,7 +13,7 @@ from trelliswork.learners._families import find_families
 from trelliswork.learners._proximal import LazyAdaGrad, fista, proximal_norm, shrink
 from trelliswork.learners._svm_oracle import Form, Oracle
 from trelliswork.learners._voted_solvers import Problem, _boost_value
-from trelliswork.losses import Counted, Edit, Hamming, NGrams, ZeroOne
+from trelliswork.losses import Counted, Edit, Hamming, Markovian, NGrams, Rational, ZeroOne
 from trelliswork.losses.inside import inside
 
 X = [["a", "b", "a"], ["b", "a"], ["c"], ["a", "a", "b"], ["b", "c", "a"]]
@@ -179,6 +179,8 @@ def test_path_is_warm_and_picks_on_the_development_part():
     assert np.isclose(model.path_[-1]["objective"], alone.objective_, rtol=1e-3)
     with pytest.raises(tw.InputError, match="lams"):
         tw.VotedCRF(tw.Chain()).fit_path(X, Y, [])
+    with pytest.raises(tw.InputError, match="lams must be a list"):
+        tw.VotedCRF(tw.Chain()).fit_path(X, Y, 0.1)
     with pytest.raises(tw.InputError, match="both X_dev and y_dev"):
         tw.VotedCRF(tw.Chain()).fit_path(X, Y, [1.0], X_dev=X)
 
@@ -248,6 +250,16 @@ def test_fista_on_a_quadratic():
         (lambda: tw.VotedCRF(tw.Chain(), families={"x": ["emission"]}), "belongs to no family"),
         (lambda: tw.VotedCRF(tw.Chain(), r="large"), "r must be one of"),
         (lambda: tw.VotedCRF(tw.Chain(), r=[1.0]), "one finite number >= 0 for each of the 2 families"),
+        (lambda: tw.VotedCRF(tw.Chain(), r={"order 1": 1.0}), "one finite number >= 0 for each"),
+        (lambda: tw.VotedCRF(tw.Chain(), r=["a", "b"]), "one finite number >= 0 for each"),
+        (lambda: tw.VotedCRF(tw.Chain(), families=lambda name: [name]), "is not hashable"),
+        (lambda: tw.VotedCRF(tw.Chain(), families={"x": 3}), "'x' needs a function or a list"),
+        (lambda: tw.VotedCRF(tw.Chain(), families={}), "belongs to no family"),
+        (lambda: tw.VotedCRF(tw.Chain(), loss=Rational(3)), "build must be a function"),
+        (
+            lambda: tw.VotedCRF(tw.Chain(), loss=Markovian(lambda y, t, labels: "x")),
+            "must be a finite number",
+        ),
         (lambda: tw.StructBoost(tw.Chain(), loss="none"), "needs a loss"),
         (lambda: tw.StructBoost(tw.Chain(), form="mean"), "form must be"),
         (lambda: tw.StructBoost(tw.Chain(), start="svm"), "start must be"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trelliswork.learners._regression_outputs import NGrams, Positions, Values
 from trelliswork.learners.base import Candidate, FitInterrupted, StructuredEstimator
+from trelliswork.learners.boosting import StructBoost
 from trelliswork.learners.crf import CRF
 from trelliswork.learners.generative import Fixed, Generative
 from trelliswork.learners.klrso import KLRSO
@@ -11,7 +12,7 @@ from trelliswork.learners.moments import SODA, ZScore
 from trelliswork.learners.perceptron import Perceptron
 from trelliswork.learners.regression import KernelRegression
 from trelliswork.learners.svm import StructuredSVM
-from trelliswork.learners.voted import StructBoost, VotedCRF
+from trelliswork.learners.voted import VotedCRF
 
 __all__ = [
     "CRF",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,14 +71,22 @@ def find_families(space: Space, families: Any) -> Families:
 
 def _by_key(names: Sequence[Any], key: Callable[[Any], Any]) -> Families:
     found: dict[Any, int] = {}
-    index = np.array([found.setdefault(key(name), len(found)) for name in names], dtype=np.int64)
+    index = np.empty(len(names), dtype=np.int64)
+    for j, name in enumerate(names):
+        family = key(name)
+        try:
+            index[j] = found.setdefault(family, len(found))
+        except TypeError:
+            raise InputError(f"families: {family!r}, the family of {name!r}, is not hashable") from None
     return Families(list(found), index)
 
 
 def _by_tests(names: Sequence[Any], tests: Mapping[Any, Any]) -> Families:
     """First family whose function accepts a name, or whose list has its kind."""
     index = np.full(len(names), -1, dtype=np.int64)
-    for k, test in enumerate(tests.values()):
+    for k, (family, test) in enumerate(tests.items()):
+        if not callable(test) and (isinstance(test, str) or not isinstance(test, Iterable)):
+            raise InputError(f"families: {family!r} needs a function or a list of kinds, got {test!r}")
         accepts = test if callable(test) else lambda name, kinds=frozenset(test): name[0] in kinds
         for j in np.flatnonzero(index < 0).tolist():
             if accepts(names[j]):
@@ -112,7 +120,10 @@ def family_rates(
     """
     p = len(families)
     if not isinstance(r, str):
-        given = np.asarray(r, dtype=np.float64)
+        try:
+            given = np.asarray(r, dtype=np.float64)
+        except (TypeError, ValueError):
+            given = np.full(p, np.nan)
         if given.shape != (p,) or not np.isfinite(given).all() or (given < 0).any():
             raise InputError(
                 f"r must have one finite number >= 0 for each of the {p} families ({families.names!r:.80}), "

@@ -1,93 +1,25 @@
-"""Voted conditional random fields and structured boosting: penalties by the complexity of features."""
+"""Voted conditional random fields: a loss inside, penalties by the complexity of features."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork.learners._families import Families, family_rates, find_families
 from trelliswork.learners._optimize import Minimum
 from trelliswork.learners._progress import Progress
-from trelliswork.learners._voted_solvers import Problem, fit_structboost, fit_vcrf, stream_vcrf
-from trelliswork.learners.base import (
-    StructuredEstimator,
-    carry_over,
-    check_number,
-    check_samples,
-    combined_weights,
-)
-from trelliswork.losses import Edit, Loss, as_loss
-from trelliswork.structures.base import Batch, Space, Structure
+from trelliswork.learners._voted_base import Voted
+from trelliswork.learners._voted_solvers import Problem, fit_vcrf, stream_vcrf
+from trelliswork.learners.base import carry_over, check_number, check_samples
+from trelliswork.losses import Loss
+from trelliswork.structures.base import Space, Structure
 
-__all__ = ["StructBoost", "VotedCRF"]
-
-_EDIT_CAP = 3
+__all__ = ["VotedCRF"]
 
 
-class _Voted(StructuredEstimator):
-    """What the two learners share: families, penalties, checks."""
-
-    lam: float
-    beta: float
-    l2: float
-    loss: Any
-    families: Any
-    r: Any
-    max_iter: int
-    tol: float
-    memory: int
-    class_weight: Any
-    random_state: Any
-    verbose: int
-
-    def _checked_loss(self) -> Loss | None:
-        for name in ("lam", "beta", "l2", "tol"):
-            check_number(name, getattr(self, name), 0)
-        for name in ("max_iter", "memory"):
-            check_number(name, getattr(self, name), 1, whole=True)
-        if self.lam == 0 and self.beta == 0:
-            raise InputError("lam and beta are both 0: nothing keeps the weights finite; raise one of them")
-        if self.loss is None or (isinstance(self.loss, str) and self.loss == "none"):
-            return None
-        if isinstance(self.loss, str) and self.loss == "edit":
-            return Edit(cap=_EDIT_CAP)  # the automaton of the uncapped distance is too large for sentences
-        return as_loss(self.loss)
-
-    def _problem(
-        self, space: Space, batch: Batch, loss: Loss | None, sample_weight: Any, lam: float | None = None
-    ) -> Problem:
-        weights = combined_weights(batch, sample_weight, self.class_weight)
-        families = find_families(space, self.families)
-        rates = family_rates(batch, families, self.r, weights=weights, random_state=self.random_state)
-        penalties = (self.lam if lam is None else lam) * rates + self.beta
-        share = np.ones(len(batch)) if weights is None else weights
-        self._keep(families, rates)
-        return Problem(batch, loss, families, penalties[families.index], share / share.sum(), self.l2)
-
-    def _keep(self, families: Families, rates: np.ndarray) -> None:
-        self.families_, self.family_of_, self.r_ = families.names, families.index, rates
-
-    def _finish(self, space: Space, found: Minimum, history: list[dict[str, Any]]) -> None:
-        if not np.isfinite(found.w).all():
-            raise FloatingPointError("the weights are not finite; raise lam or beta, or scale the features")
-        self.space_, self.coef_ = space, found.w
-        self.objective_, self.converged_, self.message_ = found.objective, found.converged, found.message
-        self.n_iter_, self.history_ = found.n_iter, history
-
-    @property
-    def n_nonzero_(self) -> dict[Any, int]:
-        """Number of non-zero weights of every family."""
-        if not hasattr(self, "coef_"):
-            raise AttributeError("n_nonzero_")
-        used = np.bincount(self.family_of_[self.coef_ != 0], minlength=len(self.families_))
-        return dict(zip(self.families_, used.tolist(), strict=True))
-
-
-class VotedCRF(_Voted):
+class VotedCRF(Voted):
     """Voted conditional random field: a loss inside, and penalties by family.
 
     Minimises the mean over samples of ``log sum_y exp(L(y) - margin(y))`` plus
@@ -272,6 +204,8 @@ class VotedCRF(_Voted):
         self._check_solver()
         if (X_dev is None) != (y_dev is None):
             raise InputError("a development set needs both X_dev and y_dev")
+        if np.ndim(lams) != 1:
+            raise InputError(f"lams must be a list of numbers, got {lams!r}")
         for lam in lams:
             check_number("lams", lam, 0)
         if not len(lams) or (self.beta == 0 and min(lams) == 0):
@@ -353,137 +287,3 @@ class VotedCRF(_Voted):
     def _check_solver(self) -> None:
         if self.solver not in ("owlqn", "fista"):
             raise InputError(f"solver must be 'owlqn' or 'fista', got {self.solver!r}")
-
-
-class StructBoost(_Voted):
-    """Structured boosting: exponential margins weighted by the loss, and penalties by family.
-
-    Minimises the mean over samples of ``sum_y L(y) exp(-margin(y))`` (or of the maximum over ``y``)
-    plus ``sum_k (lam r_k + beta) |w_k|_1``, see :class:`VotedCRF`.
-
-    Parameters
-    ----------
-    structure : Structure
-        Output space; any that offers ``tangent``.
-    lam, beta, l2 : float, default=1e-4, 1e-3 and 0.0
-        As in :class:`VotedCRF`.
-    loss : str or Loss, default="hamming"
-        Loss of outputs: not negative, 0 for the true one. Other outputs of loss 0 do not count.
-    form : {"sum", "max"}, default="sum"
-        Sum or maximum over outputs. The maximum is not smooth: the search ends where a line search
-        finds no lower point.
-    families, r : default="auto"
-        As in :class:`VotedCRF`.
-    start : {"crf", "zero"}, default="crf"
-        First weights. At zero the objective is about the number of outputs.
-    max_iter, tol, memory : default=200, 1e-4 and 10
-        Iterations; stop when the norm of the proximal gradient falls to this part of the norm of the
-        penalties; pairs of the quasi-Newton method.
-    class_weight : dict, "balanced" or None, default=None
-        Weight of each label; a sample weighs the mean over its labels.
-    random_state : int or None, default=0
-        Seed of ``r="monte_carlo"``.
-    warm_start : bool, default=False
-        Start from the weights of the previous fit.
-    n_jobs : int or None, default=None
-        Threads. Results do not depend on it.
-    verbose : int, default=0
-        1 shows progress.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-        Weights.
-    families_, r_ : list and ndarray
-        Families and their complexities.
-    objective_, converged_, message_
-        How the search ended.
-    history_ : list of dict
-        Objective, norm of the proximal gradient, non-zero weights and seconds per iteration.
-
-    References
-    ----------
-    .. [1] Cortes, Kuznetsov, Mohri, Yang (2016), NIPS.
-
-    Examples
-    --------
-    >>> from trelliswork import Chain, StructBoost
-    >>> X, y = [["the", "cat"], ["a", "dog"]] * 4, [["D", "N"], ["D", "N"]] * 4
-    >>> StructBoost(Chain()).fit(X, y).predict([["the", "dog"]])
-    [['D', 'N']]
-    """
-
-    def __init__(
-        self,
-        structure: Structure,
-        lam: float = 1e-4,
-        beta: float = 1e-3,
-        *,
-        l2: float = 0.0,
-        loss: str | Loss = "hamming",
-        form: str = "sum",
-        families: Any = "auto",
-        r: Any = "auto",
-        start: str = "crf",
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        memory: int = 10,
-        class_weight: Any = None,
-        random_state: Any = 0,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.structure = structure
-        self.lam = lam
-        self.beta = beta
-        self.l2 = l2
-        self.loss = loss
-        self.form = form
-        self.families = families
-        self.r = r
-        self.start = start
-        self.max_iter = max_iter
-        self.tol = tol
-        self.memory = memory
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> StructBoost:
-        """Find the weights.
-
-        Parameters
-        ----------
-        X, y : lists of inputs and outputs
-            Training data.
-        sample_weight : array-like of shape (n_samples,) or None
-            Weight of each sample; 2 is the same as having the sample twice.
-        """
-        loss = self._checked_loss()
-        if loss is None:
-            raise InputError("StructBoost needs a loss: outputs of loss 0 do not count")
-        if self.form not in ("sum", "max"):
-            raise InputError(f"form must be 'sum' or 'max', got {self.form!r}")
-        if self.start not in ("crf", "zero"):
-            raise InputError(f"start must be 'crf' or 'zero', got {self.start!r}")
-        space, batch = self._start(X, y)
-        problem = self._problem(space, batch, loss, sample_weight)
-        w = self._start_weights(space, self.warm_start)
-        if self.start == "crf" and not w.any():
-            plain = replace(problem, loss=None)
-            w = fit_vcrf(plain, w, max_iter=50, tol=1e-2, memory=self.memory).w
-        with Progress("StructBoost", self.max_iter, self.verbose) as progress:
-            found = fit_structboost(
-                problem,
-                w,
-                form=self.form,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                memory=self.memory,
-                progress=progress,
-            )
-        self._finish(space, found, progress.history)
-        return self

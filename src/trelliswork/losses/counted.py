@@ -142,6 +142,8 @@ class Rational(Loss):
         """The user's automaton, determinised."""
         if self.semiring not in (None, "tropical", "log"):
             raise InputError(f"semiring must be 'tropical', 'log' or None, got {self.semiring!r}")
+        if not callable(self.build):
+            raise InputError(f"build must be a function of the true output, got {self.build!r}")
         built = self.build(y_true)
         if not isinstance(built, WeightedAutomaton):
             raise InputError(f"build must return a WeightedAutomaton, got {type(built).__name__}")

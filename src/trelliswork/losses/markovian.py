@@ -53,10 +53,14 @@ class Markovian(Loss):
         )
 
     def _cost(self, y_true: Any, t: int, labels: tuple[Any, ...]) -> float:
-        value = float(self.cost(y_true, t, labels))
+        found = self.cost(y_true, t, labels)
+        try:
+            value = float(found)
+        except (TypeError, ValueError):
+            value = np.nan
         if not np.isfinite(value):
             raise InputError(
-                f"Markovian: the cost of {labels!r} at position {t} is {value}; it must be finite"
+                f"Markovian: the cost of {labels!r} at position {t} is {found!r}; it must be a finite number"
             )
         return value
 
