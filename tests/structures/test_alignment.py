@@ -433,3 +433,9 @@ def test_very_long_pairs_in_bounded_memory():
     [(first, second)] = Fixed(Alignment("affine", precision="double"), weights).predict([x])
     assert (first.replace("-", ""), second.replace("-", "")) == x
     assert sum(a == b for a, b in zip(first, second, strict=True)) >= 9990
+
+
+def test_names_of_pairs_do_not_depend_on_the_order_of_the_alphabet():
+    weights = tw.alignment_weights({("A", "R"): 1, ("R", "R"): 2, ("A", "A"): 3}, gap_open=-1, gap_extend=-1)
+    found = [Fixed(Alignment(alphabet=letters), weights).predict([("ARA", "RA")]) for letters in ("AR", "RA")]
+    assert found[0] == found[1] == [("ARA", "-RA")]

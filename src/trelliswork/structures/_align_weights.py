@@ -61,7 +61,7 @@ def alignment_weights(
         if chosen is not None and not {a, b} <= chosen:
             continue
         if not ordered:
-            a, b = _sorted(a, b)
+            a, b = sorted_pair(a, b)
             if out.get(("pair", a, b), value) != value:
                 raise InputError(
                     f"the matrix scores ({a!r}, {b!r}) and ({b!r}, {a!r}) differently; use ordered=True"
@@ -78,7 +78,8 @@ def alignment_weights(
     return out
 
 
-def _sorted(a: Any, b: Any) -> tuple[Any, Any]:
+def sorted_pair(a: Any, b: Any) -> tuple[Any, Any]:
+    """Two symbols in an order that does not depend on the alphabet's."""
     try:
         return (a, b) if a <= b else (b, a)
     except TypeError:

@@ -12,6 +12,7 @@ from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.structures._align_batch import AlignmentBatch
 from trelliswork.structures._align_columns import MOVES, accuracy, canonical_moves, flags_of, moves_of_texts
 from trelliswork.structures._align_path import AlignPath
+from trelliswork.structures._align_weights import sorted_pair
 from trelliswork.structures.base import Batch, Space, Structure
 
 __all__ = ["Alignment", "AlignmentSpace"]
@@ -242,7 +243,9 @@ class AlignmentSpace(Space):
             self.of_pair = 1 - np.eye(n, dtype=np.int64)
         elif kind == "substitution":
             rows, columns = np.triu_indices(n)
-            self._names = [("pair", self.symbols[r], self.symbols[c]) for r, c in zip(rows, columns)]
+            self._names = [
+                ("pair", *sorted_pair(self.symbols[r], self.symbols[c])) for r, c in zip(rows, columns)
+            ]
             self.of_pair = np.empty((n, n), dtype=np.int64)
             self.of_pair[rows, columns] = self.of_pair[columns, rows] = np.arange(rows.size)
         else:
