@@ -87,6 +87,11 @@ def test_dot_bracket_with_energies_and_comments():
     assert read_dot_bracket(io.StringIO(text)) == wanted
 
 
+def test_dot_bracket_in_blocks_and_with_letters():
+    assert read_dot_bracket(io.StringIO(">a\nGGAAA CCGGA\nAACC\n")).X == ["GGAAACCGGAAACC"]
+    assert read_dot_bracket(io.StringIO(">a\nGGAAACC UU\nAA(.aa..)\n")).y == ["AA(.aa..)"]
+
+
 def test_bpseq_headers():
     text = "Filename: x.bpseq\nOrganism: E. coli\nAccession Number: none\n1 G 4\n2 A 0\n3 A 0\n4 C 1\n"
     wanted = RnaData(["sequence 1"], ["GAAC"], ["(..)"])
@@ -109,6 +114,7 @@ def test_bpseq_headers():
         (read_bpseq, "1 G 0\n3 C 0\n", r"<stream>:2: position 3 out of order"),
         (read_bpseq, "1 G 2\n2 C 0\n", "not a pair table"),
         (read_bpseq, "1 G x\n", "'x' is no whole number"),
+        (read_bpseq, "1 G 0\n2 C\n", "<stream>:2: 2 columns; expected 3"),
         (read_ct, "2 t\n1 G 0 2 0 1\n", "t: 1 bases are missing at the end"),
         (read_ct, "1 t\n1 G 0\n", "3 columns; expected 6"),
         (read_ct, "two t\n", "'two' is no whole number"),

@@ -145,6 +145,13 @@ def test_log_prob_of_what_the_grammar_does_not_have():
     assert found[1] == -np.inf
 
 
+def test_no_sequences():
+    model = tw.Generative(RNA("nested")).fit(["GGAAACC"], ["((...))"])
+    assert model.predict([]) == model.predict_mea([]) == model.predict_marginals([]) == []
+    assert model.predict_kbest([]) == model.sample([], 2, random_state=0) == []
+    assert model.log_prob([], []).shape == (0,)
+
+
 def test_generative_is_a_grammar_with_probabilities():
     model = tw.Generative(RNA("nested", depth=2), smoothing=0.5).fit(X, Y)
     for members in model.space_.multinomials.values():

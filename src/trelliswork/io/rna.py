@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 _GAPS = frozenset("-.~_")
+_MARKS = frozenset(".()<>[]{}")
 
 
 class RnaData(NamedTuple):
@@ -84,9 +85,9 @@ def read_fasta(source: Any, *, encoding: str = "utf-8") -> RnaData:
 def read_dot_bracket(source: Any, *, encoding: str = "utf-8") -> RnaData:
     r"""Read sequences and structures as folding programs write them.
 
-    A record is a line ``>name`` (which may be missing in front of the first), lines of bases, and lines of
-    dots and brackets; what follows a blank, such as an energy, is passed over. Without lines of
-    brackets in any record, this is FASTA.
+    A record is a line ``>name`` (which may be missing in front of the first), lines of bases, in which blanks
+    are passed over, and lines of dots and brackets; what follows a blank on these, such as an energy, is
+    passed over. Without lines of brackets in any record, this is FASTA.
 
     Parameters
     ----------
@@ -126,13 +127,14 @@ def read_dot_bracket(source: Any, *, encoding: str = "utf-8") -> RnaData:
             if line.startswith(">"):
                 continue
             names.append("sequence 1")
-        first = line.split()[0]
-        if not first[0].isalpha():
-            y[-1] += first
+        cells = line.split()
+        # Capital letters also open pairs of pseudoknots.
+        if not line[0].isalpha() or (X[-1] and _MARKS.intersection(cells[0])):
+            y[-1] += cells[0]
         elif y[-1]:
             raise InputError.at(name, number, "bases after the structure; expected a line >name before them")
         else:
-            X[-1] += first
+            X[-1] += "".join(cells)
     _check_any(X, name, ">")
     given = sum(map(bool, y))
     for i, (bases, marks) in enumerate(zip(X, y, strict=True)):
@@ -246,6 +248,9 @@ def _bpseq_lines(text: str, source: str) -> Iterator[tuple[int, str, int, str, i
         if not cells:
             continue
         if len(cells) != 3 or not cells[0].isdigit():
+            if cells[0].isdigit():
+                columns = f"{len(cells)} column{'s' * (len(cells) != 1)}"
+                raise InputError.at(source, number, f"{columns}; expected 3: position, base, partner")
             if line.startswith("#"):
                 title = line[1:].strip() or title
             continue  # headers of the Comparative RNA Web Site

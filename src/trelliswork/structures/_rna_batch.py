@@ -190,7 +190,7 @@ class RNABatch(Batch):
         return run(task, balanced_chunks(work, _WORK_PER_CHUNK), n_threads(self.n_jobs))
 
     def _rules(self, counts: np.ndarray) -> np.ndarray:
-        return counts.reshape(len(self), -1)[:, self.space.columns]
+        return counts.reshape(len(self), self.space.n_depths * N_RULES)[:, self.space.columns]
 
     # -- verbs ---------------------------------------------------------------------------------
 
