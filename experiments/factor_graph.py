@@ -117,7 +117,7 @@ def one_fold(args: Any, X: Any, y: Any, size: int, fold: int) -> dict[str, Any]:
     limit = None
     out: dict[str, Any] = {"sentences": len(train), "tokens": sum(map(len, data[0][1]))}
     for kind, (model, penalties) in settings(chain, len(train), args.tol, args.max_iter).items():
-        if kind == "StructBoost" and not size:
+        if kind == "StructBoost" and not 0 < size <= args.boost:
             continue
         started = time.perf_counter()
         found = candidates(kind, model, penalties, data)
@@ -151,6 +151,7 @@ def tagging(arguments: Sequence[str]) -> None:
         only=("", "folds to run now, separated by commas; finished ones are kept"),
         tol=(3e-3, "stop at this part of the first norm of the (proximal) gradient"),
         max_iter=(60, "iterations of every fit"),
+        boost=(200, "most training sentences with which StructBoost is run"),
         seed=(0, "seed of the folds"),
     )
     path = RESULTS / "factor_graph_tagging.json"
@@ -218,7 +219,7 @@ def _table(kept: dict[str, Any], own: str, args: Any) -> str:
         f"\nProtocol: {args.folds} folds of train (3/5), validation and test part (1/5 each); folds done: "
         f"{done}. At most {args.sentences:,} sentences of a treebank, drawn at random; chain of order "
         f"{args.order}, the features of all learners the same. Eight penalties on a path for L1-CRF and "
-        "VCRF, five for L2-CRF, three for StructBoost (small training parts only: its gradient takes three "
+        "VCRF, five for L2-CRF, three for StructBoost (small parts only: its gradient takes three "
         f"sums over all outputs); fits end at {args.tol:g} of the first gradient norm or after "
         f"{args.max_iter} iterations. VCRF has the Hamming loss inside and r by the sparsity of the families."
     )
