@@ -668,6 +668,22 @@ def test_shards_in_any_order_give_the_same(name, learner, params):
     assert merged.moments_.n_samples == len(X)
 
 
+def test_estimated_ridges_do_not_depend_on_order():
+    rng = np.random.default_rng(0)
+    y = [["XYZ"[i] for i in rng.integers(3, size=3)] for _ in range(40)]
+    X = [[[f"a{rng.integers(400)}", f"b{rng.integers(400)}"] for _ in row] for row in y]
+    settings = {"reg": 0.1, "max_iter": 3}
+    whole = tw.ZScore(tw.Chain(2), **settings).partial_fit(X, y, solve=False)
+    parts = [tw.ZScore(tw.Chain(2), **settings).fit(X[part], y[part]) for part in (slice(20, 40), slice(20))]
+    assert whole.moments_.space.n_features > 600
+    lams = []
+    for state in (whole.moments_, parts[0].merge(parts[1]).moments_):
+        law = state.batch.covariance()
+        assert not law.exact_diagonal
+        lams.append(law.diagonal().mean())
+    np.testing.assert_allclose(*lams, rtol=1e-9)
+
+
 @BOTH
 def test_labels_given_keep_sums_only(learner):
     structure, X, y = STRUCTURES["labels given"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["Covariance", "check_dense"]
 
 _MAX_DENSE_BYTES = 4 << 30
-_PROBES = 8
 
 
 def check_dense(n_features: int) -> None:
@@ -28,6 +28,12 @@ def check_dense(n_features: int) -> None:
             f"the covariance of {n_features:,} features takes {size / 2**30:,.0f} GiB as a matrix (at most "
             f"{_MAX_DENSE_BYTES / 2**30:.0f}); use covariance_product, or solver='cg'"
         )
+
+
+def _signs(names: list[Any]) -> np.ndarray:
+    """Eight rows of random signs that belong to the names of features, not to their order."""
+    bits = b"".join(hashlib.blake2b(repr(name).encode(), digest_size=1).digest() for name in names)
+    return np.unpackbits(np.frombuffer(bits, dtype=np.uint8)[None], axis=0) * 2.0 - 1.0
 
 
 class Covariance:
@@ -107,7 +113,7 @@ class Covariance:
     def diagonal(self) -> np.ndarray:
         """Diagonal of the covariance about the mean; an estimate unless ``exact_diagonal``."""
         plain = self.turned("mean")
-        signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(_PROBES, self.n_features))
+        signs = _signs(self.batch.space.feature_names)
         found = np.mean([sign * plain.product(sign) for sign in signs], axis=0)
         return np.maximum(found, 0.1 * max(float(found.mean()), 0.0))
 
