@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from trelliswork._brackets import base_pairs
 from trelliswork._errors import InputError
@@ -102,6 +100,9 @@ def _matched(
     true: list[tuple[int, int]], predicted: list[tuple[int, int]], moves: list[tuple[int, int]]
 ) -> int:
     """Most predicted pairs that can each have a true pair of their own within the moves."""
+    import scipy.sparse as sp  # most metrics do without
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
     place = {pair: t for t, pair in enumerate(true)}
     links = [
         (p, place[i + u, j + v])

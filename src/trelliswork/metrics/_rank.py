@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork.learners.base import check_number
-from trelliswork.structures.base import Parts
+
+if TYPE_CHECKING:
+    from trelliswork.structures.base import Parts
 
 __all__ = ["relative_rank"]
 
@@ -61,6 +62,8 @@ def relative_rank(
     >>> metrics.relative_rank(Perceptron(Chain()).fit(X, y), X, y).tolist()
     [0.25, 0.25]
     """
+    from trelliswork.learners.base import check_number
+
     for name, value in (("max_rank", max_rank), ("n_samples", n_samples)):
         check_number(name, value, 1, whole=True)
     if len(X) != len(y):
@@ -119,4 +122,6 @@ def relative_rank(
 
 def _sizes(scores: Parts) -> Parts:
     """Absolute values; what is forbidden stays so."""
+    from trelliswork.structures.base import Parts
+
     return Parts(**{k: a if a is None else np.where(a > -np.inf, np.abs(a), a) for k, a in scores.items()})
