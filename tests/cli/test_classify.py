@@ -227,7 +227,7 @@ MISTAKES = [
     ),
     (
         "good.csv --learner hmm",
-        "--learner: unknown learner 'hmm'; expected one of svm, crf, perceptron, bayes",
+        "--learner: unknown learner 'hmm'; expected one of svm, crf, perceptron, bayes, zscore, soda",
     ),
     ("- --dev -", "--dev: TRAIN and --dev cannot both be standard input"),
 ]

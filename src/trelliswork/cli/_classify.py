@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CLASSIFIERS", "evaluate", "predict", "train"]
 
+_RIDGE = {"reg": 1e-6, "reg_mode": "relative", "keep_moments": False}
+
 # Every learner of this command is listed here once.
 CLASSIFIERS = {
     "svm": LearnerEntry(
@@ -37,6 +39,8 @@ CLASSIFIERS = {
     "crf": LearnerEntry("CRF", "multinomial logistic regression", ("l1", "l2", "max_iter"), uses_dev=True),
     "perceptron": LearnerEntry("Perceptron", "averaged perceptron", ("max_iter",)),
     "bayes": LearnerEntry("Generative", "naive Bayes, for counts", ("smoothing",)),
+    "zscore": LearnerEntry("ZScore", "largest Z-score", ("reg",), settings=_RIDGE),
+    "soda": LearnerEntry("SODA", "least squares on margins", ("reg",), settings=_RIDGE),
 }
 _LISTED = ", ".join(f"{name} ({entry.about})" for name, entry in CLASSIFIERS.items())
 _LOSSES = ("zero-one", "tree")
@@ -105,6 +109,7 @@ def train(
     smoothing: Annotated[
         float | None, typer.Option(help="Count added to every event (bayes).", show_default="1")
     ] = None,
+    reg: Annotated[float | None, typer.Option(help="Ridge (zscore, soda).", show_default="1e-6")] = None,
     C: Annotated[
         float | None, typer.Option("--C", help="Price of the mean error (svm).", show_default="1000")
     ] = None,
@@ -125,6 +130,7 @@ def train(
         "l1": l1,
         "l2": l2,
         "smoothing": smoothing,
+        "reg": reg,
         "C": C,
         "loss": loss,
         "max_iter": max_iter,
@@ -133,7 +139,7 @@ def train(
     }
     given = {name: value for name, value in wanted.items() if value is not None}
     entry = find_learner(learner, given, CLASSIFIERS)
-    for option in ("l1", "l2", "smoothing", "C"):
+    for option in ("l1", "l2", "smoothing", "reg", "C"):
         positive = option in ("smoothing", "C")
         if not 0 <= given.get(option, 0) < math.inf or (positive and given.get(option) == 0):
             least = "> 0" if positive else ">= 0"
