@@ -110,6 +110,17 @@ def test_against_enumeration():
     np.testing.assert_allclose(marginals, weights[0] * mean / total, rtol=1e-12)
 
 
+@pytest.mark.parametrize("lengths", [[30], [9, 30], [4, 30, 9], [30, 3, 30, 9], [9] * 9 + [1] * 3])
+def test_few_lanes(lengths):
+    args = problem(5, 3, 2, lengths)
+    log_z, marginals, counts, failed = in_lanes(*args)
+    expected = in_logs(*args)
+    assert not failed.any()
+    np.testing.assert_allclose(log_z, expected[0], rtol=1e-12)
+    np.testing.assert_allclose(marginals, expected[1], atol=1e-12)
+    np.testing.assert_allclose(counts, expected[2], atol=1e-12)
+
+
 def test_many_lanes_and_long_chains_keep_their_scale():
     rng = np.random.default_rng(1)
     lengths = [2000, *rng.integers(1, 40, 60).tolist()]

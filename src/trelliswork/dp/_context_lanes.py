@@ -27,6 +27,9 @@ _VECTOR = 8
 
 @njit(fastmath={"contract", "reassoc"})
 def _padded(n):
+    # A few lanes stay alone: they may be very long, and padding would multiply their tables.
+    if n < _VECTOR // 2:
+        return n
     return (n + _VECTOR - 1) // _VECTOR * _VECTOR
 
 
