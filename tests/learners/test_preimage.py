@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import trelliswork as tw
 from trelliswork._ngrams import distinct_rows
@@ -57,6 +58,23 @@ def test_strings_without_boundaries(n):
         for method in ("exact", "repair"):
             found = tw.preimage(counts, n, boundary=None, method=method)
             assert tw.ngram_counts(found.output, n, boundary=None) == counts, (y, method, found)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_circuits_without_boundaries_begin_anywhere(monkeypatch, exact):
+    monkeypatch.setattr("trelliswork.learners._preimage_graph._EXACT_VERTICES", 120 if exact else 0)
+    model = tw.NGramModel(2).fit(["ab", "ba"])
+    for y in ("bbabab", "aba", "abaaaa", "abbab", "bcabbb", "ab", "cabca"):
+        counts = tw.ngram_counts(y, 2, boundary=None)
+        strings = map("".join, itertools.product("abc", repeat=len(y)))
+        same = {t for t in strings if tw.ngram_counts(t, 2, boundary=None) == counts}
+        assert tw.preimage(counts, 2, boundary=None).number == pytest.approx(len(same))
+        found = tw.preimage(counts, 2, boundary=None, language_model=model)
+        assert set(found.candidates) == same
+        assert not found.truncated
+        few = tw.preimage(counts, 2, boundary=None, language_model=model, cap=2)
+        assert len(few.candidates) == min(2, len(same))
+        assert few.truncated == (len(same) > 2)
 
 
 def test_long_random_strings():
@@ -223,6 +241,10 @@ def test_mistakes_are_named():
         ({3: 1}, 1, "n-grams must be strings or tuples"),
         ({"ab": 1}, 0, "n must be a whole number >= 1"),
         (["ab"], 2, "counts must be a mapping"),
+        ({"^a": "x"}, 2, "the count of '\\^a' is 'x'; it must be a finite number"),
+        ({"^a": 1e18}, 2, "the counts sum up to 1,000,000,000,000,000,000; at most"),
+        ({"^a": 1, "aa": 2e6 + 0.5, "a$": 1}, 2, "the squared loss takes at most 1,000,000"),
+        ({}, 2, "nothing leads from the start to the end"),
     ):
         with pytest.raises(tw.InputError, match=message):
             tw.preimage(counts, n)
@@ -234,6 +256,15 @@ def test_mistakes_are_named():
         tw.preimage({"^a": 0.5, "a$": 1}, 2, method="exact")
     with pytest.raises(tw.InputError, match="cap must be a whole number"):
         tw.preimage({"^a": 1, "a$": 1}, 2, cap=0)
+    for options, message in (
+        ({"lm_weight": 1.0}, "lm_weight is the weight of a language_model"),
+        ({"language_model": "kneser-ney"}, "language_model must be an NGramModel or None, got str"),
+        ({"allowed": 3}, "allowed must be a list of n-grams"),
+    ):
+        with pytest.raises(tw.InputError, match=message):
+            tw.preimage({"^a": 1, "a$": 1}, 2, **options)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        tw.preimage({"^a": 1, "a$": 1}, 2, language_model=tw.NGramModel(2))
     with pytest.raises(tw.InputError, match="boundary symbol"):
         tw.ngram_counts("a$b", 2)
     assert tw.ngram_counts("a$b", 2, boundary=("<", ">"))["$b"] == 1

@@ -15,6 +15,7 @@ from trelliswork.dp._euler import enumerate_trails, euler_paths
 __all__ = ["DeBruijn", "Trails"]
 
 _EXACT_VERTICES = 120  # up to here the number of pre-images is an exact whole number
+_MOST_LISTED = 1 << 27  # edges of all trails that are listed together
 
 
 class Trails(NamedTuple):
@@ -138,11 +139,29 @@ class DeBruijn:
         n_paths = euler_paths(self.ptr, self.head, self.counts, order, edges, bounds)
         return edges, bounds[: n_paths + 1]
 
+    def starts(self) -> np.ndarray:
+        """Vertices where trails begin; the graph must have one.
+
+        A circuit begins at any of its vertices, unless one is given.
+        """
+        start, end = self.ends()
+        if self.start < 0 and self.end < 0 and start == end and start >= 0:
+            return np.unique(self.tail[self.counts > 0])
+        return np.array([max(start, 0)])
+
     def trails(self, cap: int) -> Trails:
-        """Up to ``cap`` different Euler trails; the graph must have one."""
-        start, _ = self.ends()
-        out = np.empty((cap, int(self.counts.sum())), dtype=np.int64)
-        n, truncated = enumerate_trails(self.ptr, self.head, self.counts, max(start, 0), out)
+        """Up to ``cap`` different Euler trails (fewer, if they are very long); the graph must have one."""
+        n_edges = int(self.counts.sum())
+        cap = min(cap, max(_MOST_LISTED // max(n_edges, 1), 1))
+        out = np.empty((cap, n_edges), dtype=np.int64)
+        n, truncated = 0, False
+        for start in self.starts():
+            if truncated := n == cap:
+                break
+            found, truncated = enumerate_trails(self.ptr, self.head, self.counts, int(start), out[n:])
+            n += found
+            if truncated:
+                break
         return Trails(out[:n], bool(truncated))
 
     def number(self) -> int | float:
@@ -165,6 +184,7 @@ class DeBruijn:
                 laplacian[i][i] += count
                 laplacian[i][j] -= count
         root = place[start]
+        turns = len(self.starts()) > 1  # each start has as many circuits as edges leave it
         minor = [[v for j, v in enumerate(row) if j != root] for i, row in enumerate(laplacian) if i != root]
         log = size > _EXACT_VERTICES
         if not log:
@@ -173,9 +193,11 @@ class DeBruijn:
                 total *= math.factorial(d - 1)
             for count in self.counts.tolist():
                 total //= math.factorial(count)
-            return total
+            return total * int(self.counts.sum()) // (degree[root] - 1) if turns else total
         value = float(np.linalg.slogdet(np.array(minor, dtype=float))[1])
         value += sum(math.lgamma(d) for d in degree) - sum(math.lgamma(c + 1) for c in self.counts.tolist())
+        if turns:
+            value += math.log(int(self.counts.sum()) / (degree[root] - 1))
         return math.exp(value) if value < 700 else math.inf
 
 

@@ -15,6 +15,7 @@ from trelliswork.learners._preimage_graph import DeBruijn
 __all__ = ["LOSSES", "Lower", "Repaired", "repair"]
 
 LOSSES = ("squared", "absolute")
+_MOST_ARCS = 1_000_000  # one for every unit of a count
 _NOTHING = 1e-12  # a length that scipy's graphs do not take for a missing edge
 
 
@@ -101,6 +102,12 @@ def _pieces(wanted: np.ndarray, loss: str) -> tuple[np.ndarray, np.ndarray, np.n
         capacity = [whole, ones, np.full(len(wanted), np.inf)]
     else:
         edge, cost, capacity = [], [], []
+        total = float(np.maximum(np.ceil(wanted), 1.0).sum())
+        if total > _MOST_ARCS:
+            raise InputError(
+                f"the counts sum up to {total:,.0f}; the squared loss takes at most {_MOST_ARCS:,}, "
+                "loss='absolute' any number"
+            )
         steps = np.maximum(np.ceil(wanted), 1.0).astype(np.int64)
         for t in range(1, int(steps.max(initial=1)) + 2):
             some = every[steps >= t - 1]
@@ -157,14 +164,18 @@ def _flow(
         costs = np.concatenate([costs, np.ones(2 * n_short)])
         upper = np.concatenate([upper, np.full(2 * n_short, np.inf)])
         whole = np.concatenate([np.ones(n_arcs), np.zeros(2 * n_short)])
-    found = milp(
-        costs,
-        integrality=whole,
-        bounds=Bounds(np.zeros(len(costs)), upper),
-        constraints=LinearConstraint(matrix.tocsc(), balance, balance),
-        options={"presolve": lower is not None},  # costs more than it saves on plain flows
+    found = (
+        None
+        if not costs.size
+        else milp(
+            costs,
+            integrality=whole,
+            bounds=Bounds(np.zeros(len(costs)), upper),
+            constraints=LinearConstraint(matrix.tocsc(), balance, balance),
+            options={"presolve": lower is not None},  # costs more than it saves on plain flows
+        )
     )
-    if found.x is None:
+    if found is None or found.x is None:
         raise InputError(
             "no string can be made of these n-grams: nothing leads from the start to the end; "
             "name more n-grams in allowed"

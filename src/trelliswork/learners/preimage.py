@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 from trelliswork._errors import InputError
 from trelliswork._ngrams import encode, match_rows, ngram_windows, padded, sorted_symbols
+from trelliswork.language import NGramModel
 from trelliswork.learners._preimage_graph import DeBruijn
 from trelliswork.learners._preimage_repair import LOSSES, Lower, repair
 
 __all__ = ["Preimage", "Search", "ngram_counts", "preimage"]
 
 METHODS = ("auto", "exact", "euler", "repair")
+_MOST_COUNTS = 100_000_000
 BOUNDARY = ("^", "$")
 
 
@@ -30,7 +33,8 @@ class Preimage(NamedTuple):
     cost : float
         Distance between its counts and those, 0 when exact.
     number : int or float
-        How many strings have the same counts (infinite means more than 10^300).
+        How many strings have the same counts (infinite means more than 10^300). Without boundaries, a
+        circuit of n-grams may be entered anywhere: each turn is a string of its own.
     candidates : list
         The strings that were compared, best first: at most ``cap``.
     truncated : bool
@@ -148,6 +152,8 @@ def preimage(
     """
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    if lm_weight and language_model is None:
+        raise InputError("lm_weight is the weight of a language_model; there is none")
     wanted, rows, symbols, plain, n = _coded(counts, n, boundary, allowed)
     start, end = len(symbols), len(symbols) + 1
     given = boundary is not None or n == 1
@@ -221,6 +227,12 @@ class Search:
         self.n_symbols = len(symbols)
         self.price: np.ndarray | None = None
         if language_model is not None:
+            if not isinstance(language_model, NGramModel):
+                raise InputError(
+                    f"language_model must be an NGramModel or None, got {type(language_model).__name__}"
+                )
+            if not hasattr(language_model, "symbols_"):
+                raise NotFittedError("the language_model is not fitted yet; call fit(y) first")
             place = {s: i for i, s in enumerate(language_model.symbols_)}
             self.translate = [place.get(s, -1) for s in symbols]
             if lm_weight:
@@ -300,6 +312,8 @@ def _coded(
     """Wanted counts, coded n-grams (sorted), alphabet, whether outputs are strings, and n."""
     if not isinstance(counts, Mapping):
         raise InputError(f"counts must be a mapping of n-grams to numbers, got {type(counts).__name__}")
+    if allowed is not None and (isinstance(allowed, str) or not isinstance(allowed, Iterable)):
+        raise InputError(f"allowed must be a list of n-grams or None, got {allowed!r:.80}")
     grams = list(dict.fromkeys([*counts, *(allowed if allowed is not None else ())]))
     for gram in grams:
         if not isinstance(gram, (str, tuple)):
@@ -317,13 +331,22 @@ def _coded(
     place: dict[Any, int] = {s: i for i, s in enumerate(symbols)}
     place |= {mark: len(symbols) + i for i, mark in enumerate(marks)}
     rows = np.array([[place[s] for s in gram] for gram in grams], dtype=np.int64).reshape(len(grams), n)
-    values = np.array([counts.get(gram, 0.0) for gram in grams], dtype=np.float64)
-    if not np.isfinite(values).all():
-        bad = grams[int(np.flatnonzero(~np.isfinite(values))[0])]
-        raise InputError(f"the count of {bad!r} is {counts[bad]}; it must be a finite number")
+    values = np.array([_number(gram, counts.get(gram, 0.0)) for gram in grams], dtype=np.float64)
+    if (total := np.maximum(values, 0.0).sum()) > _MOST_COUNTS:
+        raise InputError(f"the counts sum up to {total:,.0f}; at most {_MOST_COUNTS:,} n-grams make a string")
     order = np.lexsort(rows.T[::-1]) if len(rows) else np.zeros(0, dtype=np.int64)
     plain = all(isinstance(gram, str) for gram in grams)
     return values[order], rows[order], symbols, plain, int(n)
+
+
+def _number(gram: Any, count: Any) -> float:
+    try:
+        value = float(count)
+    except (TypeError, ValueError):
+        value = np.nan
+    if not np.isfinite(value):
+        raise InputError(f"the count of {gram!r} is {count!r}; it must be a finite number")
+    return value
 
 
 def _check_n(n: Any) -> None:
