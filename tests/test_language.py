@@ -84,3 +84,14 @@ def test_copies_and_mistakes():
             tw.NGramModel(**bad).fit(WORDS)
     with pytest.raises(tw.InputError, match="y is empty"):
         tw.NGramModel().fit([])
+    for weights, message in (
+        ([1.0], "one entry per sample"),
+        ([0.0, 0.0], "zero for"),
+        ([1.0, -1.0], "sample 1"),
+    ):
+        with pytest.raises(tw.InputError, match=message):
+            tw.NGramModel(2).fit(["a", "b"], sample_weight=weights)
+    with pytest.raises(tw.InputError, match="discount is 'x'"):
+        tw.NGramModel(2, discount="x").fit(["a"])
+    with pytest.raises(tw.InputError, match="a is 'x'"):
+        tw.NGramModel(2, smoothing="add", a="x").fit(["a"])

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from trelliswork._errors import InputError
 from trelliswork._ngrams import Coded, encode, match_rows, ngram_windows
+from trelliswork._validate import as_number
 
 __all__ = ["NGramModel"]
 
@@ -79,9 +80,12 @@ class NGramModel(BaseEstimator):
         """
         self._check()
         coded, symbols = encode(y, what="y")
-        weights = np.ones(len(coded)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         if not len(coded):
             raise InputError("y is empty: a language model needs at least one string")
+        from trelliswork.learners.base import check_weights
+
+        given = check_weights(sample_weight, len(coded))
+        weights = np.ones(len(coded)) if given is None else given
         self.symbols_ = symbols
         self.tables_, self.counts_ = [], []
         for k in range(1, self.n + 1):
@@ -98,9 +102,9 @@ class NGramModel(BaseEstimator):
             raise InputError(f"n must be a whole number >= 1, got {self.n!r}")
         if self.smoothing not in _SMOOTHINGS:
             raise InputError(f"smoothing must be one of {', '.join(_SMOOTHINGS)}, got {self.smoothing!r}")
-        if self.smoothing == "add" and not (np.isfinite(self.a) and self.a > 0):
+        if self.smoothing == "add" and as_number("a", self.a) <= 0:
             raise InputError(f"a must be a finite number > 0, got {self.a!r}")
-        if self.discount is not None and not 0 < self.discount < 1:
+        if self.discount is not None and not 0 < as_number("discount", self.discount) < 1:
             raise InputError(f"discount must be between 0 and 1, got {self.discount!r}")
 
     @property

@@ -78,7 +78,7 @@ def test_gram_matrices_are_checked():
     low = np.linalg.eigvalsh(slightly - 5 * np.eye(4))[0]
     solvable = given.set_params(ridge=-low + 1.0).fit(slightly - 5 * np.eye(4), Y)
     assert np.isfinite(solvable.dual_coef_).all()
-    with pytest.raises(tw.InputError, match="training data have more than"):
+    with pytest.raises(tw.InputError, match="rows of 2 similarities; the model was fitted to 4"):
         given.set_params(ridge=0.01).fit(K, Y).predict(K[:, :2])
 
 
@@ -160,3 +160,32 @@ def test_kinds_of_outputs_are_kept():
     numbers = model().fit(X, [[ord(c) for c in y] for y in Y])
     assert numbers.predict(["ab"]) == [[120, 121]]
     assert model().fit(X, Y).predict_candidates(["ab"])[0][0] == "xy"
+
+
+def test_rows_and_similarities_are_checked():
+    rows = tw.KernelRegression("poly", tw.Values(), ridge=0.1)
+    assert rows.fit([[1, 2], [2, 3]], [1, 2]).predict([[1, 2]]) == pytest.approx([1.0], abs=0.1)
+    with pytest.raises(tw.InputError, match="rows of 3 numbers; those that they are compared with have 2"):
+        rows.predict(np.eye(3))
+    with pytest.raises(tw.InputError, match="sample 1: its similarities hold NaN"):
+        rows.predict([[1.0, 2.0], [np.nan, 1.0]])
+    with pytest.raises(tw.InputError, match="take rows of numbers"):
+        rows.fit(X, [1, 2, 3, 4])
+    gram = KERNEL(X, X)
+    given = model(kernel="precomputed").fit(gram, Y)
+    with pytest.raises(tw.InputError, match="rows of 8 similarities; the model was fitted to 4 samples"):
+        given.predict(np.hstack([gram, gram]))
+    with pytest.raises(tw.InputError, match="sample 0: its similarities hold NaN"):
+        given.predict(np.full((1, 4), np.nan))
+    weighed = model(kernel="precomputed").fit(gram, Y, sample_weight=[1, 1, 1, 0])
+    assert weighed.predict(gram[:3]) == Y[:3]
+    with pytest.raises(tw.InputError, match="the Gram matrix is not symmetric"):
+        model(kernel=lambda A, B: np.array([[len(a) + 2.0 * len(b) for b in B] for a in A])).fit(X, Y)
+    with pytest.raises(tw.InputError, match="the kernel must give a matrix of numbers"):
+        model(kernel=lambda A, B: "similar").fit(X, Y)
+    with pytest.raises(tw.InputError, match="vote must be a list"):
+        model(vote=model()).fit(X, Y)
+    with pytest.raises(tw.InputError, match="n must be a whole number"):
+        model(output=tw.NGrams(None)).fit(X, Y)
+    with pytest.raises(tw.InputError, match="sample 1: y is NoneType"):
+        model().fit(X, Y).score(X[:2], [Y[0], None])

@@ -138,7 +138,7 @@ class RBF(Kernel):
 
     def diagonal(self, A: Any) -> np.ndarray:
         """Ones."""
-        return np.ones(A.shape[0])
+        return np.ones(A.shape[0] if hasattr(A, "shape") else len(A))
 
     def of(self, products: np.ndarray, a: Any = None, b: Any = None) -> np.ndarray:
         """The kernel of given inner products, which are overwritten.
@@ -162,11 +162,31 @@ class RBF(Kernel):
 
 
 def _products(A: Any, B: Any) -> np.ndarray:
-    product = A @ B.T
+    a, b = _matrix(A), _matrix(B)
+    if a.shape[1] != b.shape[1]:
+        raise InputError(f"rows of {a.shape[1]} numbers; those that they are compared with have {b.shape[1]}")
+    product = a @ b.T
     return product.toarray() if sp.issparse(product) else np.asarray(product, dtype=np.float64)
 
 
 def _squares(A: Any) -> np.ndarray:
     if sp.issparse(A):
         return np.asarray(A.multiply(A).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", A, A)
+    rows = _matrix(A)
+    return np.einsum("ij,ij->i", rows, rows)
+
+
+def _matrix(A: Any) -> Any:
+    """Rows of numbers as a matrix; refuses anything else."""
+    if sp.issparse(A):
+        return A
+    try:
+        rows = np.asarray(A, dtype=np.float64)
+    except (TypeError, ValueError):
+        rows = np.zeros(0)
+    if rows.ndim != 2:
+        raise InputError(
+            "linear, polynomial and RBF kernels take rows of numbers, all of one length; for strings see "
+            "NGram and Spectrum, for sequences of vectors VectorNGrams"
+        )
+    return rows

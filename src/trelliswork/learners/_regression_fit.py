@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
-from trelliswork.kernels import Precomputed
+from trelliswork.kernels import Kernel, Precomputed
 from trelliswork.kernels._compose import diagonal_of
 from trelliswork.learners._lowrank import Basis, greedy_basis, nystrom, pivoted_cholesky, random_basis
 from trelliswork.learners._regression_constraints import solve_constraints, solve_masks
@@ -112,9 +112,15 @@ def fit_dual(
     if isinstance(kernel, Precomputed):
         K = check_gram(np.asarray(X, dtype=np.float64)[:, inputs]).copy()
     else:
-        K = np.asarray(kernel(inputs, inputs), dtype=np.float64)
+        found = kernel(inputs, inputs)
+        try:
+            K = np.asarray(found, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"the kernel must give a matrix of numbers, got {found!r:.80}") from None
         if K.shape != (n, n) or not np.isfinite(K).all():
             raise InputError(f"the kernel must give finite numbers of shape {(n, n)}, got shape {K.shape}")
+        if not isinstance(kernel, Kernel):
+            check_gram(K)  # a function of the user's
     if root is not None:
         K *= root[:, None]
         K *= root

@@ -137,7 +137,7 @@ class NGrams(BaseEstimator):
             raise InputError(f"preimage must be one of {', '.join(_PREIMAGES)}, got {self.preimage!r}")
         if self.thresholds not in _THRESHOLDS:
             raise InputError(f"thresholds must be one of {', '.join(_THRESHOLDS)}, got {self.thresholds!r}")
-        lengths = [self.n] if isinstance(self.n, (int, np.integer)) else list(self.n)
+        lengths = list(self.n) if isinstance(self.n, (list, tuple, np.ndarray)) else [self.n]
         if not lengths or any(not isinstance(n, (int, np.integer)) or n < 1 for n in lengths):
             raise InputError(f"n must be a whole number >= 1 or a list of them, got {self.n!r}")
         coded, symbols = encode(y, what="y")

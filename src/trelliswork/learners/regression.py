@@ -172,6 +172,7 @@ class KernelRegression(BaseEstimator):
         columns = np.arange(count_samples(X))
         if isinstance(kernel, Precomputed) and np.shape(X) != (len(columns), len(columns)):
             raise InputError(f"a precomputed Gram matrix must be square, got shape {np.shape(X)}")
+        n_columns = len(columns) if isinstance(kernel, Precomputed) else None
         given = X, y, weights
         if weights is not None and not weights.all():
             columns = np.flatnonzero(weights)
@@ -179,6 +180,7 @@ class KernelRegression(BaseEstimator):
         code = output.bind(y, weights)
         needs_counts = counted or bool(self.vote) or getattr(code, "needs_thresholds", False)
         self._install(self._solve(kernel, code, X, y, weights, columns, needs_counts), code)
+        self.n_columns_ = n_columns
         self.voters_ = [clone(v)._fit(*given, counted=True) for v in self.vote or ()]
         return self
 
@@ -192,6 +194,8 @@ class KernelRegression(BaseEstimator):
         check_number("cache_mb", self.cache_mb, 0, above=True)
         if not (isinstance(self.eta, (int, float, np.number)) and self.eta >= 0):
             raise InputError(f"eta must be a number >= 0, got {self.eta!r}")
+        if self.vote is not None and not isinstance(self.vote, (list, tuple)):
+            raise InputError(f"vote must be a list of KernelRegression models, got {self.vote!r:.80}")
         for voter in self.vote or ():
             if not isinstance(voter, KernelRegression) or not isinstance(as_output(voter.output), NGrams):
                 raise InputError(f"vote must hold KernelRegression models of n-grams, got {voter!r:.80}")
@@ -284,7 +288,16 @@ class KernelRegression(BaseEstimator):
         check_samples(X, empty=True)
         code = self.code_
         if not isinstance(code, PositionCode):
-            return self._rows(prepared(X), count_samples(X)), None
+            width = np.shape(X)[1] if self.n_columns_ is not None and np.ndim(X) == 2 else self.n_columns_
+            if width != self.n_columns_:
+                raise InputError(
+                    f"rows of {width} similarities; the model was fitted to {self.n_columns_} samples"
+                )
+            G = self._rows(prepared(X), count_samples(X))
+            bad = np.flatnonzero(~np.isfinite(G).all(axis=1))
+            if bad.size:
+                raise InputError(f"sample {int(bad[0])}: its similarities hold NaN or infinity")
+            return G, None
         items, _ = position_items(X, int(code.output.window), self.symbols_in_)
         if code.output.shared:
             return self._rows(items.values, len(items.values)), items.offsets
@@ -398,6 +411,7 @@ class KernelRegression(BaseEstimator):
             from sklearn.metrics import r2_score
 
             return float(r2_score(y, found, sample_weight=weights))
+        check_sequences(y, "y")
         w = np.ones(len(found)) if weights is None else weights
         distance = Edit()
         errors = np.array([distance(a, b) for a, b in zip(y, found, strict=True)])
@@ -425,6 +439,7 @@ class KernelRegression(BaseEstimator):
             "loo_error": getattr(self, "loo_error_", None),
             "coef": getattr(self, "coef_", None),
             "voters": self.voters_,
+            "n_columns": self.n_columns_,
         }
         if not hasattr(self, "coef_"):
             fit = self.X_fit_
@@ -460,6 +475,7 @@ class KernelRegression(BaseEstimator):
             self.loo_error_ = list(state["loo_error"])
         self.ridge_, self.n_iter_ = float(state["ridge"]), int(state["n_iter"])
         self.voters_ = list(state["voters"])
+        self.n_columns_ = None if state.get("n_columns") is None else int(state["n_columns"])
         if not all(isinstance(v, KernelRegression) for v in self.voters_):
             raise ValueError("its voters are no regressors")
 
