@@ -324,6 +324,7 @@ def _picture(curves: list[tuple[int, float, float, float, float]]) -> str:
     n = [c[0] for c in curves]
     for j, label in ((4, "voted bound"), (3, "margin bound"), (2, "empirical margin loss"), (1, "test risk")):
         axes.loglog(n, [c[j] for c in curves], marker="o", label=label)
+    axes.set_ylim(bottom=0.01)  # a margin loss of zero has no place on this scale
     axes.axhline(1.0, color="grey", lw=0.8, ls="--")
     axes.set_xlabel("training sentences")
     axes.set_ylabel("share of wrong labels")
