@@ -83,7 +83,7 @@ def table4(arguments: Sequence[str]) -> None:
         runs=(10, "runs"),
         test=(100, "test natives"),
         decoys=(20, "decoys per native"),
-        tol=(0.02, "relative duality gap"),
+        tol=(1e-3, "relative duality gap"),
     )
     started = time.perf_counter()
     structure = tw.Retrieval(tw.Alignment("ordered", mode="local", alphabet="protein"))
