@@ -25,7 +25,16 @@ import numpy as np
 from trelliswork._jit import njit
 from trelliswork.dp._grid_flags import CANONICAL, FREE_FIRST, FREE_SECOND, LOCAL
 
-__all__ = ["DELETE", "INSERT", "MATCH", "SKIP_FIRST", "SKIP_SECOND", "perceptron_pass", "viterbi"]
+__all__ = [
+    "DELETE",
+    "INSERT",
+    "MATCH",
+    "SKIP_FIRST",
+    "SKIP_SECOND",
+    "path_values",
+    "perceptron_pass",
+    "viterbi",
+]
 
 # Codes of the columns of an alignment. A local alignment skips what is outside of it: first
 # residues of the first sequence, then of the second, before it and again after it.
@@ -304,3 +313,30 @@ def perceptron_pass(
             _add_features(first, second, path, of_pair, of_gap, flags, sign * weights[p], w)
             _add_features(first, second, path, of_pair, of_gap, flags, sign * weights[p] * clock[0], u)
     return mistakes
+
+
+@njit
+def path_values(a, a_ptr, b, b_ptr, table, gap, flags, start, stop, codes, ptr, values):
+    """Scores of given paths, one per pair; ``table`` and ``gap`` are those of all pairs."""
+    for p in range(start, stop):
+        i = a_ptr[p]
+        j = b_ptr[p]
+        before, total = -1, 0.0
+        for t in range(ptr[p], ptr[p + 1]):
+            code = codes[t]
+            if code == MATCH:
+                total += table[a[i], b[j]]
+            elif code in (DELETE, INSERT):
+                at_end = j == b_ptr[p] or j == b_ptr[p + 1]
+                free = flags & FREE_FIRST
+                if code == INSERT:
+                    at_end = i == a_ptr[p] or i == a_ptr[p + 1]
+                    free = flags & FREE_SECOND
+                if not (free and at_end):
+                    total += gap[1] if before == code else gap[0]
+            if code != INSERT and code != SKIP_SECOND:
+                i += 1
+            if code != DELETE and code != SKIP_FIRST:
+                j += 1
+            before = code
+        values[p] = total

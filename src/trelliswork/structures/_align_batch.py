@@ -267,7 +267,10 @@ class AlignmentBatch(Batch):
 
     def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
         """Best alignment of every pair."""
-        codes = _align_search.best_paths(self, self._law(scores, costs), costs is None)
+        law = self._law(scores, costs)
+        codes = _align_search.best_paths(self, law, costs is None)
+        if law.tables.shape[0] == 1 and not law.cell.size and not law.miss.any():
+            return Decoded(codes, _align_search.path_values(self, law, codes))
         return Decoded(codes, self.evaluate(codes, scores if costs is None else scores + costs))
 
     def best_scores(self, scores: Parts) -> np.ndarray:

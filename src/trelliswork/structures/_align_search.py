@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from trelliswork.structures._align_batch import AlignmentBatch, Law
     from trelliswork.structures.base import Parts
 
-__all__ = ["best_paths", "best_scores"]
+__all__ = ["best_paths", "best_scores", "path_values"]
 
 TRACED_CELLS = 1 << 24  # of one pair, whose trace is kept in one piece
 _LANE_CELLS = 1 << 26  # the same for the vector recursion
 _FEW_CELLS = 4096  # below, double precision costs nothing
 _CELLS_PER_CHUNK = 1 << 21
+_COLUMNS_PER_CHUNK = 1 << 18
 _SHORT_RANGE = 65000.0  # of 16-bit integers
 _STEPS = (1, 2, 4, 8, 16, 5, 10, 20, 50, 100)  # denominators of scores that integers hold exactly
 
@@ -150,4 +151,21 @@ def best_scores(batch: AlignmentBatch, law: Law, scores: Parts) -> np.ndarray:
     if rest.any():
         part = batch.subset(np.flatnonzero(rest))
         out[rest] = part.evaluate(best_paths(part, part._law(scores), False), scores)
+    return out
+
+
+def path_values(batch: AlignmentBatch, law: Law, codes: Ragged) -> np.ndarray:
+    """Score of one path per pair, for scores that all pairs share."""
+    from trelliswork.dp import _grid
+
+    out = np.empty(len(batch))
+    arrays = (
+        *(batch.first.values, batch.first.offsets, batch.second.values, batch.second.offsets),
+        *(law.tables[0], law.gaps[0], law.flags),
+    )
+    run(
+        lambda a, b: _grid.path_values(*arrays, a, b, codes.values, codes.offsets, out),
+        balanced_chunks(codes.offsets, _COLUMNS_PER_CHUNK),
+        n_threads(batch.n_jobs),
+    )
     return out
