@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 __all__ = ["InputError", "ModelFileError"]
 
 
@@ -25,6 +28,16 @@ class InputError(ValueError):
         """Error about one line of ``source``, or about all of it when ``line`` is None."""
         place = f"{source}" if line is None else f"{source}:{line}"
         return cls(f"{place}: {message}")
+
+    def placed(self, source: object, places: Sequence[int | str]) -> InputError:
+        """The same error with the file, and the line or name of a sample in the place of its number."""
+        found = re.match(r"sample (\d+): ", str(self))
+        if found is None:
+            return InputError(f"{source}: {self}")
+        place, message = places[int(found[1])], str(self)[found.end() :]
+        if isinstance(place, int):
+            return InputError.at(source, place, message)
+        return InputError.at(source, None, f"{place}: {message}")
 
 
 class ModelFileError(ValueError):

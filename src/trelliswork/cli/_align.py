@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
-import time
-import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,11 +12,10 @@ import typer
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
 from trelliswork.cli._learners import LEARNERS, LearnerEntry, find_learner
-from trelliswork.cli._report import INTERRUPTED, one_line, say
+from trelliswork.cli._training import check_numbers, finish, watched
 
 if TYPE_CHECKING:
     from trelliswork.cli._kinds import OpenModel, Request
-    from trelliswork.io.fasta import FastaPairs
 
 __all__ = ["evaluate", "predict", "train"]
 
@@ -103,18 +99,12 @@ def train(
     }
     given = {name: value for name, value in wanted.items() if value is not None}
     entry = find_learner(learner, given, _ALIGNERS)
-    for option in ("l1", "l2", "smoothing", "reg", "C"):
-        positive = option in ("smoothing", "C")
-        if not 0 <= given.get(option, 0) < math.inf or (positive and given.get(option) == 0):
-            least = "> 0" if positive else ">= 0"
-            raise InputError(f"--{option} must be a finite number {least}, got {given[option]}")
+    check_numbers(given)
     _options.check_output(output, model=True)
     if source == dev == "-":
         raise InputError("--dev: PAIRS and --dev cannot both be standard input")
 
     from trelliswork.io import read_fasta_pairs
-    from trelliswork.learners import FitInterrupted
-    from trelliswork.persist import save
     from trelliswork.structures import Alignment
 
     structure = Alignment(
@@ -130,44 +120,17 @@ def train(
     data = read_fasta_pairs(source, encoding or "utf-8").aligned()
     held_out = None if dev is None else read_fasta_pairs(dev, encoding or "utf-8").aligned()
     estimator = entry.build(structure, given, verbose=int(sys.stderr.isatty() and not quiet))
-    started = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            estimator.fit(data.X, data.y)
-        except InputError as error:
-            raise _located(error, data) from None
-    interrupted = any(issubclass(w.category, FitInterrupted) for w in caught)
-    if not quiet:
-        for message in sorted({one_line(w.message) for w in caught}):  # type: ignore[arg-type]
-            say(f"trelliswork: warning: {message}")
-    if interrupted and not estimator.n_iter_:
-        say("trelliswork: interrupted before the first iteration was complete; no model was saved")
-        raise typer.Exit(INTERRUPTED)
-    if "verbose" in estimator.get_params(deep=False):
-        estimator.set_params(verbose=0)  # of this terminal, no part of the model
+    done = watched(
+        lambda: estimator.fit(data.X, data.y), estimator, lambda e: e.placed(data.name, data.lines), quiet
+    )
     said = [
         f"{learner}: {len(data.X):,} pairs, {sum(len(a) + len(b) for a, b in data.X):,} residues",
-        f"{estimator.coef_.size:,} scores in {time.perf_counter() - started:.1f} s",
+        f"{estimator.coef_.size:,} scores in {done.seconds:.1f} s",
     ]
     if held_out is not None:
         said.append(f"dev {estimator.score(held_out.X, held_out.y):.2%} of the true pairs of residues")
-    save(estimator, output, info={"kind": "align", "learner": learner})
-    said.append(f"saved {output} ({os.path.getsize(output) / 1e3:.1f} kB)")
-    if interrupted:
-        say(f"trelliswork: interrupted; the best scores so far are kept: {'; '.join(said)}")
-        raise typer.Exit(INTERRUPTED)
-    if not quiet:
-        say("; ".join(said))
-
-
-def _located(error: InputError, data: FastaPairs) -> InputError:
-    """The same error with ``FILE:LINE:`` in place of the number of a sample."""
-    place, _, message = str(error).partition(": ")
-    number = place.removeprefix("sample ")
-    if place.startswith("sample ") and number.isdigit():
-        return InputError.at(data.name, data.lines[int(number)], message)
-    return InputError(f"{data.name}: {error}")
+    info = {"kind": "align", "learner": learner}
+    finish(estimator, output, info, said, interrupted=done.interrupted, quiet=quiet)
 
 
 def predict(opened: OpenModel, request: Request) -> None:
@@ -214,7 +177,7 @@ def predict(opened: OpenModel, request: Request) -> None:
                 for row, v in zip(codes, batch.evaluate(codes, scores), strict=True)
             ]
     except InputError as error:
-        raise _located(error, data) from None
+        raise error.placed(data.name, data.lines) from None
     lines = []
     for x, names, found in zip(data.X, data.names, lists, strict=True):
         for rank, candidate in enumerate(found, 1):
@@ -254,7 +217,7 @@ def evaluate(opened: OpenModel, request: Request) -> None:
     try:
         found = learner.predict(data.X)
     except InputError as error:
-        raise _located(error, data) from None
+        raise error.placed(data.name, data.lines) from None
     shares = [accuracy(a, b, structure.gap, structure.core) for a, b in zip(data.y, found, strict=True)]
     true = [reference_pairs(y, structure.gap, structure.core) for y in data.y]
     right = sum(len(t & reference_pairs(y, structure.gap)) for t, y in zip(true, found, strict=True))

@@ -6,10 +6,7 @@ import csv
 import io
 import json
 import math
-import os
 import sys
-import time
-import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,8 +14,8 @@ import typer
 from trelliswork._errors import InputError, ModelFileError
 from trelliswork.cli import _options
 from trelliswork.cli._learners import LearnerEntry, find_learner
-from trelliswork.cli._report import INTERRUPTED, one_line, say
-from trelliswork.cli._wording import counted, ending, file_size
+from trelliswork.cli._training import check_numbers, finish, watched
+from trelliswork.cli._wording import counted, ending
 
 if TYPE_CHECKING:
     from trelliswork.cli._kinds import OpenModel, Request
@@ -139,11 +136,7 @@ def train(
     }
     given = {name: value for name, value in wanted.items() if value is not None}
     entry = find_learner(learner, given, CLASSIFIERS)
-    for option in ("l1", "l2", "smoothing", "reg", "C"):
-        positive = option in ("smoothing", "C")
-        if not 0 <= given.get(option, 0) < math.inf or (positive and given.get(option) == 0):
-            least = "> 0" if positive else ">= 0"
-            raise InputError(f"--{option} must be a finite number {least}, got {given[option]}")
+    check_numbers(given)
     if loss is not None and loss not in _LOSSES:
         raise InputError(f"--loss: unknown loss {loss!r}; expected {' or '.join(_LOSSES)}")
     if loss == "tree" and taxonomy is None:
@@ -200,42 +193,18 @@ def _fit_and_save(
     output: str,
     quiet: bool,
 ) -> None:
-    from trelliswork.learners import FitInterrupted
-    from trelliswork.persist import save
-
-    started = time.perf_counter()
     more = {"X_dev": held_out.X, "y_dev": held_out.y} if held_out is not None and entry.uses_dev else {}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            estimator.fit(rows.X, rows.y, **more)
-        except InputError as error:
-            raise rows.located(error) from None
-    interrupted = any(issubclass(w.category, FitInterrupted) for w in caught)
-    if not quiet:
-        others = {one_line(w.message) for w in caught if not issubclass(w.category, FitInterrupted)}  # type: ignore[arg-type]
-        for message in sorted(others):
-            say(f"trelliswork: warning: {message}")
-    if interrupted and not estimator.n_iter_:
-        say("trelliswork: interrupted before the first iteration was complete; no model was saved")
-        raise typer.Exit(INTERRUPTED)
-    seconds = time.perf_counter() - started
-    if "verbose" in estimator.get_params(deep=False):
-        estimator.set_params(verbose=0)  # of this terminal, no part of the model
+    done = watched(lambda: estimator.fit(rows.X, rows.y, **more), estimator, rows.located, quiet)
     said = [
         f"{name}: {counted(len(rows.X), 'row')}, {counted(len(estimator.space_.attributes), 'attribute')}",
         f"{counted(len(estimator.classes_), 'label')}, {counted(estimator.coef_.size, 'weight')}",
-        f"{counted(estimator.n_iter_, 'iteration')} in {seconds:.1f} s" + ending(estimator, interrupted),
+        f"{counted(estimator.n_iter_, 'iteration')} in {done.seconds:.1f} s"
+        + ending(estimator, done.interrupted),
     ]
     if held_out is not None:
         said.append(f"dev accuracy {estimator.score(held_out.X, held_out.y):.2%}")
-    save(estimator, output, info={"kind": "classify", "learner": name, "rows": layout})
-    said.append(f"saved {output} ({file_size(os.path.getsize(output))})")
-    if interrupted:
-        say(f"trelliswork: interrupted; the best weights so far are kept: {'; '.join(said)}")
-        raise typer.Exit(INTERRUPTED)
-    if not quiet:
-        say("; ".join(said))
+    info = {"kind": "classify", "learner": name, "rows": layout}
+    finish(estimator, output, info, said, interrupted=done.interrupted, quiet=quiet)
 
 
 def stored_layout(opened: OpenModel, request: Request) -> dict[str, Any]:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-import os
 import sys
-import time
-import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,7 +11,8 @@ import typer
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
 from trelliswork.cli._learners import LEARNERS, LearnerEntry, find_learner
-from trelliswork.cli._report import INTERRUPTED, one_line, say
+from trelliswork.cli._report import one_line
+from trelliswork.cli._training import check_numbers, finish, watched
 
 if TYPE_CHECKING:
     from trelliswork.cli._kinds import OpenModel, Request
@@ -96,11 +93,7 @@ def train(
     }
     given = {name: value for name, value in wanted.items() if value is not None}
     entry = find_learner(learner, given, _FOLDERS)
-    for option in ("l1", "l2", "smoothing", "reg", "C"):
-        positive = option in ("smoothing", "C")
-        if not 0 <= given.get(option, 0) < math.inf or (positive and given.get(option) == 0):
-            least = "> 0" if positive else ">= 0"
-            raise InputError(f"--{option} must be a finite number {least}, got {given[option]}")
+    check_numbers(given)
     if invalid not in _INVALID:
         raise InputError(f"--invalid must be one of {', '.join(_INVALID)}, got {invalid!r}")
     _options.check_output(output, model=True)
@@ -115,23 +108,18 @@ def train(
     held_out = None if dev is None else _read(dev, encoding)[0]
     data, note = _usable(structure, data, name, invalid)
     estimator = entry.build(structure, given, verbose=int(sys.stderr.isatty() and not quiet))
-    interrupted, seconds = _fit(estimator, data, name, quiet)
+    done = watched(
+        lambda: estimator.fit(data.X, data.y), estimator, lambda e: e.placed(name, data.names), quiet
+    )
     bases = sum(map(len, data.X))
     said = [
         f"{learner}: {len(data.X):,} sequences, {bases:,} bases{note}",
-        f"{estimator.coef_.size:,} rules in {seconds:.1f} s",
+        f"{estimator.coef_.size:,} rules in {done.seconds:.1f} s",
     ]
     if held_out is not None:
         said.append(f"dev {_brief(held_out.y, estimator.predict(held_out.X))}")
-    from trelliswork.persist import save
-
-    save(estimator, output, info={"kind": "fold", "learner": learner})
-    said.append(f"saved {output} ({os.path.getsize(output) / 1e3:.1f} kB)")
-    if interrupted:
-        say(f"trelliswork: interrupted; the best weights so far are kept: {'; '.join(said)}")
-        raise typer.Exit(INTERRUPTED)
-    if not quiet:
-        say("; ".join(said))
+    info = {"kind": "fold", "learner": learner}
+    finish(estimator, output, info, said, interrupted=done.interrupted, quiet=quiet)
 
 
 def _read(source: str, encoding: str | None, *, structures: bool = True) -> tuple[RnaData, str]:
@@ -149,7 +137,7 @@ def _usable(structure: Any, data: RnaData, name: str, invalid: str) -> tuple[Rna
     try:
         fine = structure.representable(data.X, data.y)
     except InputError as error:
-        raise _located(error, name, data.names) from None
+        raise error.placed(name, data.names) from None
     n_bad = fine.count(False)
     if not n_bad:
         return data, ""
@@ -162,39 +150,6 @@ def _usable(structure: Any, data: RnaData, name: str, invalid: str) -> tuple[Rna
         kept = ([column[i] for i in rows] for column in (data.names, data.X, data.y))
         return type(data)(*kept), f" ({n_bad} left out)"
     return data, ""  # strict: the fit says which
-
-
-def _fit(estimator: Any, data: RnaData, name: str, quiet: bool) -> tuple[bool, float]:
-    """Train; returns whether it was interrupted, and the seconds."""
-    from trelliswork.learners import FitInterrupted
-
-    started = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            estimator.fit(data.X, data.y)
-        except InputError as error:
-            raise _located(error, name, data.names) from None
-    interrupted = any(issubclass(w.category, FitInterrupted) for w in caught)
-    if not quiet:
-        others = {one_line(w.message) for w in caught if not issubclass(w.category, FitInterrupted)}  # type: ignore[arg-type]
-        for message in sorted(others):
-            say(f"trelliswork: warning: {message}")
-    if interrupted and not estimator.n_iter_:
-        say("trelliswork: interrupted before the first iteration was complete; no model was saved")
-        raise typer.Exit(INTERRUPTED)
-    if "verbose" in estimator.get_params(deep=False):
-        estimator.set_params(verbose=0)  # of this terminal, no part of the model
-    return interrupted, time.perf_counter() - started
-
-
-def _located(error: InputError, name: str, names: list[str]) -> InputError:
-    """The same error with file and record in place of the number of a sample."""
-    place, _, message = str(error).partition(": ")
-    number = place.removeprefix("sample ")
-    if place.startswith("sample ") and number.isdigit():
-        return InputError.at(name, None, f"{names[int(number)]}: {message}")
-    return InputError(f"{name}: {error}")
 
 
 def predict(opened: OpenModel, request: Request) -> None:
@@ -240,7 +195,7 @@ def predict(opened: OpenModel, request: Request) -> None:
         else:
             y = learner.predict(X)
     except InputError as error:
-        raise _located(error, name, data.names) from None
+        raise error.placed(name, data.names) from None
     _write(form, request.output, names, X, y, notes, data.y)
 
 
@@ -295,7 +250,7 @@ def evaluate(opened: OpenModel, request: Request) -> None:
     try:
         found = opened.learner.predict(data.X)
     except InputError as error:
-        raise _located(error, name, data.names) from None
+        raise error.placed(name, data.names) from None
     scores = base_pair_scores(data.y, found)
     out = {
         "sequences": len(data.X),

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
-import time
-import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,7 +12,8 @@ import typer
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
 from trelliswork.cli._learners import LEARNERS, LearnerEntry, find_learner
-from trelliswork.cli._report import INTERRUPTED, one_line, say
+from trelliswork.cli._report import say
+from trelliswork.cli._training import check_numbers, finish, watched
 
 if TYPE_CHECKING:
     from trelliswork.cli._kinds import OpenModel, Request
@@ -92,17 +90,11 @@ def train(
     }
     given = {name: value for name, value in wanted.items() if value is not None}
     entry = find_learner(learner, given, _PARSERS)
-    for option in ("l1", "l2", "smoothing", "reg", "C"):
-        positive = option in ("smoothing", "C")
-        if not 0 <= given.get(option, 0) < math.inf or (positive and given.get(option) == 0):
-            least = "> 0" if positive else ">= 0"
-            raise InputError(f"--{option} must be a finite number {least}, got {given[option]}")
+    check_numbers(given)
     _options.check_output(output, model=True)
     if source == dev == "-":
         raise InputError("--dev: TREES and --dev cannot both be standard input")
 
-    from trelliswork.learners import FitInterrupted
-    from trelliswork.persist import save
     from trelliswork.structures import Grammar
 
     structure = Grammar(
@@ -118,38 +110,20 @@ def train(
     data, name = _read(source, of, encoding, max_words)
     held_out = None if dev is None else _read(dev, of, encoding, max_words)[0]
     estimator = entry.build(structure, given, verbose=int(sys.stderr.isatty() and not quiet))
-    started = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            estimator.fit(data.X, data.y)
-        except InputError as error:
-            raise _located(error, name, data.lines) from None
-    interrupted = any(issubclass(w.category, FitInterrupted) for w in caught)
-    if not quiet:
-        for message in sorted({one_line(w.message) for w in caught}):  # type: ignore[arg-type]
-            say(f"trelliswork: warning: {message}")
-    if interrupted and not estimator.n_iter_:
-        say("trelliswork: interrupted before the first iteration was complete; no model was saved")
-        raise typer.Exit(INTERRUPTED)
-    if "verbose" in estimator.get_params(deep=False):
-        estimator.set_params(verbose=0)  # of this terminal, no part of the model
+    done = watched(
+        lambda: estimator.fit(data.X, data.y), estimator, lambda e: e.placed(name, data.lines), quiet
+    )
     skipped = f" ({data.n_skipped} without words left out)" if data.n_skipped else ""
     said = [
         f"{learner}: {len(data):,} trees{skipped}, {sum(map(len, data.X)):,} words",
-        f"{estimator.coef_.size:,} rules in {time.perf_counter() - started:.1f} s",
+        f"{estimator.coef_.size:,} rules in {done.seconds:.1f} s",
     ]
     if held_out is not None:
         from trelliswork.metrics import bracket_scores
 
         said.append(f"dev {bracket_scores(held_out.y, estimator.predict(held_out.X))}")
-    save(estimator, output, info={"kind": "parse", "learner": learner})
-    said.append(f"saved {output} ({os.path.getsize(output) / 1e6:.1f} MB)")
-    if interrupted:
-        say(f"trelliswork: interrupted; the best weights so far are kept: {'; '.join(said)}")
-        raise typer.Exit(INTERRUPTED)
-    if not quiet:
-        say("; ".join(said))
+    info = {"kind": "parse", "learner": learner}
+    finish(estimator, output, info, said, interrupted=done.interrupted, quiet=quiet)
 
 
 def _read(source: str, of: str, encoding: str | None, max_words: int | None = None) -> tuple[Any, str]:
@@ -158,15 +132,6 @@ def _read(source: str, of: str, encoding: str | None, max_words: int | None = No
     kind = "pairs" if of == "tags" else "words"
     data = read_trees(source, input=kind, max_words=max_words, encoding=encoding or "utf-8")
     return data, "<stdin>" if source == "-" else source
-
-
-def _located(error: InputError, name: str, lines: list[int]) -> InputError:
-    """The same error with ``FILE:LINE:`` in place of the number of a sample."""
-    place, _, message = str(error).partition(": ")
-    number = place.removeprefix("sample ")
-    if place.startswith("sample ") and number.isdigit():
-        return InputError.at(name, lines[int(number)], message)
-    return InputError(f"{name}: {error}")
 
 
 def predict(opened: OpenModel, request: Request) -> None:
@@ -206,7 +171,7 @@ def predict(opened: OpenModel, request: Request) -> None:
             out = [["" if tree is None else str(tree)] for tree in batch.unpack(codes)]
             failed = int((codes.lengths == 0).sum())
     except InputError as error:
-        raise _located(error, name, [i + 1 for i in rows]) from None
+        raise error.placed(name, [i + 1 for i in rows]) from None
     written = {i: "\n".join(own) + ("\n" if request.kbest > 1 else "") for i, own in zip(rows, out)}
     body = "".join(written.get(i, "") + "\n" for i in range(len(lines)))
     write_text(request.output, body, request.encoding or "utf-8")
@@ -243,7 +208,7 @@ def evaluate(opened: OpenModel, request: Request) -> None:
     try:
         found = learner.predict(data.X)
     except InputError as error:
-        raise _located(error, name, data.lines) from None
+        raise error.placed(name, data.lines) from None
     reports = {
         "brackets": bracket_scores(data.y, found),
         "without_root": bracket_scores(data.y, found, root=False),

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import os
 import sys
-import time
-import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,8 +10,8 @@ import typer
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
 from trelliswork.cli._learners import LEARNERS, LearnerEntry, find_learner
-from trelliswork.cli._report import INTERRUPTED, one_line, say
-from trelliswork.cli._wording import counted, ending, file_size
+from trelliswork.cli._training import check_numbers, finish, watched
+from trelliswork.cli._wording import counted, ending
 
 if TYPE_CHECKING:
     from trelliswork.cli._columns import Document, Layout
@@ -133,11 +129,7 @@ def train(
     if loss not in (None, *_LOSSES) or (loss == "none" and learner != "vcrf"):
         known = [name for name in _LOSSES if name != "none" or learner == "vcrf"]
         raise InputError(f"--loss: unknown loss {loss!r}; expected one of {', '.join(known)}")
-    for option in ("l1", "l2", "smoothing", "reg", "C", "lam", "beta"):
-        positive = option in ("smoothing", "C")
-        if not 0 <= given.get(option, 0) < math.inf or (positive and given.get(option) == 0):
-            least = "> 0" if positive else ">= 0"
-            raise InputError(f"--{option} must be a finite number {least}, got {given[option]}")
+    check_numbers(given)
     scheme = None if scheme is None else scheme.upper()
     if scheme not in (None, *_SCHEMES):
         raise InputError(f"--scheme: unknown scheme {scheme!r}; expected {' or '.join(_SCHEMES)}")
@@ -215,50 +207,31 @@ def _fit_and_save(
     from sklearn.pipeline import make_pipeline
 
     from trelliswork.features import TokenWindow
-    from trelliswork.learners import FitInterrupted
-    from trelliswork.persist import save
 
-    started = time.perf_counter()
     window = TokenWindow.from_template(template)
     assert layout.label is not None
     y = document.take([layout.label])
-    more: dict[str, Any] = {}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            features = window.fit_transform(document.take(layout.inputs))
-            if held_out is not None and entry.uses_dev:
-                more = {"X_dev": window.transform(held_out[0]), "y_dev": held_out[1]}
-            estimator.fit(features, y, **more)
-        except InputError as error:
-            raise document.located(error) from None
-    interrupted = any(issubclass(w.category, FitInterrupted) for w in caught)
-    if not quiet:
-        others = {one_line(w.message) for w in caught if not issubclass(w.category, FitInterrupted)}  # type: ignore[arg-type]
-        for message in sorted(others):
-            say(f"trelliswork: warning: {message}")
-    if interrupted and not estimator.n_iter_:
-        say("trelliswork: interrupted before the first iteration was complete; no model was saved")
-        raise typer.Exit(INTERRUPTED)
-    seconds = time.perf_counter() - started
-    if "verbose" in estimator.get_params(deep=False):
-        estimator.set_params(verbose=0)  # of this terminal, no part of the model
+
+    def fit() -> None:
+        more: dict[str, Any] = {}
+        features = window.fit_transform(document.take(layout.inputs))
+        if held_out is not None and entry.uses_dev:
+            more = {"X_dev": window.transform(held_out[0]), "y_dev": held_out[1]}
+        estimator.fit(features, y, **more)
+
+    done = watched(fit, estimator, document.located, quiet)
     said = [
         f"{name}: {counted(len(document), 'sentence')}, {counted(document.n_tokens, 'token')}",
         f"{counted(len(estimator.classes_), 'label')}, {counted(estimator.coef_.size, 'weight')}",
-        f"{counted(estimator.n_iter_, 'iteration')} in {seconds:.1f} s" + ending(estimator, interrupted),
+        f"{counted(estimator.n_iter_, 'iteration')} in {done.seconds:.1f} s"
+        + ending(estimator, done.interrupted),
     ]
     if held_out is not None:
         found = estimator.predict(window.transform(held_out[0]))
         said.append("dev " + _brief(held_out[1], found))
     info = {"kind": "tag", "learner": name, "layout": layout.to_info()}
-    save(make_pipeline(window, estimator), output, info=info)
-    said.append(f"saved {output} ({file_size(os.path.getsize(output))})")
-    if interrupted:
-        say(f"trelliswork: interrupted; the best weights so far are kept: {'; '.join(said)}")
-        raise typer.Exit(INTERRUPTED)
-    if not quiet:
-        say("; ".join(said))
+    model = make_pipeline(window, estimator)
+    finish(model, output, info, said, interrupted=done.interrupted, quiet=quiet)
 
 
 def predict(opened: OpenModel, request: Request) -> None:

@@ -62,10 +62,7 @@ class Rows(NamedTuple):
 
     def located(self, error: InputError) -> InputError:
         """The error with the line of the sample that it names."""
-        found = re.match(r"sample (\d+): ", str(error))
-        if found is None:
-            return InputError(f"{self.name}: {error}")
-        return InputError.at(self.name, self.lines[int(found[1])], str(error)[found.end() :])
+        return error.placed(self.name, self.lines)
 
 
 def read_rows(
