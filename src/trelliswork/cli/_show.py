@@ -50,10 +50,7 @@ def show(opened: OpenModel, top: int) -> None:
     # Not trained, a kernel model, or outputs without a structure.
     if not hasattr(learner, "coef_") or not hasattr(learner, "space_") or top == 0:
         return
-    try:
-        tables = learner.tables(top)
-    except (AttributeError, NotImplementedError, ValueError):  # a structure without tables of its own
-        tables = {}
+    tables = learner.tables(top)
     if "top" in tables:
         out.print(f"largest weights, {top} per label", _top(tables["top"]), sep="\n")
     if "transitions" in tables:
@@ -65,9 +62,8 @@ def show(opened: OpenModel, top: int) -> None:
     for kind in ("matches", "gaps"):
         if kind in tables:
             out.print(kind, _strongest({(name,): w for name, w in tables[kind].items()}, top), sep="\n")
-    if not tables or "weights" in tables:
-        weights = dict(tables["weights"]) if tables else learner.weights_by_name()
-        out.print("largest weights", _strongest(weights, top), sep="\n")
+    if "weights" in tables:
+        out.print("largest weights", _strongest(dict(tables["weights"]), top), sep="\n")
 
 
 def _facts(opened: OpenModel) -> list[tuple[str, str]]:
