@@ -86,10 +86,6 @@ def edlib_task(name: str, what: str) -> Callable[[], Any]:
 
 
 TASKS: dict[str, tuple[str, Callable[[str], Callable[[], Any]]]] = {
-    "ours, single, 1 thread": ("path", lambda s: ours(s, "single", 1, False, "path")),
-    "ours, single, 2 threads": ("path", lambda s: ours(s, "single", 2, False, "path")),
-    "ours, short, 1 thread": ("path", lambda s: ours(s, "short", 1, False, "path")),
-    "ours, short, 2 threads": ("path", lambda s: ours(s, "short", 2, False, "path")),
     "ours, BLOSUM62 11/1 (exact, short), 1 thread": ("path", lambda s: ours(s, "auto", 1, True, "path")),
     "ours, double, 1 thread": ("path", lambda s: ours(s, "double", 1, False, "path")),
     "ours, single, from strings to strings, 1 thread": (
@@ -109,6 +105,19 @@ TASKS: dict[str, tuple[str, Callable[[str], Callable[[], Any]]]] = {
 }
 
 
+def scaling(name: str, precision: str, repeat: int) -> dict[str, float]:
+    """One thread and two in turns: their ratio is of one and the same state of the machine."""
+    tasks = {jobs: ours(name, precision, jobs, False, "path") for jobs in (1, 2)}
+    cells = sum(len(a) * len(b) for a, b in pairs(name))
+    for task in tasks.values():
+        task()  # compiles, warms caches
+    seconds = {jobs: float("inf") for jobs in tasks}
+    for _ in range(4 * repeat):
+        for jobs, task in tasks.items():
+            seconds[jobs] = min(seconds[jobs], _measure.best(task, 1)[0])
+    return {str(jobs): cells / least / 1e9 for jobs, least in seconds.items()}
+
+
 def worker(which: str, repeat: int) -> dict[str, Any]:
     if which == "moments":
         return moments()
@@ -117,6 +126,8 @@ def worker(which: str, repeat: int) -> dict[str, Any]:
     if which.startswith("curve"):
         return curve(int(which.split(":")[1]))
     label, name = which.split("|")
+    if label.startswith("scaling"):
+        return scaling(name, label.split(":")[1], repeat)
     task = TASKS[label][1](name)
     task()  # compiles, warms caches
     seconds, found = _measure.best(task, repeat)
@@ -164,8 +175,6 @@ def curve(length: int) -> dict[str, Any]:
     out: dict[str, Any] = {}
     with _measure.Peak() as peak:
         for name, task in questions(length).items():
-            if name == "moments" and length > 2000:
-                continue  # minutes
             out[name] = _measure.best(task, 3 if length <= 400 else 1)[0]
     return out | {"MB": peak.value}
 
@@ -193,6 +202,13 @@ def main() -> int:
         print(json.dumps(worker(args.worker, args.repeat)))
         return 0
     table: dict[str, dict[str, float]] = {}
+    for precision in ("single", "short"):
+        for name in SETS:
+            found = _measure.in_fresh_process("align", f"scaling:{precision}|{name}", args)
+            for jobs, speed in found.items():
+                label = f"ours, {precision}, {jobs} thread{'s' * (jobs == '2')}"
+                table.setdefault(label, {})[name] = speed
+                print(f"{label} {name} {speed:.3f}", file=sys.stderr, flush=True)
     for label in TASKS:
         for name in SETS:
             found = _measure.in_fresh_process("align", f"{label}|{name}", args, threads=1)
@@ -202,8 +218,8 @@ def main() -> int:
     for kind in ("path", "score"):
         if kind == "score":
             lines += ["", "| score only, GCUPS | short | long |", "| --- | --- | --- |"]
-        for label, (own, _) in TASKS.items():
-            if own == kind:
+        for label in table:
+            if (TASKS[label][0] if label in TASKS else "path") == kind:
                 lines.append(f"| {label} | {table[label]['short']:.2f} | {table[label]['long']:.2f} |")
     short = {label: cells["short"] for label, cells in table.items()}
     best = max(short[k] for k in short if k.startswith("parasail nw_trace"))
@@ -216,8 +232,13 @@ def main() -> int:
         f"{short['ours, single, 2 threads'] / best:.2f}x on 2; "
         f"short / best parasail trace: {short['ours, short, 1 thread'] / best:.2f}x on 1 thread, "
         f"{short['ours, short, 2 threads'] / best:.2f}x on 2; "
-        f"2 threads / 1: {short['ours, single, 2 threads'] / short['ours, single, 1 thread']:.2f}x (single), "
-        f"{short['ours, short, 2 threads'] / short['ours, short, 1 thread']:.2f}x (short).",
+        "2 threads / 1, in turns: "
+        + ", ".join(
+            f"{table[f'{own}, 2 threads'][name] / table[f'{own}, 1 thread'][name]:.2f}x ({own}, {name} pairs)"
+            for own in ("ours, single", "ours, short")
+            for name in SETS
+        )
+        + ".",
         "",
     ]
     found = _measure.in_fresh_process("align", "moments", args, threads=1)

@@ -10,9 +10,17 @@ from experiments._report import RESULTS
 
 
 def curves(
-    groups: dict[Any, dict[str, list[tuple[float, float]]]], x: str, y: str, name: str, log: bool = False
+    groups: dict[Any, dict[str, list[tuple[float, float]]]],
+    x: str,
+    y: str,
+    name: str,
+    log: bool = False,
+    vacuous: float | None = None,
 ) -> str:
-    """Lines by group and label, one picture each; returns the name of the file."""
+    """Lines by group and label, one picture each; returns the name of the file.
+
+    ``vacuous``: bounds above this level say nothing. They span decades, so their axis is logarithmic too.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(4.5 * len(groups), 3.4), layout="constrained")
@@ -22,6 +30,9 @@ def curves(
         axes.set(xlabel=x, ylabel=y, title=str(title) if len(groups) > 1 else "")
         if log:
             axes.set_xscale("log")
+        if vacuous is not None:
+            axes.axhline(vacuous, color="grey", lw=0.8, ls="--")
+            axes.set(yscale="log", ylim=(0.01, None))  # a margin loss of zero has no place on this scale
         axes.legend(fontsize="small")
     RESULTS.mkdir(exist_ok=True)
     figure.savefig(RESULTS / f"{name}.png", dpi=120)

@@ -24,7 +24,6 @@ SHARES = (0.01, 0.03, 0.1, 0.2, 0.4, 1.0, 3.0, 10.0, 30.0)  # weight of the slac
 COARSE = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # at full size
 ANCESTORS = (1.0, 0.5, 0.25, 0.1)  # weights of ancestors
 INNER = 2000  # samples that choose the form at full size, and samples that judge it
-TRIALS = 6  # draws that choose the form for small training sets, and halves of small collections
 METHODS = ("flat 0/1", "taxonomy 0/1", "flat + tree loss", "taxonomy + tree loss")
 
 
@@ -192,10 +191,10 @@ def drawn(y: np.ndarray, per_class: int, rng: np.random.Generator) -> np.ndarray
     return np.concatenate(picks)
 
 
-def chosen(data: Labelled, per_class: int, judge: Judge, seed: int) -> dict[str, Form]:
+def chosen(data: Labelled, per_class: int, judge: Judge, trials: int, seed: int) -> dict[str, Form]:
     """For every method the form with the least tree loss on samples of the training part not seen."""
     losses: dict[tuple[str, Form], float] = {}
-    for trial in range(TRIALS if per_class or data.y.size < 2 * INNER else 1):
+    for trial in range(trials if per_class or data.y.size < 2 * INNER else 1):
         rng = np.random.default_rng([seed, per_class, trial, 1])
         a = drawn(data.y, per_class, rng) if per_class else rng.permutation(data.y.size)[:INNER]
         b = rng.permutation(np.setdiff1d(np.arange(data.y.size), a))[:INNER]
@@ -219,6 +218,7 @@ def taxonomies(arguments: Sequence[str]) -> None:
     args = options(
         arguments,
         draws=(20, "random draws of small training sets"),
+        trials=(40, "other draws that choose the form (halves of a small collection)"),
         only=("", "data whose names hold this, in a result of their own"),
         seed=(0, "seed"),
     )
@@ -239,7 +239,7 @@ def taxonomies(arguments: Sequence[str]) -> None:
             started = time.perf_counter()
             accuracies: dict[str, list[float]] = {method: [] for method in METHODS}
             losses: dict[str, list[np.ndarray]] = {method: [] for method in METHODS}
-            best = chosen(data, per_class, judge, args.seed)
+            best = chosen(data, per_class, judge, args.trials, args.seed)
             for draw in range(draws):
                 index = drawn(data.y, per_class, np.random.default_rng([args.seed, per_class, draw]))
                 X, X_test = data.X[index], data.X_test
@@ -311,10 +311,11 @@ def _write(args: Any, rows: list[list[Any]], notes: list[str]) -> None:
         f"L1 slacks, gap 1 %; means over {args.draws} random draws of 2 or 4 samples per class (classes with "
         "fewer give what they have), test on the whole test part; in brackets the standard error of the "
         "difference in tree loss, over draws, or over test samples for the full size. Chosen by the tree "
-        f"loss on up to {INNER:,} other samples of the training part, summed over {TRIALS} other draws of "
-        f"the same size; for the full size, of one machine of up to {INNER:,} samples, or over {TRIALS} "
-        f"random halves of a smaller collection: C / n from {grid} ({coarse} for the full size), the weight "
-        f"of the attributes of ancestors from {weights} (the class itself has 1; the paper has 1 for all), "
+        f"loss on up to {INNER:,} other samples of the training part, summed over {args.trials} other draws "
+        f"of the same size; for the full size, of one machine of up to {INNER:,} samples, or over "
+        f"{args.trials} random halves of a smaller collection: C / n from {grid} ({coarse} for the full "
+        f"size), the weight of the attributes of ancestors from {weights} (the class itself has 1; the paper "
+        "has 1 for all), "
         "and slack or margin rescaling of the tree loss (for 0/1 they are the same). Intercepts are "
         "penalised like other weights, in all methods. Taxonomies without nodes that do not branch, all "
         "leaves at one depth, as in the paper's. Words are weighed by inverse document frequency over the "

@@ -136,81 +136,88 @@ def proteins(arguments: Sequence[str]) -> None:
     X, y = [p.x for p in small], [p.y for p in small]
     RESULTS.mkdir(exist_ok=True)
     kept = Kept(RESULTS / "proteins.json", {k: getattr(args, k) for k in ("train", "cells", "iterations")})
-    tuned, held_dev = Proteins(train + dev), Proteins(dev)
-    searched = [
-        kept.get(name, lambda name=name: best_published(name, tuned)) for name in ("BLOSUM62", *MATRICES)
-    ]
-    baseline, other = searched[0][1], max(searched)[1]
-    rows: dict[str, tuple[Any, bool]] = {
-        "BLOSUM62 11/1, global": (published("BLOSUM62", 11, 1, "global"), False),
-        f"BLOSUM62, best of search: {shown(baseline)}": (published(*baseline), False),
-        f"best of all published: {other[0]} {shown(other)}": (published(*other), False),
-        f"BLOSUM62, {shown(baseline)}, expected accuracy": (published(*baseline, unit=NATS), True),
-    }
-    n_published = len(rows)
-    best: dict[str, tuple[float, str, bool]] = {}  # of every learner and mode, on the development part
-    fitted, notes = {}, []
+    fitted = {}
     for name, learner in learners(args.iterations).items():
         weights = kept.get(name, lambda learner=learner: learner.fit(X, y).coef_.tolist())
-        model = tw.Fixed(learner.structure, np.array(weights)).fit(X, y)
-        shares = kept.get(
-            f"{name}, development",
-            lambda model=model: [float(held_dev.shares(model, expected=e).mean()) for e in (False, True)],
-        )
-        notes.append(
-            f"{name}: {100 * shares[0]:.2f} (best alignment), {100 * shares[1]:.2f} (expected accuracy)"
-        )
-        kind = name.split(", l2")[0]  # with its mode
-        for expected, share in enumerate(shares):
-            best[kind] = max(best.get(kind, (0.0, "", False)), (share, name, bool(expected)))
-        fitted[name] = model
-    for _, name, expected in sorted(set(best.values()), reverse=True):
-        how = "expected accuracy" if expected else "best alignment"
-        rows[f"learnt: {name}, {how}"] = (fitted[name], expected)
-    chosen = list(rows)[n_published]
+        fitted[name] = tw.Fixed(learner.structure, np.array(weights)).fit(X, y)
     taken = frozenset().union(*(p.codes for p in train + dev))
-    sets = {"PREFAB": Proteins(test)}
+    sets = {"PREFAB": (Proteins(train + dev), Proteins(dev), Proteins(test))}
     for name in ("RV11", "RV12"):
-        sets[name] = Proteins([p for p in balibase(folder, name) if not p.codes & taken])
-    recovered = {
-        (label, name): np.array(
-            kept.get(
-                f"{label}, {name}",
-                lambda pairs=pairs, model=model, e=e: pairs.shares(model, expected=e).tolist(),
+        tuned, held = third_of_families([p for p in balibase(folder, name) if not p.codes & taken])
+        sets[name] = (Proteins(tuned), Proteins(tuned), Proteins(held))
+    table, details, notes = [], [], []
+    for name, (tuned, chooser, held) in sets.items():
+        rows = published_rows(name, tuned, kept)
+        shares = {
+            (label, expected): kept.get(
+                f"{label}, {expected}, {name} development",
+                lambda model=model, e=expected, d=chooser: float(d.shares(model, expected=e).mean()),
             )
-        )
-        for name, pairs in sets.items()
-        for label, (model, e) in rows.items()
-    }
-    table = [[label, *(f"{100 * recovered[label, n].mean():.2f}" for n in sets)] for label in rows]
-    details = []
-    for label in list(rows)[n_published:]:
-        for reference in list(rows)[1 : n_published if "prior" in label else 2]:
-            for name, pairs in sets.items():
-                found = compared(recovered[label, name], recovered[reference, name], name, pairs)
-                details.append([label, reference, name, *found])
-    head = ["scores", *(f"{name} ({len(pairs)} pairs)" for name, pairs in sets.items())]
+            for label, model in fitted.items()
+            for expected in (False, True)
+        }
+        label, expected = max(shares, key=lambda key: shares[key])
+        rows[f"learnt: {label}, {HOW[expected]}"] = (fitted[label], expected)
+        recovered = [
+            np.array(
+                kept.get(
+                    f"{name}, {label}",
+                    lambda m=model, e=expected, h=held: h.shares(m, expected=e).tolist(),
+                )
+            )
+            for label, (model, expected) in rows.items()
+        ]
+        for label, found in zip(rows, recovered, strict=True):
+            table.append([name, label, f"{100 * found.mean():.2f}"])
+        for label, found in list(zip(rows, recovered, strict=True))[1:-1]:
+            details.append([name, label, *compared(recovered[-1], found, name, held)])
+        notes += [f"{name}, {k}, {HOW[e]}: {100 * share:.2f}" for (k, e), share in shares.items()]
+        sizes = ", ".join(f"{len(part)} {what}" for part, what in ((chooser, "development"), (held, "test")))
+        notes.append(f"{name}: {sizes} pairs")
     body = "Share of the reference pairs of residues (capitals only) that are recovered, %, on families "
-    body += "held back:\n\n" + markdown(head, table)
+    body += "held back:\n\n" + markdown(["set", "scores", "share"], table)
+    body += "\n\nGain of the learnt scores (paired; t-test over pairs, Wilcoxon over families):\n\n"
+    head = ["set", "against", "gain", "p, pairs", "families", "gain, family means", "p, families"]
+    body += markdown(head, details)
     body += (
-        f"\n\nFirst on the development part: {chosen.removeprefix('learnt: ')}. The sequences of these sets "
-        "of BAliBASE are cut to their homologous regions, so that they suit global alignments, those of "
-        "PREFAB are whole domains; both modes are shown. PREFAB was split by family (pairs that share a "
-        f"structure, directly or not, stay together): {len(train)} training, {len(dev)} development, "
-        f"{len(test)} test pairs. Learnt from {len(small)} training pairs of at most {args.cells:,} cells, "
-        f"{args.iterations} iterations; only capitals count as known (the likelihood sums over all "
-        "alignments that have these pairs). Regularisation and decoding of every learner and mode are from "
-        "the development part. Published matrices: gaps (opening the first symbol, then extension, of "
-        f"{len(OPENINGS)} x {len(EXTENSIONS)}) and mode with the largest share on training and development "
-        "part. BAliBASE alignments that share a structure with these parts are left out.\n\n"
+        "\n\nPREFAB was split by family (pairs that share a structure, directly or not, stay together): "
+        f"{len(train)} training, {len(dev)} development, {len(test)} test pairs. Learnt from {len(small)} of "
+        f"its training pairs of at most {args.cells:,} cells, {args.iterations} iterations; only capitals "
+        "count as known (the likelihood sums over all alignments that have these pairs). BAliBASE "
+        "alignments that share a structure with training or development part are left out; of the others "
+        "every third family is the development part of its set, for nothing is learnt from BAliBASE. "
+        "The development part of each set chooses learner, mode, regularisation and decoding, and for "
+        "published matrices (with the training part of PREFAB) mode and gaps: opening, the first symbol, "
+        f"{', '.join(map(str, OPENINGS))}; extension {', '.join(map(str, EXTENSIONS))}. Expected accuracy is "
+        "how a probabilistic model decodes; BLOSUM62 in nats is one, and has a row with it.\n\n"
+        "Shares on the development parts, %:\n\n"
     )
-    body += "Gains over published scores (paired; t-test over pairs, Wilcoxon over families):\n\n"
-    body += markdown(
-        ["scores", "against", "set", "gain", "p, pairs", "families", "gain, family means", "p, families"],
-        details,
-    )
-    body += "\n\nShares on the development part, %:\n\n" + "\n".join(f"- {note}" for note in notes)
+    body += "\n".join(f"- {note}" for note in notes)
     write("proteins", "Learnt alignment scores on proteins", body)
+
+
+HOW = {False: "best alignment", True: "expected accuracy"}
+
+
+def published_rows(name: str, tuned: Proteins, kept: Kept) -> dict[str, tuple[Any, bool]]:
+    """Published scores: as they are, and with the gaps and mode that are best on some pairs."""
+    searched = [
+        kept.get(f"{name}, {matrix}", lambda matrix=matrix: best_published(matrix, tuned))
+        for matrix in ("BLOSUM62", *MATRICES)
+    ]
+    own, other = searched[0][1], max(searched)[1]
+    return {
+        "BLOSUM62 11/1, global": (published("BLOSUM62", 11, 1, "global"), False),
+        f"BLOSUM62, best of search: {shown(own)}": (published(*own), False),
+        f"best of all published: {other[0]} {shown(other)}": (published(*other), False),
+        f"BLOSUM62, {shown(own)}, expected accuracy": (published(*own, unit=NATS), True),
+    }
+
+
+def third_of_families(pairs: list[Pair]) -> tuple[list[Pair], list[Pair]]:
+    """Every third family, and the others."""
+    chosen = set(sorted({p.name for p in pairs})[::3])
+    return [p for p in pairs if p.name in chosen], [p for p in pairs if p.name not in chosen]
 
 
 def shown(setting: Sequence[Any]) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.stats import ttest_rel
 
 import trelliswork as tw
+from experiments._pictures import curves
 from experiments._report import RESULTS, markdown, options, write
 from trelliswork import bounds
 from trelliswork.features import TokenWindow
@@ -65,77 +66,96 @@ def settings(chain: tw.Chain, m: int, tol: float, max_iter: int) -> dict[str, tu
     is the L1-CRF, so both have the same solver and the same rule to stop.
     """
     common: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "n_jobs": 1}
+    few = {**common, "max_iter": min(60, max_iter)}  # its steps are the dearest, and its weights level off
     equal = {"lam": 1.0, "beta": 0.0, "r": [1.0] * (chain.order + 1), "loss": None}
-    strengths = [2.0, 1.0, 0.7, 0.5, 0.35, 0.25, 0.12, 0.06]
+    strengths = [1.0, 0.5, 0.25, 0.12, 0.06, 0.03, 0.015]
     return {
-        "L2-CRF": (tw.CRF(chain, 0.0, warm_start=True, **common), [3.0, 1.0, 0.3, 0.1, 0.03]),
+        "L2-CRF": (tw.CRF(chain, 0.0, warm_start=True, **common), [1.0, 0.3, 0.1, 0.03, 0.01]),
         "L1-CRF": (tw.VotedCRF(chain, **equal, **common), [s / m for s in strengths]),
         # r is about 100 for all orders here: lam r_k then spans what the L1 penalties span.
-        "VCRF": (tw.VotedCRF(chain, beta=0.02 / m, **common), [s / (100 * m) for s in strengths]),
-        "StructBoost": (tw.StructBoost(chain, warm_start=True, **common), [0.3, 1.0, 3.0]),
+        "VCRF": (tw.VotedCRF(chain, beta=0.005 / m, **common), [s / (100 * m) for s in strengths]),
+        "StructBoost": (tw.StructBoost(chain, warm_start=True, **few), [0.1, 0.3, 1.0, 3.0]),
     }
 
 
-def candidates(kind: str, model: Any, penalties: list[float], data: Any) -> list[dict[str, Any]]:
-    """Weights, validation error and number of weights of every penalty."""
-    (X, y), (X_dev, y_dev) = data[:2]
+def candidates(kind: str, model: Any, penalties: list[float], data: Any) -> list[tuple[float, np.ndarray]]:
+    """Every penalty with its weights."""
+    (X, y) = data[0]
     if isinstance(model, tw.VotedCRF):
-        model.fit_path(X, y, penalties, X_dev=X_dev, y_dev=y_dev)
-        return [
-            {"penalty": p["lam"] * len(y), "error": 100 * (1 - p["score"]), "coef": p["coef"]}
-            for p in model.path_
-        ]
+        model.fit_path(X, y, penalties)
+        return [(p["lam"] * len(y), p["coef"]) for p in model.path_]
     found = []
     for penalty in penalties:
         if kind == "StructBoost":
             model.set_params(lam=penalty / (100 * len(y)), beta=0.02 / len(y))
         else:
             model.set_params(l2=penalty)
-        model.fit(X, y)
-        error = 100 * token_error(y_dev, model.predict(X_dev))
-        found.append({"penalty": penalty, "error": error, "coef": model.coef_.copy()})
+        found.append((penalty, model.fit(X, y).coef_.copy()))
     return found
 
 
-def lowest(found: list[dict[str, Any]], limit: float | None = None) -> dict[str, Any]:
-    """The lowest validation error; with a limit, the fewest weights among those that do not exceed it."""
-    sizes = [np.count_nonzero(f["coef"]) for f in found]
-    within = [i for i in range(len(found)) if limit is not None and found[i]["error"] <= limit]
-    if within:
-        return found[min(within, key=lambda i: sizes[i])]
-    return found[min(range(len(found)), key=lambda i: (found[i]["error"], sizes[i]))]
-
-
 def one_fold(args: Any, X: Any, y: Any, size: int, fold: int) -> dict[str, Any]:
-    """Errors on the test part and sparsity of every learner."""
+    """Errors on the validation and the test part and the number of weights, for every penalty."""
     window = TokenWindow.from_template(TEMPLATE)
     train, validation, test = split(len(X), fold, args.folds, np.random.default_rng([args.seed, len(X)]))
-    # Small training parts are tuned on few sentences as well: a large part would be a luxury.
-    train, validation = (train[:size], validation[: 2 * size]) if size else (train, validation)
+    if size:
+        # Small training parts are tuned on few sentences as well: a large part would be a luxury.
+        # Drawn anew for every fold: the first ones would be the same in several folds.
+        rng = np.random.default_rng([args.seed, len(X), fold])
+        train, validation = rng.permutation(train)[:size], rng.permutation(validation)[: 2 * size]
     data = [(window.transform(take(X, at)), take(y, at)) for at in (train, validation, test)]
     chain = tw.Chain(args.order, emissions="observed")
-    limit = None
     out: dict[str, Any] = {"sentences": len(train), "tokens": sum(map(len, data[0][1]))}
     for kind, (model, penalties) in settings(chain, len(train), args.tol, args.max_iter).items():
         if kind == "StructBoost" and not 0 < size <= args.boost:
             continue
         started = time.perf_counter()
-        found = candidates(kind, model, penalties, data)
-        out[kind] = {"seconds": time.perf_counter() - started}
-        rules = {"best": lowest(found), "sparse": lowest(found, limit if kind == "VCRF" else None)}
-        if kind == "L1-CRF":
-            limit = rules["best"]["error"]
-        for rule, chosen in rules.items():
-            model.coef_ = chosen["coef"]
+        out[kind] = {"path": []}
+        for penalty, coef in candidates(kind, model, penalties, data):
+            model.coef_ = coef
             guess = model.predict(data[2][0])
-            out[kind][rule] = {
-                "token": 100 * token_error(data[2][1], guess),
-                "sentence": 100 * sentence_error(data[2][1], guess),
-                "weights": int(np.count_nonzero(chosen["coef"])),
-                "penalty": float(chosen["penalty"]),
-                "validation": float(chosen["error"]),
-            }
+            out[kind]["path"].append(
+                {
+                    "penalty": float(penalty),
+                    "weights": int(np.count_nonzero(coef)),
+                    "validation": 100 * token_error(data[1][1], model.predict(data[1][0])),
+                    "token": 100 * token_error(data[2][1], guess),
+                    "sentence": 100 * sentence_error(data[2][1], guess),
+                }
+            )
+        out[kind]["seconds"] = round(time.perf_counter() - started, 1)
         print(size, fold, kind, out[kind], flush=True)
+    return out
+
+
+def lowest(path: list[dict[str, Any]], most: float = np.inf) -> dict[str, Any]:
+    """The lowest validation error among those with at most so many weights, or the fewest weights."""
+    within = [p for p in path if p["weights"] <= most]
+    return min(within or path, key=lambda p: (p["validation"] if within else 0.0, p["weights"]))
+
+
+def fewest(path: list[dict[str, Any]], limit: float) -> dict[str, Any]:
+    """The fewest weights among those with at most this validation error, or the lowest error."""
+    within = [p for p in path if p["validation"] <= limit]
+    return min(within, key=lambda p: p["weights"]) if within else lowest(path)
+
+
+#: How one penalty is chosen from the paths of a fold: a rule for VCRF, given that of the L1-CRF.
+RULES = {
+    "best": "the lowest validation error",
+    "at most as many weights": "the lowest validation error among those with at most the L1-CRF's weights",
+    "fewest weights": "the fewest weights among those not above the L1-CRF in validation error",
+}
+
+
+def choose(fold: dict[str, Any], rule: str) -> dict[str, dict[str, Any]]:
+    """The penalty of every learner by a rule, from the validation part alone."""
+    out = {kind: lowest(v["path"]) for kind, v in fold.items() if isinstance(v, dict)}
+    path, l1 = fold["VCRF"]["path"], out["L1-CRF"]
+    if rule == "at most as many weights":
+        out["VCRF"] = lowest(path, l1["weights"])
+    elif rule == "fewest weights":
+        out["VCRF"] = fewest(path, l1["validation"])
     return out
 
 
@@ -149,8 +169,8 @@ def tagging(arguments: Sequence[str]) -> None:
         order=(2, "previous labels that a label depends on: label n-grams up to this plus one"),
         folds=(5, "folds"),
         only=("", "folds to run now, separated by commas; finished ones are kept"),
-        tol=(3e-3, "stop at this part of the first norm of the (proximal) gradient"),
-        max_iter=(60, "iterations of every fit"),
+        tol=(2e-4, "stop at this part of the first norm of the (proximal) gradient"),
+        max_iter=(300, "iterations of every fit"),
         boost=(200, "most training sentences with which StructBoost is run"),
         seed=(0, "seed of the folds"),
     )
@@ -180,59 +200,77 @@ def _table(kept: dict[str, Any], own: str, args: Any) -> str:
         name, size, _, rest = key.split(", ", 3)
         if rest == own:
             groups.setdefault((name, size), []).append(found)
+    rows: list[list[Any]] = []
+    tests: list[list[Any]] = []
+    for (name, size), found in groups.items():
+        first = f"{np.mean([f['sentences'] for f in found]):,.0f} "
+        first += f"({np.mean([f['tokens'] for f in found]):,.0f})"
+        best = [choose(f, "best") for f in found]
+        for kind in best[0]:
+            token, sentence, weights = (_values(best, kind, v) for v in ("token", "sentence", "weights"))
+            spread = f" ({token.std(ddof=1):.2f})" if len(found) > 1 else ""
+            row = [name, first, kind, f"{token.mean():.2f}{spread}", f"{sentence.mean():.1f}"]
+            rows.append([*row, f"{weights.mean():,.0f}"])
+        if len(found) > 1:
+            tests += [[name, size, "best", kind, *_paired(best, kind)] for kind in best[0] if kind != "VCRF"]
+            tests += [
+                [name, size, rule, "L1-CRF", *_paired([choose(f, rule) for f in found], "L1-CRF")]
+                for rule in list(RULES)[1:]
+            ]
     head = ["treebank", "training sentences (tokens)", "learner", "token error % (sd)", "sentence error %"]
-    body = ""
-    verdict = []
-    for rule, title in (
-        ("best", "Penalties with the lowest validation error"),
-        ("sparse", "VCRF with the fewest weights among those not above the L1-CRF in validation error"),
-    ):
-        rows, tests = [], []
-        for (name, size), found in groups.items():
-            first = f"{np.mean([f['sentences'] for f in found]):,.0f} "
-            first += f"({np.mean([f['tokens'] for f in found]):,.0f})"
-            for kind in (k for k in found[0] if k not in ("sentences", "tokens")):
-                token, sentence, weights = (
-                    np.array([f[kind][rule][v] for f in found], dtype=float)
-                    for v in ("token", "sentence", "weights")
-                )
-                spread = f" ({token.std(ddof=1):.2f})" if len(found) > 1 else ""
-                rows.append(
-                    [name, first, kind, f"{token.mean():.2f}{spread}", f"{sentence.mean():.1f}"]
-                    + [f"{weights.mean():,.0f}"]
-                )
-                if kind != "VCRF" and len(found) > 1:
-                    tests.append([name, size, *_paired(found, kind, rule)])
-                    if kind == "L1-CRF":
-                        verdict.append((rule, name, size, tests[-1]))
-        body += f"## {title}\n\n" + markdown([*head, "weights not 0"], rows)
-        body += "\n\nVCRF minus the other, paired t test over folds:\n\n"
-        header = ["treebank", "sentences", "other", "token error", "p", "sentence error", "p"]
-        body += markdown([*header, "weights, VCRF / other"], tests) + "\n\n"
-    body += "## To reach: VCRF at most the error of the L1-CRF, with fewer weights\n\n"
-    for rule, name, size, test in verdict:
-        reached = float(test[3]) <= 0 and float(test[7]) < 1
-        body += f"- {name}, {size} sentences, {rule}: {'reached' if reached else 'not reached'} "
-        body += f"(error {test[3]}, weights x {test[7]})\n"
+    body = "## Penalties with the lowest validation error\n\n" + markdown([*head, "weights not 0"], rows)
+    body += "\n\n## VCRF minus the others, paired t test over folds\n\n"
+    header = ["treebank", "sentences", "penalty of VCRF", "other", "token error", "p", "sentence error", "p"]
+    body += markdown([*header, "weights, VCRF / other"], tests)
+    body += "\n\nThe penalty of VCRF: " + "; ".join(f"*{rule}*, {text}" for rule, text in RULES.items())
+    body += (
+        ".\n\n## To reach: VCRF at most the error of the L1-CRF, with fewer weights\n\n"
+        f"![token error against the number of weights]({_paths(groups)})\n\n"
+    )
+    for name, size, rule, other, *test in tests:
+        if other == "L1-CRF":
+            reached = float(test[0]) <= 0 and float(test[4]) < 1
+            body += f"- {name}, {size} sentences, {rule}: {'reached' if reached else 'not reached'} "
+            body += f"(error {test[0]}, p {test[1]}, weights x {test[4]})\n"
     done = {f"{k[0]} {k[1]}": len(v) for k, v in groups.items()}
     return body + (
         f"\nProtocol: {args.folds} folds of train (3/5), validation and test part (1/5 each); folds done: "
-        f"{done}. At most {args.sentences:,} sentences of a treebank, drawn at random; chain of order "
-        f"{args.order}, the features of all learners the same. Eight penalties on a path for L1-CRF and "
-        "VCRF, five for L2-CRF, three for StructBoost (small parts only: its gradient takes three "
-        f"sums over all outputs); fits end at {args.tol:g} of the first gradient norm or after "
-        f"{args.max_iter} iterations. VCRF has the Hamming loss inside and r by the sparsity of the families."
+        f"{done}. At most {args.sentences:,} sentences of a treebank, drawn at random; small training parts "
+        "are drawn at random from the training part of their fold, and use twice as many sentences of the "
+        f"validation part. Chain of order {args.order} (label n-grams up to {args.order + 1}), the features "
+        "of all learners the same. Seven penalties on a path for L1-CRF and VCRF, five for L2-CRF, four "
+        "for StructBoost (small parts only: its gradient takes three sums over all outputs); fits end at "
+        f"{args.tol:g} of the first gradient norm or after {args.max_iter} iterations (60 for StructBoost). "
+        "VCRF has the Hamming loss inside and r by the sparsity of the families."
     )
 
 
-def _paired(found: list[Any], other: str, rule: str) -> list[Any]:
-    out: list[Any] = [other]
+def _values(chosen: list[dict[str, Any]], kind: str, value: str) -> np.ndarray:
+    return np.array([c[kind][value] for c in chosen], dtype=float)
+
+
+def _paired(chosen: list[dict[str, Any]], other: str) -> list[str]:
+    out = []
     for value in ("token", "sentence"):
-        ours, theirs = (np.array([f[kind][rule][value] for f in found]) for kind in ("VCRF", other))
+        ours, theirs = _values(chosen, "VCRF", value), _values(chosen, other, value)
         p = 1.0 if np.array_equal(ours, theirs) else float(ttest_rel(ours, theirs).pvalue)
         out += [f"{(ours - theirs).mean():+.2f}", f"{p:.2g}"]
-    weights = [np.mean([f[kind][rule]["weights"] for f in found]) for kind in ("VCRF", other)]
-    return [*out, f"{weights[0] / weights[1]:.2f}"]
+    ratio = _values(chosen, "VCRF", "weights").mean() / _values(chosen, other, "weights").mean()
+    return [*out, f"{ratio:.2f}"]
+
+
+def _paths(groups: dict[tuple[str, str], list[Any]]) -> str:
+    """Test error against the number of weights along the penalties, means over folds."""
+    lines: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for (name, size), found in groups.items():
+        lines[f"{name}, {size} sentences"] = {
+            kind: [
+                (float(np.mean([p["weights"] for p in step])), float(np.mean([p["token"] for p in step])))
+                for step in zip(*(f[kind]["path"] for f in found), strict=True)
+            ]
+            for kind in ("L1-CRF", "VCRF")
+        }
+    return curves(lines, "weights that are not 0", "token error %", "factor_graph_tagging", log=True)
 
 
 def bound(arguments: Sequence[str]) -> None:
@@ -253,7 +291,7 @@ def bound(arguments: Sequence[str]) -> None:
     X, y = _short(*read(args.data, args.treebank, ("train",)), args.longest)
     X_test, y_test = _short(*read(args.data, args.treebank, ("test",)), args.longest)
     prepared = window.transform(X_test)
-    rows, curves = [], []
+    rows, points = [], []
     for n in map(int, args.sizes.split(",")):
         n = min(n, len(X))
         data = window.transform(X[:n])
@@ -281,7 +319,7 @@ def bound(arguments: Sequence[str]) -> None:
             ]
             + [f"{plain.value:.3g}", f"{voted.value:.3g}", "yes" if voted.vacuous else "no"]
         )
-        curves.append((n, risk, plain.empirical, plain.value, voted.value))
+        points.append((n, risk, plain.empirical, plain.value, voted.value))
         print(rows[-1], flush=True)
         if n == len(X):
             break
@@ -295,16 +333,21 @@ def bound(arguments: Sequence[str]) -> None:
         "bound",
     ]
     body = markdown([*header, "voted bound", "vacuous"], rows)
-    above = all(c[1] <= min(c[3], c[4]) for c in curves)
-    useful = [c[0] for c in curves if min(c[3], c[4]) < 1]
+    above = all(c[1] <= min(c[3], c[4]) for c in points)
+    useful = [c[0] for c in points if min(c[3], c[4]) < 1]
     where = f"from {min(useful):,} sentences on" if useful else "at none of these sizes"
+    names = ("test risk", "empirical margin loss", "margin bound", "voted bound")
+    lines = {"": {name: [(c[0], c[j + 1]) for c in points] for j, name in reversed(list(enumerate(names)))}}
+    picture = curves(
+        lines, "training sentences", "share of wrong labels", "factor_graph_bound", log=True, vacuous=1.0
+    )
     body += (
         f"\n\nRisk: share of wrong labels of a sentence ({args.treebank}, up to {args.longest} words). "
         f"rho = {args.rho:g}, beta = {args.beta:g}, confidence 95 %, L1 complexity "
         "at the norm of the weights that were found. "
         f"The bounds are {'above' if above else 'NOT always above'} the risk; they are below 1, and so say "
         f"something, {where}."
-        f"\n\n![bounds and risk]({_picture(curves)})"
+        f"\n\n![bounds and risk]({picture})"
     )
     write("factor_graph_bound", "Margin bound against test risk", body)
 
@@ -312,27 +355,6 @@ def bound(arguments: Sequence[str]) -> None:
 def _short(X: list[Any], y: list[Any], longest: int) -> tuple[list[Any], list[Any]]:
     kept = [i for i, row in enumerate(y) if len(row) <= longest]
     return [X[i] for i in kept], [y[i] for i in kept]
-
-
-def _picture(curves: list[tuple[int, float, float, float, float]]) -> str:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise SystemExit('the picture needs matplotlib: pip install "trelliswork[plot]"') from None
-    figure = Figure(figsize=(6, 4))
-    axes = figure.add_subplot()
-    n = [c[0] for c in curves]
-    for j, label in ((4, "voted bound"), (3, "margin bound"), (2, "empirical margin loss"), (1, "test risk")):
-        axes.loglog(n, [c[j] for c in curves], marker="o", label=label)
-    axes.set_ylim(bottom=0.01)  # a margin loss of zero has no place on this scale
-    axes.axhline(1.0, color="grey", lw=0.8, ls="--")
-    axes.set_xlabel("training sentences")
-    axes.set_ylabel("share of wrong labels")
-    axes.legend()
-    figure.tight_layout()
-    RESULTS.mkdir(exist_ok=True)
-    figure.savefig(RESULTS / "factor_graph_bound.png", dpi=110)
-    return "factor_graph_bound.png"
 
 
 TABLES = {"tagging": tagging, "bound": bound}

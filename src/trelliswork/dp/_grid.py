@@ -31,6 +31,7 @@ __all__ = [
     "MATCH",
     "SKIP_FIRST",
     "SKIP_SECOND",
+    "first_of_rows",
     "path_values",
     "perceptron_pass",
     "viterbi",
@@ -313,6 +314,14 @@ def perceptron_pass(
             _add_features(first, second, path, of_pair, of_gap, flags, sign * weights[p], w)
             _add_features(first, second, path, of_pair, of_gap, flags, sign * weights[p] * clock[0], u)
     return mistakes
+
+
+@njit
+def first_of_rows(values, offsets, kept, start, stop, out):
+    """As many values of the beginning of each row as ``kept``, the offsets of the result, has room for."""
+    for p in range(start, stop):
+        size = kept[p + 1] - kept[p]
+        out[kept[p] : kept[p + 1]] = values[offsets[p] : offsets[p] + size]
 
 
 @njit

@@ -32,7 +32,7 @@ from trelliswork.dp._lanes import (
     store_bytes,
 )
 
-__all__ = ["best_values", "viterbi"]
+__all__ = ["best_values", "row_sums", "viterbi"]
 
 _M_D, _M_I, _D_I, _EXTEND_D, _EXTEND_I = 1, 2, 4, 8, 16
 _ANY, _M_OR_I, _M_OR_D = 3, 4, 5
@@ -211,3 +211,13 @@ def best_values(a, a_ptr, b, b_ptr, table, gap, flags, pairs, scales, start, sto
         j = second.size - 1
         last = rows[0, (j % seg) * lanes + j // seg]
         values[p] = (float(last) - float(base[0])) / scales[q] + gap[1] * (first.size + second.size)
+
+
+@njit
+def row_sums(symbols, ptr, weights, sums):
+    """Sum of the weights of the symbols of every sequence."""
+    for p in range(ptr.size - 1):
+        total = 0.0
+        for k in range(ptr[p], ptr[p + 1]):
+            total += weights[symbols[k]]
+        sums[p] = total

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
-from trelliswork._ragged import Ragged, gather_ranges, offsets_of
+from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork.dp._grid_flags import LOCAL, LOGS
 from trelliswork.structures import _align_graph, _align_search
@@ -554,11 +554,3 @@ def joined_rows(rows: list[np.ndarray]) -> Ragged:
     """Code sequences one after the other."""
     values = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
     return Ragged(values, offsets_of([row.size for row in rows]))
-
-
-def rows_at(values: np.ndarray, offsets: np.ndarray, lengths: np.ndarray) -> Ragged:
-    """The first ``lengths[i]`` values of every row of a padded array."""
-    stops = offsets[:-1] + lengths
-    bounds = np.stack([offsets[:-1], stops], axis=1).ravel()
-    kept = gather_ranges(np.append(bounds, bounds[-1] if bounds.size else 0), 2 * np.arange(lengths.size))
-    return Ragged(values[kept], offsets_of(lengths))

@@ -73,12 +73,14 @@ def _largest_scale(batch: AlignmentBatch, law: Law) -> np.ndarray:
     shifted = law.tables[0] - 2.0 * extend
     if not shifted.size:
         return np.ones(len(batch))
-    sides = []
-    for rows, best in ((batch.first, shifted.max(axis=1)), (batch.second, shifted.max(axis=0))):
-        sums = np.concatenate([[0.0], np.cumsum(np.maximum(best, 0.0)[rows.values])])
-        sides.append(sums[rows.offsets[1:]] - sums[rows.offsets[:-1]])
+    from trelliswork.dp import _grid_lanes
+
+    sides = np.zeros((2, len(batch)))
+    for k, rows in enumerate((batch.first, batch.second)):
+        best = np.maximum(shifted.max(axis=1 - k), 0.0)
+        _grid_lanes.row_sums(rows.values, rows.offsets, best, sides[k])
     opening = open_ - extend
-    top = np.minimum(*sides) + (batch.first.lengths + batch.second.lengths) * max(opening, 0.0)
+    top = sides.min(axis=0) + (batch.first.lengths + batch.second.lengths) * max(opening, 0.0)
     span = top + 5.0 * abs(opening) + 2.0 * np.abs(shifted).max()
     # Rounding moves every one of at most n1 + n2 columns by half a unit.
     room = _SHORT_RANGE - 0.5 * (batch.first.lengths + batch.second.lengths)
@@ -92,7 +94,7 @@ def _in_chunks(batch: AlignmentBatch, pairs: np.ndarray) -> list[tuple[int, int]
 
 def best_paths(batch: AlignmentBatch, law: Law, fast: bool) -> Ragged:
     """Columns of the best alignment of every pair; ``fast`` allows less than double precision."""
-    from trelliswork.structures._align_batch import rows_at
+    from trelliswork.dp import _grid
 
     n = len(batch)
     offsets = batch.first.offsets + batch.second.offsets
@@ -111,8 +113,6 @@ def best_paths(batch: AlignmentBatch, law: Law, fast: bool) -> Ragged:
         )
         rest[pairs] = False
     if rest.any():
-        from trelliswork.dp import _grid
-
         part = batch if rest.all() else batch.subset(np.flatnonzero(rest))
         values, own_lengths = np.empty(len(part)), np.empty(len(part), dtype=np.int64)
         own_offsets = part.first.offsets + part.second.offsets
@@ -131,7 +131,14 @@ def best_paths(batch: AlignmentBatch, law: Law, fast: bool) -> Ragged:
                 codes[offsets[p] : offsets[p] + lengths[p]] = own[
                     own_offsets[k] : own_offsets[k] + lengths[p]
                 ]
-    return rows_at(codes, offsets, lengths)
+    kept = offsets_of(lengths)
+    out = np.empty(kept[-1], dtype=np.int64)
+    run(
+        lambda a, b: _grid.first_of_rows(codes, offsets, kept, a, b, out),
+        balanced_chunks(kept, _COLUMNS_PER_CHUNK),
+        threads,
+    )
+    return Ragged(out, kept)
 
 
 def best_scores(batch: AlignmentBatch, law: Law, scores: Parts) -> np.ndarray:
