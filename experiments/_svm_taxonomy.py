@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import gzip
 import itertools
 import json
@@ -12,11 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.preprocessing import StandardScaler
 
 import trelliswork as tw
 from experiments._report import markdown, options, write
+from trelliswork.io import read_conll
 from trelliswork.losses import Tree
 from trelliswork.structures._taxonomy import Taxonomy
 
@@ -108,6 +110,57 @@ def enron(folder: str) -> Labelled:
     )
 
 
+OPEN = ("ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB")
+OTHER = ("PUNCT", "SYM", "X")
+TOKENS = (10_000, 5_000)  # of training and test part, drawn at random
+
+
+def attributes(sentence: Sequence[str], i: int) -> list[str]:
+    """A word, its affixes, and its neighbours with theirs."""
+    word = sentence[i].lower()
+    out = [f"word={word}", f"capital={sentence[i][0].isupper()}", f"digit={any(c.isdigit() for c in word)}"]
+    out += [f"suffix={word[-k:]}" for k in (1, 2, 3)] + [f"prefix={word[:k]}" for k in (1, 2)]
+    for side, j in (("before", i - 1), ("after", i + 1)):
+        other = sentence[j].lower() if 0 <= j < len(sentence) else "#"
+        out += [f"{side}={other}", f"{side}, suffix={other[-2:]}"]
+    return out
+
+
+def words(folder: str) -> Labelled:
+    """Words in their sentences: affixes and neighbours, Penn tags.
+
+    The taxonomy is that of Universal Dependencies: open and closed classes and others, universal
+    tags, and below each the Penn tags that mostly go with it.
+    """
+    rng = np.random.default_rng(0)
+    tokens, labels = [], []
+    seen: collections.Counter[tuple[str, str]] = collections.Counter()
+    for part, size in zip(("train", "test"), TOKENS, strict=True):
+        path = os.path.join(folder, "ud-en-ewt", f"en_ewt-ud-{part}.conllu.gz")
+        fine, universal = (
+            read_conll(path, columns=[1], label=column, separator="\t", comment="#") for column in (4, 3)
+        )
+        rows = [attributes(sentence, i) for sentence in fine.X for i in range(len(sentence))]
+        tags = [tag for sentence in fine.y for tag in sentence]
+        if part == "train":
+            seen.update(zip(tags, (tag for sentence in universal.y for tag in sentence), strict=True))
+        index = rng.permutation(len(tags))[:size]
+        tokens.append([rows[i] for i in index])
+        labels.append(np.array([tags[i] for i in index]))
+    columns = CountVectorizer(analyzer=lambda token: token, binary=True, min_df=2)
+    X, X_test = columns.fit_transform(tokens[0]), columns.transform(tokens[1])
+    parent: dict[str, str] = {}
+    for (tag, above), _ in reversed(seen.most_common()):
+        parent[tag] = above
+    links = []
+    for tag in sorted(set(labels[0]) | set(labels[1])):
+        above = parent[tag]
+        group = "open" if above in OPEN else "other" if above in OTHER else "closed"
+        links += [("ROOT", group), (group, f"{group}/{above}"), (f"{group}/{above}", tag)]
+    scale = TfidfTransformer().fit(X)
+    return Labelled(scale.transform(X), labels[0], scale.transform(X_test), labels[1], sorted(set(links)))
+
+
 def branching(links: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The taxonomy without nodes that have one child alone, its leaves all at the same depth.
 
@@ -138,7 +191,7 @@ def branching(links: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     return levelled
 
 
-SETS = {"Enron": enron, "ImCLEF07A": imclef, "20 Newsgroups": newsgroups}
+SETS = {"Enron": enron, "ImCLEF07A": imclef, "20 Newsgroups": newsgroups, "words": words}
 
 
 def machine(method: str, data: Labelled, n: int, form: Form) -> Any:

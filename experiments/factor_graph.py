@@ -68,9 +68,10 @@ def settings(chain: tw.Chain, m: int, tol: float, max_iter: int) -> dict[str, tu
     common: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "n_jobs": 1}
     few = {**common, "max_iter": min(60, max_iter)}  # its steps are the dearest, and its weights level off
     equal = {"lam": 1.0, "beta": 0.0, "r": [1.0] * (chain.order + 1), "loss": None}
-    strengths = [1.0, 0.5, 0.25, 0.12, 0.06, 0.03, 0.015]
+    # In small steps, so that there are models of nearly the same number of weights to compare.
+    strengths = [0.35 * 2 ** (-k / 2) for k in range(11)]
     return {
-        "L2-CRF": (tw.CRF(chain, 0.0, warm_start=True, **common), [1.0, 0.3, 0.1, 0.03, 0.01]),
+        "L2-CRF": (tw.CRF(chain, 0.0, warm_start=True, **common), [0.3, 0.1, 0.03, 0.01, 0.003]),
         "L1-CRF": (tw.VotedCRF(chain, **equal, **common), [s / m for s in strengths]),
         # r is about 100 for all orders here: lam r_k then spans what the L1 penalties span.
         "VCRF": (tw.VotedCRF(chain, beta=0.005 / m, **common), [s / (100 * m) for s in strengths]),
@@ -238,7 +239,7 @@ def _table(kept: dict[str, Any], own: str, args: Any) -> str:
         f"{done}. At most {args.sentences:,} sentences of a treebank, drawn at random; small training parts "
         "are drawn at random from the training part of their fold, and use twice as many sentences of the "
         f"validation part. Chain of order {args.order} (label n-grams up to {args.order + 1}), the features "
-        "of all learners the same. Seven penalties on a path for L1-CRF and VCRF, five for L2-CRF, four "
+        "of all learners the same. Eleven penalties on a path for L1-CRF and VCRF, five for L2-CRF, four "
         "for StructBoost (small parts only: its gradient takes three sums over all outputs); fits end at "
         f"{args.tol:g} of the first gradient norm or after {args.max_iter} iterations (60 for StructBoost). "
         "VCRF has the Hamming loss inside and r by the sparsity of the families."
