@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from array import array
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Container, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from trelliswork._names import Alphabet
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._validate import as_number
 
-__all__ = ["TokenBlock", "TokenTable", "attributes_of", "compile_tokens", "token_symbols"]
+__all__ = ["TokenBlock", "TokenTable", "attributes_of", "check_width", "compile_tokens", "token_symbols"]
 
 
 class TokenBlock(NamedTuple):
@@ -256,6 +256,21 @@ def _from_objects(samples: list[Any]) -> TokenTable:
     )
     matrix.sum_duplicates()
     return TokenTable([TokenBlock(list(columns), matrix, np.array(index, dtype=np.int32))])
+
+
+def check_width(table: TokenTable, width: int | None, known: Container[str], size: int, rows: str) -> None:
+    """Refuse arrays whose columns cannot be those of the training data.
+
+    ``width`` is what arrays had in fit, None for names. Columns have their numbers as names, so arrays and
+    ``rows`` with names may meet, but not where nothing is ``known`` (a collection of ``size`` names).
+    """
+    if not len(table) or table.width == width:
+        return
+    came = f"{rows} with names" if table.width is None else f"arrays with {table.width} columns"
+    expected = f"{rows} with names" if width is None else f"arrays with {width} columns"
+    apart = size > 0 and not any(name in known for block in table.blocks for name in block.names)
+    if apart or None not in (width, table.width):
+        raise InputError(f"X: expected {expected} as in fit, got {came}")
 
 
 def token_symbols(X: Ragged) -> list[Any]:

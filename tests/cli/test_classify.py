@@ -137,6 +137,12 @@ def test_predictions_of_each_format(run, files):
     assert second["predicted"] in LABELS
 
 
+@pytest.mark.parametrize("text", ["# made by hand\n\n1 1:3\n+1 2:4\n", "1\n+1 1:3 # no feature above\n"])
+def test_rows_of_svmlight_may_start_late(text):
+    rows = read_rows(io.StringIO(text))
+    assert (rows.format, rows.y) == ("svmlight", ["1", "1"])
+
+
 def test_other_cells_and_columns(run, tmp_path):
     (tmp_path / "a.tsv").write_text("size\tcolour\tkind\n1\tred\tx\n\tblue\ty\n2\tred\tx\n", encoding="utf-8")
     done = run("train", "classify", "a.tsv", "-o", "m.tw", "--columns", "colour")

@@ -129,6 +129,30 @@ class Graph:
         return self._directed
 
 
+def test_matrices_keep_their_width(tmp_path):
+    X, y = blobs()
+    model = CRF(Classes()).fit(X, y)
+    tw.save(model, tmp_path / "m.tw")
+    for fitted in (model, tw.load(tmp_path / "m.tw")):
+        with pytest.raises(InputError, match="4 columns as in fit, got arrays with 3 columns"):
+            fitted.predict(X[:, 1:])
+        with pytest.raises(InputError, match="expected arrays with 4 columns as in fit, got rows with names"):
+            fitted.predict([["a"], ["b"]])
+    with pytest.raises(InputError, match="4 columns as before, got 3"):
+        Perceptron(Classes()).fit(X, y).partial_fit(X[:, 1:], y)
+    named = CRF(Classes()).fit([{"u": 1.0}, {"v": 2.0}], ["a", "b"])
+    with pytest.raises(InputError, match="expected rows with names as in fit, got arrays with 2 columns"):
+        named.predict(np.eye(2))
+
+
+def test_taxonomies_that_almost_work():
+    with pytest.raises(InputError, match="must be a list of"):  # a second fit would find nothing left
+        Taxonomy.read(iter(PAIRS))
+    assert Taxonomy.read({"a": ["<root>", "x"], "b": ["y"]}).root == "<root>'"
+    with pytest.raises(InputError, match="class 1 is not in the taxonomy; it has the text '1'"):
+        Taxonomy([("r", "0"), ("r", "1")]).check_classes(["0", 1])
+
+
 def test_sources_of_taxonomies(tmp_path):
     path = tmp_path / "taxonomy.tsv"
     path.write_text("# a comment\n" + "\n".join(f"{a}\t{b}" for a, b in PAIRS) + "\n\n")

@@ -17,7 +17,8 @@ from trelliswork.io._text import read_text
 __all__ = ["FORMATS", "Rows", "read_rows"]
 
 FORMATS = ("svmlight", "csv", "jsonl")
-_SVMLIGHT = re.compile(r"\S+(\s+(qid|\d+):\S+)+\s*(#.*)?")
+_SVMLIGHT = re.compile(r"\S+(\s+(?:qid|\d+):\S+)*\s*(?:#.*)?")
+_SIGNED = re.compile(r"\+[\d.]+")  # "+1" and "1" are one class
 _WORD = re.compile(r"\w+")
 
 
@@ -116,7 +117,7 @@ def read_rows(
     lines = [(number, line) for number, line in enumerate(content.split("\n"), 1) if line.strip()]
     if not lines:
         raise InputError.at(name, 1, "no row in the file")
-    found = _guessed(lines[0][1]) if format is None else format
+    found = _guessed([line for _, line in lines]) if format is None else format
     if found not in FORMATS:
         raise InputError(f"unknown format {format!r}; expected one of {', '.join(FORMATS)}")
     if found == "svmlight":
@@ -126,10 +127,13 @@ def read_rows(
     return _jsonl(lines, name, label, columns, text, unlabelled)
 
 
-def _guessed(line: str) -> str:
-    if line.lstrip().startswith("{"):
+def _guessed(lines: list[str]) -> str:
+    """Format by the first lines; rows of svmlight may have no feature, and comments before them."""
+    some = [line.strip() for line in lines if not line.lstrip().startswith("#")][:20]
+    if some and some[0].startswith("{"):
         return "jsonl"
-    return "svmlight" if _SVMLIGHT.fullmatch(line.strip()) else "csv"
+    rows = [_SVMLIGHT.fullmatch(line) for line in some]
+    return "svmlight" if some and rows[0] and any(row and row[1] for row in rows) else "csv"
 
 
 def _svmlight(lines: list[tuple[int, str]], name: str, unlabelled: bool) -> Rows:
@@ -153,7 +157,7 @@ def _svmlight(lines: list[tuple[int, str]], name: str, unlabelled: bool) -> Rows
                 raise InputError.at(name, number, f"index {index} occurs twice")
             row[index] = _number(value, name, number, f"index {index}")
         X.append(row)
-        y.append(fields[0])
+        y.append(fields[0].removeprefix("+") if _SIGNED.fullmatch(fields[0]) else fields[0])
         records.append(line)
         numbers.append(number)
     if not X:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork._names import Alphabet
-from trelliswork._tokens import TokenTable
+from trelliswork._tokens import TokenTable, check_width
 from trelliswork.structures import _chain_store
 from trelliswork.structures._chain_batch import ChainBatch
 from trelliswork.structures._chain_joint import Joins, label_codes
@@ -236,16 +236,7 @@ class ChainSpace(Space):
         return ChainBatch(self, offsets, emission, edge, gold, mask, n_jobs)
 
     def _check_width(self, table: TokenTable) -> None:
-        """Refuse arrays whose columns cannot be those of the training data."""
-        if not len(table) or table.width == self.width:
-            return
-        if self.width is not None:
-            came = "tokens with names" if table.width is None else f"arrays with {table.width}"
-            raise InputError(f"X: expected arrays with {self.width} columns as in fit, got {came}")
-        if self.attributes and not any(name in self.columns for name in table.blocks[0].names):
-            raise InputError(
-                f"X: expected tokens with names as in fit, got arrays with {table.width} columns"
-            )
+        check_width(table, self.width, self.columns, len(self.attributes), "tokens")
 
     def restore(self, state: Mapping[str, Any], *, n_jobs: int | None = None) -> ChainBatch:
         """Batch from its state."""

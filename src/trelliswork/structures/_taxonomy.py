@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,11 +65,11 @@ class Taxonomy:
             if hasattr(source, "is_directed") and not source.is_directed():
                 raise InputError("the taxonomy graph must be directed, from parent to child")
             return cls((edge[0], edge[1]) for edge in source.edges)
-        if isinstance(source, Iterable):
+        if isinstance(source, Collection):
             return cls(source)
         raise InputError(
-            "taxonomy must be (parent, child) pairs, a nested dict, a directed graph or the path of a TSV "
-            f"file, got {type(source).__name__}"
+            "taxonomy must be a list of (parent, child) pairs, a nested dict, a directed graph or the path "
+            f"of a TSV file, got {type(source).__name__}"
         )
 
     def _bottom_up(self) -> list[Any]:
@@ -106,7 +106,8 @@ class Taxonomy:
         """Refuse classes that are not leaves."""
         for label in labels:
             if label not in self.children:
-                raise InputError(f"class {label!r} is not in the taxonomy")
+                hint = f"; it has the text {str(label)!r}" if str(label) in self.children else ""
+                raise InputError(f"class {label!r} is not in the taxonomy{hint}")
             if self.children[label]:
                 raise InputError(
                     f"class {label!r} is an inner node of the taxonomy and has no leaf of its own; "
@@ -184,7 +185,10 @@ def _from_dict(tree: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
     below = {child for children in tree.values() for child in _children(children)}
     top = [node for node in tree if node not in below]
     if len(top) > 1:  # {"a": {...}, "b": {...}} is the natural way to write a forest
-        yield from ((_ROOT, node) for node in top)
+        root = _ROOT
+        while root in tree or root in below:
+            root += "'"
+        yield from ((root, node) for node in top)
     stack: list[tuple[Any, Any]] = list(tree.items())
     while stack:
         parent, children = stack.pop(0)

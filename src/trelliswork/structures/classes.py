@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork._names import Alphabet
-from trelliswork._tokens import TokenBlock, TokenTable, compile_tokens
+from trelliswork._tokens import TokenBlock, TokenTable, check_width, compile_tokens
 from trelliswork.structures._classes_batch import ClassesBatch
 from trelliswork.structures._taxonomy import Taxonomy
 from trelliswork.structures._tokenmap import Layout, TokenMap
@@ -102,7 +102,7 @@ class Classes(Structure):
         taxonomy = None if self.taxonomy is None else Taxonomy.read(self.taxonomy)
         labels = list(dict.fromkeys(self.labels)) if self.labels is not None else _labels_of(y)
         attributes = dict.fromkeys(name for block in table.blocks for name in block.names)
-        return ClassesSpace(self, labels, list(attributes), taxonomy)
+        return ClassesSpace(self, labels, list(attributes), taxonomy, table.width)
 
     def bind_names(self, names: Sequence[Any]) -> ClassesSpace:
         """Classes and attributes from the names of given weights."""
@@ -145,17 +145,25 @@ class ClassesSpace(Space):
         Attribute alphabet.
     taxonomy : Taxonomy or None
         Taxonomy of the classes.
+    width : int or None
+        Number of columns, where rows are those of a matrix.
     """
 
     structure: Classes
 
     def __init__(
-        self, structure: Classes, labels: Sequence[Any], attributes: Sequence[str], taxonomy: Taxonomy | None
+        self,
+        structure: Classes,
+        labels: Sequence[Any],
+        attributes: Sequence[str],
+        taxonomy: Taxonomy | None,
+        width: int | None = None,
     ):
         self.structure = structure
         self.labels = list(labels)
         self.attributes = list(attributes)
         self.taxonomy = taxonomy
+        self.width = width
         if not self.labels:
             raise InputError("there is no class at all; y is empty")
         self.nodes, self.above = self.labels, sp.identity(len(self.labels), format="csr")
@@ -203,6 +211,7 @@ class ClassesSpace(Space):
             What to do with labels that are no class: refuse, or code them -1.
         """
         table = self.structure.prepare(X)
+        check_width(table, self.width, self.columns, len(self.attributes), "rows")
         emission = TokenMap.compile(self.layout, table, self.columns)
         if self.structure.bias:
             emission.mark(len(self.attributes), np.arange(len(table)))
@@ -232,11 +241,13 @@ class ClassesSpace(Space):
     def merged(self, other: Space) -> ClassesSpace:
         """Space with the classes and attributes of both."""
         assert isinstance(other, ClassesSpace)
+        if self.width != other.width and self.attributes and other.attributes:
+            raise InputError(f"X: expected arrays with {self.width} columns as before, got {other.width}")
         labels = self.labels
         if self.structure.labels is None:
             labels = sorted_labels({*self.labels, *other.labels})
         attributes = list(dict.fromkeys([*self.attributes, *other.attributes]))
-        return ClassesSpace(self.structure, labels, attributes, self.taxonomy)
+        return ClassesSpace(self.structure, labels, attributes, self.taxonomy, self.width)
 
     @property
     def outputs_fixed(self) -> bool:
@@ -262,6 +273,8 @@ class ClassesSpace(Space):
         out: dict[str, Any] = {"labels": self.labels, "attributes": self.attributes}
         if self.taxonomy is not None:
             out["links"] = [list(edge) for edge in self.taxonomy.edges]
+        if self.width is not None:
+            out["width"] = self.width
         return out
 
     @classmethod
@@ -272,7 +285,8 @@ class ClassesSpace(Space):
         if len(set(labels)) != len(labels) or len(set(attributes)) != len(attributes):
             raise InputError("labels or attributes occur twice")
         links = state.get("links")
-        return cls(structure, labels, attributes, None if links is None else Taxonomy(map(tuple, links)))
+        taxonomy = None if links is None else Taxonomy(map(tuple, links))
+        return cls(structure, labels, attributes, taxonomy, state.get("width"))
 
 
 def _has_text(item: Any) -> bool:
@@ -307,7 +321,8 @@ def _matrix_table(matrix: Any) -> TokenTable:
     if row >= 0:
         raise InputError(f"sample {row}: the row holds NaN or infinity; features must be finite")
     n_rows, width = matrix.shape
-    return TokenTable([TokenBlock([str(j) for j in range(width)], matrix, np.arange(n_rows, dtype=np.int32))])
+    names = [str(j) for j in range(width)]
+    return TokenTable([TokenBlock(names, matrix, np.arange(n_rows, dtype=np.int32))], width)
 
 
 def _as_list(y: Any) -> list[Any]:
