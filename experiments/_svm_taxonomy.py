@@ -271,7 +271,7 @@ def taxonomies(arguments: Sequence[str]) -> None:
     args = options(
         arguments,
         draws=(20, "random draws of small training sets"),
-        trials=(40, "other draws that choose the form (halves of a small collection)"),
+        trials=(6, "other draws that choose the form (halves of a small collection)"),
         only=("", "data whose names hold this, in a result of their own"),
         seed=(0, "seed"),
     )
