@@ -400,6 +400,15 @@ def test_kbest_refuses_what_is_too_long():
         Fixed(Alignment("linear"), {("gap",): -1.0}).predict_kbest([x], 2)
 
 
+def loss_bounds(w, X):
+    """What "single" and "short" may lose, as the docstring of Alignment states it."""
+    n1, n2 = np.array([(len(a), len(b)) for a, b in X]).T
+    s, g = w[:-2] - 2 * w[-1], w[-2] - w[-1]
+    sums = np.minimum(n1, n2) * max(s.max(), 0) + (n1 + n2) * max(g, 0) + 5 * abs(g)
+    step = (sums + 2 * np.abs(s).max()) / (65000 - (n1 + n2) / 2)
+    return 1.2e-7 * (n1 + n2) * sums, (n1 + n2) * step
+
+
 @pytest.mark.skipif(PLAIN, reason="vectors exist in compiled code only")
 @pytest.mark.parametrize("precision", ["auto", "single", "short"])
 @pytest.mark.parametrize("canonical", [False, True])
@@ -420,10 +429,67 @@ def test_short_vectors_find_the_same(precision, canonical):
         assert np.allclose(batch.best_scores(batch.scores(w)), wanted.values)
     w = rng.normal(size=space.n_features)
     found, wanted = batch.argmax(batch.scores(w)).values, reference.argmax(reference.scores(w)).values
-    lengths = np.array([len(a) + len(b) for a, b in X])
     assert (found <= wanted + 1e-9).all()
-    step = (np.abs(w).max() + 2 * abs(w[-1])) * lengths / 32000 if precision == "short" else 1e-5
-    assert (wanted - found <= lengths * step + 1e-9).all()
+    single, short = loss_bounds(w, X)
+    assert (wanted - found <= (short if precision == "short" else single) + 1e-9).all()
+
+
+GAPS = [
+    (-1.3, -0.2),
+    (-1.3, -1e6),
+    (-1e6, -0.3),
+    (-1e6, -1e6),
+    (0.7, 0.4),
+    (0.4, 0.7),
+    (2.1, -3.3),
+    (1e6, 1e6),
+]
+
+
+@pytest.mark.skipif(PLAIN, reason="vectors exist in compiled code only")
+@pytest.mark.parametrize("gaps", GAPS, ids=str)
+@pytest.mark.parametrize("scale", [1.0, 1e-10, 1e-40, 1e37, 1e200])
+def test_extreme_gaps_and_scales(gaps, scale):
+    """Real-valued weights: within the stated bounds, whatever is large or small."""
+    rng = np.random.default_rng(11)
+    X = random_pairs(rng, 2, 100, 130) + random_pairs(rng, 1, 70, 70)
+    w = scale * np.append(rng.normal(size=10), gaps)
+    found, scores = {}, {}
+    for precision in ("double", "auto", "single", "short"):
+        batch = Alignment(alphabet="ABCD", precision=precision).bind(X).pack(X)
+        found[precision] = batch.argmax(batch.scores(w)).values
+        scores[precision] = batch.best_scores(batch.scores(w))
+        exact = batch.best_scores(batch.scores(w), fast=False)
+        assert np.allclose(exact, found["double"], rtol=1e-9, atol=1e-9 * scale)
+    single, short = loss_bounds(w, X)
+    worth = 1e-3 * np.array([min(map(len, x)) for x in X]) * np.ptp(w[:-2])
+    for precision, bound in (("auto", np.minimum(single, worth)), ("single", single), ("short", short)):
+        slack = bound + 1e-9 * np.abs(found["double"])
+        assert (np.abs(found["double"] - found[precision]) <= slack).all()
+        assert (np.abs(found["double"] - scores[precision]) <= slack).all()
+
+
+@pytest.mark.skipif(PLAIN, reason="vectors exist in compiled code only")
+def test_small_weights_are_not_zero():
+    a = "".join(np.random.default_rng(0).choice(list("ACGT"), 80))
+    x = (a, a[3:] + "ACG")
+    weights = {("match",): 1.1, ("mismatch",): -0.7, ("gap",): -0.9}
+    for scale in (1.0, 1e-10, 1e-200):
+        own = {name: scale * value for name, value in weights.items()}
+        for precision in ("auto", "single", "short"):
+            [(first, second)] = Fixed(Alignment("linear", precision=precision), own).predict([x])
+            assert sum(p == q for p, q in zip(first, second, strict=True)) >= 77
+
+
+def test_auto_takes_short_vectors_for_common_scores():
+    rng = np.random.default_rng(0)
+    X = random_pairs(rng, 1, 300, 300, "ARNDCQEGHILKMFPSTWYV")
+    space = Alignment(alphabet="protein").bind(X)
+    batch = space.pack(X)
+    w = np.append(rng.normal(-1.0, 1.5, space.n_features - 2), [-11.2, -1.1])
+    w[[k for k, name in enumerate(space.feature_names[:-2]) if name[1] == name[2]]] += 6.0
+    law = batch._law(batch.scores(w))
+    assert _align_search._fits_single(batch, law, np.arange(1)).tolist() == [True]
 
 
 @pytest.mark.skipif(PLAIN, reason="100 million cells")

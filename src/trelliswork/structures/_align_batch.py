@@ -273,9 +273,17 @@ class AlignmentBatch(Batch):
             return Decoded(codes, _align_search.path_values(self, law, codes))
         return Decoded(codes, self.evaluate(codes, scores if costs is None else scores + costs))
 
-    def best_scores(self, scores: Parts) -> np.ndarray:
-        """Score of the best alignment of every pair, without the alignment."""
-        return _align_search.best_scores(self, self._law(scores), scores)
+    def best_scores(self, scores: Parts, *, fast: bool = True) -> np.ndarray:
+        """Score of the best alignment of every pair, without the alignment.
+
+        Parameters
+        ----------
+        scores : Parts
+            Part scores.
+        fast : bool
+            Whether the arithmetic may be that of ``precision``; else it is double.
+        """
+        return _align_search.best_scores(self, self._law(scores), scores, fast)
 
     def mea(self, scores: Parts, threshold: float = 0.0) -> Decoded:
         """Alignments with the largest expected number of right pairs.

@@ -23,6 +23,10 @@ _CELLS_PER_CHUNK = 1 << 21
 _COLUMNS_PER_CHUNK = 1 << 18
 _SHORT_RANGE = 65000.0  # of 16-bit integers
 _STEPS = (1, 2, 4, 8, 16, 5, 10, 20, 50, 100)  # denominators of scores that integers hold exactly
+_WHOLE = 1e-12  # of the largest score: how far from a multiple of a step rounding errors may take it
+_LEAST, _MOST = 1e-30, 1e37  # sums that 32-bit floats hold with full precision
+_ROUNDING = 2.0**-23  # two roundings to 32 bits, one of the best path and one of the path found
+_TOLERATED = 1e-3  # of what the best matches are worth, lost to rounding at the worst
 
 
 class _Lanes(NamedTuple):
@@ -55,31 +59,58 @@ def _lanes(batch: AlignmentBatch, law: Law, most: int) -> _Lanes:
     cells = batch.first.lengths * batch.second.lengths
     few = _FEW_CELLS if precision == "auto" else 1
     chosen = np.flatnonzero((cells >= few) & (cells <= most))
-    if precision == "single":
-        return _Lanes(nothing, np.zeros(0), chosen)
-    largest = _largest_scale(batch, law)[chosen]
+    short, scales = nothing, np.zeros(0)
+    if precision != "single" and chosen.size:
+        scales = _scales(batch, law)[chosen]
+        short, scales, chosen = chosen[scales > 0], scales[scales > 0], chosen[scales == 0]
+    return _Lanes(short, scales, chosen[_fits_single(batch, law, chosen)])
+
+
+def _shifted(law: Law) -> tuple[np.ndarray, float]:
+    """Scores of matches and of opening a gap, shifted so that extending one costs nothing."""
+    open_, extend = law.gaps[0].tolist()
+    return law.tables[0] - 2.0 * extend, open_ - extend
+
+
+def _fits_single(batch: AlignmentBatch, law: Law, pairs: np.ndarray) -> np.ndarray:
+    """Which of the pairs 32-bit floats may search: all that they can hold, and if "auto" no rough ones."""
+    if not pairs.size:
+        return np.zeros(0, dtype=bool)
+    shifted, opening = _shifted(law)
+    both = batch.first.lengths[pairs], batch.second.lengths[pairs]
+    columns, matches = both[0] + both[1], np.minimum(*both)
+    # On a best path no partial sum lies further below 0 than gaps alone would.
+    sums = matches * max(shifted.max(), 0.0) + columns * max(opening, 0.0) + 5.0 * abs(opening)
+    largest = max(np.abs(shifted).max(), abs(opening))
+    fits = (sums + largest <= _MOST) & (largest == 0.0 or largest >= _LEAST)
+    if batch.space.structure.precision == "auto":
+        worth = law.tables[0].max() - np.median(law.tables[0])
+        fits &= _ROUNDING * columns * sums <= _TOLERATED * matches * worth
+    return fits
+
+
+def _scales(batch: AlignmentBatch, law: Law) -> np.ndarray:
+    """Factor of the scores of every pair for 16-bit integers; 0 where "auto" finds none that is exact."""
     values = np.concatenate([law.tables.ravel(), law.gaps.ravel()])
-    exact = [k for k in _STEPS if np.allclose(np.rint(values * k), values * k, rtol=0, atol=1e-9)]
-    scales = np.full(chosen.size, float(exact[0]) if exact else np.inf)
-    if precision == "short":
-        scales = np.minimum(scales, largest)
-    fits = (scales <= largest) & (scales > 0)
-    return _Lanes(chosen[fits], scales[fits], chosen[~fits])
+    error = _WHOLE * np.abs(values).max()
+    fine = (k for k in _STEPS if (np.abs(np.rint(values * k) - values * k) <= error * k).all())
+    exact = float(next(fine, np.inf))
+    if batch.space.structure.precision == "short":
+        return np.minimum(exact, _largest_scale(batch, law))
+    if exact == np.inf:
+        return np.zeros(len(batch))
+    return np.where(exact <= _largest_scale(batch, law), exact, 0.0)
 
 
 def _largest_scale(batch: AlignmentBatch, law: Law) -> np.ndarray:
     """Largest factor of the scores of every pair with which no sum leaves the range of integers."""
-    open_, extend = law.gaps[0]
-    shifted = law.tables[0] - 2.0 * extend
-    if not shifted.size:
-        return np.ones(len(batch))
     from trelliswork.dp import _grid_lanes
 
+    shifted, opening = _shifted(law)
     sides = np.zeros((2, len(batch)))
     for k, rows in enumerate((batch.first, batch.second)):
         best = np.maximum(shifted.max(axis=1 - k), 0.0)
         _grid_lanes.row_sums(rows.values, rows.offsets, best, sides[k])
-    opening = open_ - extend
     top = sides.min(axis=0) + (batch.first.lengths + batch.second.lengths) * max(opening, 0.0)
     span = top + 5.0 * abs(opening) + 2.0 * np.abs(shifted).max()
     # Rounding moves every one of at most n1 + n2 columns by half a unit.
@@ -141,11 +172,11 @@ def best_paths(batch: AlignmentBatch, law: Law, fast: bool) -> Ragged:
     return Ragged(out, kept)
 
 
-def best_scores(batch: AlignmentBatch, law: Law, scores: Parts) -> np.ndarray:
-    """Score of the best alignment of every pair."""
+def best_scores(batch: AlignmentBatch, law: Law, scores: Parts, fast: bool) -> np.ndarray:
+    """Score of the best alignment of every pair; ``fast`` allows less than double precision."""
     out, rest = np.empty(len(batch)), np.ones(len(batch), dtype=bool)
     sequences = batch.first.values, batch.first.offsets, batch.second.values, batch.second.offsets
-    for pairs, scales, low in _lanes(batch, law, np.iinfo(np.int64).max).calls():
+    for pairs, scales, low in _lanes(batch, law, np.iinfo(np.int64).max).calls() if fast else []:
         from trelliswork.dp import _grid_lanes
 
         arrays = (*sequences, law.tables[0], law.gaps[0], law.flags, pairs, scales)

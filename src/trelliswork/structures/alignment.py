@@ -69,13 +69,11 @@ class Alignment(Structure):
         Predict pairs of gapped strings (lists, where inputs are lists), or :class:`AlignPath`.
     precision : {"auto", "double", "single", "short"}, default="auto"
         Arithmetic of the search for the best global alignment. "double" is exact. "single" (32-bit
-        floats) rounds sums: the score found is within about ``2e-7 (n1 + n2)`` times the largest partial
-        sum of the best. "short" (16-bit integers, twice as fast) rounds the weights to multiples of a
-        step such that no sum overflows, about ``max(weight) n / 32,000`` for sequences of length n: the
-        score found is within ``n1 + n2`` steps of the best. "auto": "short" where the rounding is exact
-        (whole numbers such as BLOSUM's), else "single"; "double" below 4,096 cells. Training with part
-        costs, other modes and very long pairs use "double". Returned scores are always those of the
-        alignment found, in double precision.
+        floats) rounds sums, "short" (16-bit integers, twice as fast) rounds weights; Notes say what that may
+        cost. "auto": "short" where the rounding is exact (whole numbers such as BLOSUM's), else "single"
+        where little can be lost; "double" otherwise, and below 4,096 cells. Training with part costs, other
+        modes, very long pairs, and scores that 32-bit floats cannot hold use "double". Returned scores are
+        always those of the alignment found, in double precision.
 
     Notes
     -----
@@ -89,6 +87,15 @@ class Alignment(Structure):
     The measure of probabilities and moments is over paths: with ``canonical=False`` "gap in the first,
     then in the second" and the reverse are two outputs. Ties go to a match, then to a deletion (a gap in
     the second sequence), seen from the last column.
+
+    Precision. The search for a global alignment of lengths ``n1`` and ``n2`` adds ``s = pair - 2 extend`` for
+    every match and ``g = open - extend`` for every run of gaps, so that a large ``extend`` makes all sums
+    large. They stay below ``S = min(n1, n2) max(s, 0) + (n1 + n2) max(g, 0) + 5 |g|``, with the largest of
+    the ``s``. At the worst, the score found is below the best by ``1.2e-7 (n1 + n2) S`` with "single", and
+    by ``n1 + n2`` steps of ``(S + 2 max|s|) / (65000 - (n1 + n2) / 2)`` with "short". "short" is exact where
+    all weights are multiples of 1, 1/2, 1/4, 1/8, 1/16, 1/5, 1/10, 1/20, 1/50 or 1/100 and this number is no
+    smaller than the step. "auto" takes "single" only where its bound is at most a thousandth of
+    ``min(n1, n2)`` times the distance from the median weight of pairs to the largest.
 
     Examples
     --------
