@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 
 import trelliswork as tw
 from trelliswork import Alignment, InputError, Retrieval
 from trelliswork.learners import LEARNERS
+from trelliswork.losses import Hamming
 from trelliswork.testing import check_learner, check_structure
 
 MAKE = {
@@ -94,3 +96,34 @@ def test_most_probable_candidate():
     found = model.predict_mea(X)
     assert [t for t, _ in found] == [int(p.argmax()) for p in shares]
     assert found[0] == (2, ("GATT", "GATT"))
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="vectors exist in compiled code only")
+def test_training_searches_in_double_precision():
+    """Only predictions may be rounded: gaps that a learner certifies must be exact."""
+    rng = np.random.default_rng(4)
+    first, *others = ("".join(rng.choice(list("ABC"), 90)) for _ in range(5))
+    X, y = [(first, others)], [(0, tw.AlignPath.from_cigar("90M"))]
+    batches = []
+    for precision in ("short", "double"):
+        structure = Retrieval(Alignment("substitution-affine", alphabet="ABC", precision=precision))
+        batches.append(structure.bind(X, y).pack(X, y))
+    w = rng.normal(size=batches[0].space.n_features) - 40.0 * np.eye(batches[0].space.n_features)[-1]
+    costs = batches[0].mismatch()[0]
+    searches = [
+        lambda batch, scores: batch.argmax(scores, costs).values,
+        lambda batch, scores: batch.loss_profile(scores, costs, 1),
+        lambda batch, scores: batch.argmax_at_loss(scores, costs, np.array([1])).values,
+    ]
+    for search in searches:
+        found, wanted = (search(batch, batch.scores(w)) for batch in batches)
+        np.testing.assert_array_equal(found, wanted)
+    rounded, exact = (batch.pairs.best_scores(batch.pairs.scores(w)) for batch in batches)
+    assert np.abs(rounded - exact).max() > 1e-3  # what training would see
+
+
+def test_normalised_hamming_is_that_of_candidates():
+    X, y = [("AB", ["AB", "BA"])], [(0, ("AB", "AB"))]
+    batch = Retrieval(Alignment("linear")).bind(X, y).pack(X, y)
+    wrong = batch.space.pack(X, [(1, ("AB", "BA"))]).gold_codes
+    assert Hamming(normalized=True).evaluate(batch, wrong).tolist() == [1.0]

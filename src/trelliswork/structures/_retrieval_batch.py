@@ -205,11 +205,14 @@ class RetrievalBatch(Batch):
 
     def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
         """Best candidate of every sample and its alignment."""
-        law, choice = self._law(scores, costs)
-        chosen = self._best(self.pairs.best_scores(law) + choice)
+        return self._searched(*self._law(scores, costs), fast=costs is None)
+
+    def _searched(self, law: Parts, choice: np.ndarray, *, fast: bool) -> Decoded:
+        """Best outputs; ``fast`` allows less than double precision, which training must not use."""
+        chosen = self._best(self.pairs.best_scores(law, fast=fast) + choice)
         part = self.pairs.subset(chosen)
         own = law if law.feature.ndim == 1 else Parts(feature=law.feature[chosen], miss=None, cell=None)
-        found = part.argmax(own)
+        found = part.argmax(own, None if fast else Parts(feature=None, miss=None, cell=None))
         return Decoded(self._coded(chosen, found.codes), found.values + choice[chosen])
 
     def mea(self, scores: Parts) -> Decoded:
@@ -315,7 +318,7 @@ class RetrievalBatch(Batch):
         """Best score for every integer cost of candidates."""
         law, choice = self._law(scores, None)
         cost = integer_costs(self._law(costs, None)[1])
-        values = self.pairs.best_scores(law) + choice
+        values = self.pairs.best_scores(law, fast=False) + choice
         profile = np.full((len(self), max_loss + 1), -np.inf)
         inside = np.flatnonzero(cost <= max_loss)
         np.maximum.at(profile, (self.owner[inside], cost[inside]), values[inside])
@@ -323,7 +326,7 @@ class RetrievalBatch(Batch):
 
     def argmax_at_loss(self, scores: Parts, costs: Parts, losses: np.ndarray) -> Decoded:
         """Best output of every sample among the candidates with the given cost."""
-        choice = self._law(scores, None)[1]
+        law, choice = self._law(scores, None)
         cost = integer_costs(self._law(costs, None)[1])
         losses = np.asarray(losses)
         other = np.where(cost == losses[self.owner], choice, -np.inf)
@@ -331,7 +334,7 @@ class RetrievalBatch(Batch):
         if np.any(best == -np.inf):
             i = int(np.flatnonzero(best == -np.inf)[0])
             raise InputError(f"sample {i}: no output has loss {losses[i]}")
-        return self.argmax(Parts(feature=scores.feature, choice=other))
+        return self._searched(law, other, fast=False)
 
     def covariance(
         self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"
@@ -364,6 +367,10 @@ class RetrievalBatch(Batch):
         cost = np.ones(self.owner.size)
         cost[self._chosen(self.gold_codes)] = 0.0
         return Parts(feature=None, choice=cost), np.zeros(len(self))
+
+    def gold_sizes(self) -> np.ndarray:
+        """1: what can be wrong is the candidate."""
+        return np.ones(len(self), dtype=np.int64)
 
     def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
         """Those of the true alignments with the right candidates."""
