@@ -55,6 +55,9 @@ def test_printing_in_blocks():
         (lambda: AlignPath.from_gapped("A-", "A"), "2 and 1 columns"),
         (lambda: AlignPath.from_gapped("A-", "A-"), "column 1 is a gap in both"),
         (lambda: AlignPath.from_cigar("3M").gapped("AA", "AAA"), "ends at"),
+        (lambda: AlignPath.from_cigar("5M").pretty("AA", "AA"), r"ends at \(5, 5\)"),
+        (lambda: AlignPath.from_cigar("5M").to_cigar("AA", "AA"), r"ends at \(5, 5\)"),
+        (lambda: AlignPath.from_cigar("2M").pretty("AA", "AA", width=0), "width must be at least 1"),
     ],
 )
 def test_mistakes(make, message):

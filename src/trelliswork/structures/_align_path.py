@@ -127,6 +127,7 @@ class AlignPath:
         """
         if first is None or second is None:
             return "".join(f"{number}{move}" for move, number in self.runs)
+        self._check_fits(first, second)
         same = ["=" if first[i] == second[j] else "X" for i, j in self.pairs().tolist()]
         out, at = [], 0
         for move, number in self.runs:
@@ -164,10 +165,7 @@ class AlignPath:
         gap : object, default="-"
             The gap symbol.
         """
-        if self.stop[0] > len(first) or self.stop[1] > len(second):
-            raise InputError(
-                f"the alignment ends at {self.stop}, the sequences have lengths {len(first)}, {len(second)}"
-            )
+        self._check_fits(first, second)
         (i, j), (after_i, after_j) = self.start, (len(first) - self.stop[0], len(second) - self.stop[1])
         moves = "D" * i + "I" * j + self.moves() + "D" * after_i + "I" * after_j
         one, other = iter(first), iter(second)
@@ -198,6 +196,9 @@ class AlignPath:
           ||| |.
         1 GATCTC 6
         """
+        self._check_fits(first, second)
+        if width < 1:
+            raise InputError(f"width must be at least 1 column, got {width!r}")
         (i, j), lines = self.start, []
         digits = len(str(max(*self.stop, 1)))
         moves = self.moves()
@@ -217,6 +218,12 @@ class AlignPath:
             lines.append(f"{min(begin[1] + 1, max(j, 1)):>{digits}} {bottom} {j}")
             lines.append("")
         return "\n".join(lines[:-1])
+
+    def _check_fits(self, first: Sequence[Any], second: Sequence[Any]) -> None:
+        if self.stop[0] > len(first) or self.stop[1] > len(second):
+            raise InputError(
+                f"the alignment ends at {self.stop}, the sequences have lengths {len(first)}, {len(second)}"
+            )
 
     def __len__(self) -> int:
         return sum(number for _, number in self.runs)
