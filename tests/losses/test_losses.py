@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from trelliswork import Alignment, Chain, Classes, Derivations, Edge, InputError
+from trelliswork import Alignment, AlignPath, Chain, Classes, Derivations, Edge, InputError
 from trelliswork.losses import (
     F1,
     LOSSES,
@@ -137,6 +137,45 @@ def test_missed_pairs_by_parts(mode):
         codes = space.pack([x] * len(outputs), outputs).gold_codes
         np.testing.assert_allclose(loss.evaluate(many, codes), [loss(y[i], output) for output in outputs])
     assert loss.max_value(y[0]) == 1.0
+
+
+def test_missed_pairs_with_another_gap_symbol():
+    X, y, wrong = [("GATTA", "GATA")], [("GATTA", "GA.TA")], [("GATTA", "G.ATA")]
+    space = Alignment("linear", gap=".").bind(X, y)
+    packed = MissedPairs().evaluate(space.pack(X, y), space.pack(X, wrong).gold_codes)
+    assert MissedPairs(gap=".")(y[0], wrong[0]) == packed[0] == 0.25
+
+
+@pytest.mark.parametrize("output", ["strings", "path"])
+@pytest.mark.parametrize("mode", ["global", "local"])
+def test_hamming_counts_the_true_pairs_of_alignments(mode, output):
+    X, y = [("ABA", "AB"), ("", "A")], [("ABA", "A-B"), ("-", "A")]
+    space = Alignment("linear", mode=mode, output=output).bind(X, y)
+    batch = space.pack(X, y)
+    golds = batch.unpack(batch.gold_codes)
+    assert batch.gold_sizes().tolist() == [2, 0]
+    for i, x in enumerate(X):
+        outputs = list(space.enumerate(x))
+        many = batch.subset(np.full(len(outputs), i))
+        codes = space.pack([x] * len(outputs), outputs).gold_codes
+        for loss in (Hamming(), Hamming(normalized=True)):
+            values = loss.evaluate(many, codes)
+            assert [loss(golds[i], output) for output in outputs] == values.tolist()
+            assert loss.max_values(batch)[i] == values.max()
+            assert loss.max_value(golds[i]) >= values.max()
+    with pytest.raises(InputError, match="an alignment as such has no labels"):
+        Hamming(label_weight={"A": 2.0})(AlignPath([("M", 1)]), AlignPath([("D", 1), ("I", 1)]))
+    assert Hamming()(("B-PER", "I-PER"), ("B-PER", "O")) == 1.0
+    assert Hamming()(("D", "N"), ("N", "D")) == 2.0
+    assert Hamming().max_value(("D", "N")) == 2.0
+
+
+def test_hamming_of_core_columns():
+    X, y = [("ACgt", "ACgt")], [("ACgt", "ACgt")]
+    structure = Alignment("linear", alphabet="dna", core="upper")
+    assert structure.bind(X, y).pack(X, y).gold_sizes().tolist() == [2]
+    with pytest.raises(InputError, match="core='upper' needs letters"):
+        MissedPairs(core="upper")(AlignPath([("M", 4)]), y[0])
 
 
 def test_f1_of_nothing_and_of_entities():

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from trelliswork._errors import InputError
 from trelliswork.losses.automata import MAX_STATES, LossAutomaton, unfold
 from trelliswork.losses.base import Loss, PartCosts, check_label_weight, is_label, symbols_of
+from trelliswork.structures._align_columns import alignment_pairs, is_gapped, reference_pairs
+from trelliswork.structures._align_path import AlignPath
 from trelliswork.structures.base import Batch
 
 __all__ = ["Hamming"]
@@ -18,7 +21,8 @@ class Hamming(Loss):
     """Number of wrong labels.
 
     Of outputs that are collections of parts (segments, brackets, pairs: tuples), the number of
-    predicted parts that the true output lacks (``Batch.mismatch``).
+    predicted parts that the true output lacks; of alignments, the number of true pairs of residues that the
+    prediction lacks (``Batch.mismatch``).
 
     Parameters
     ----------
@@ -26,6 +30,11 @@ class Hamming(Loss):
         Divide by the length of the true output.
     label_weight : dict or None, default=None
         What an error on each true label counts; labels that are not in the dict count 1.
+
+    Notes
+    -----
+    Two rows of text are compared as alignments if they are of equal length, differ in gaps (``-``) only and
+    are tuples; :class:`MissedPairs` takes other gap symbols. Learners know that an output is an alignment.
 
     Examples
     --------
@@ -35,6 +44,8 @@ class Hamming(Loss):
     >>> Hamming(normalized=True, label_weight={"V": 4.0})(["D", "V"], ["D", "N"])
     2.0
     >>> Hamming()([(0, 2), (2, 3)], [(2, 3), (3, 4)])
+    1.0
+    >>> Hamming()(("GATTA", "GA-TA"), ("GATTA", "GAT-A"))
     1.0
     """
 
@@ -46,6 +57,9 @@ class Hamming(Loss):
         """Sum (or mean) over the places, or the parts, that differ."""
         if is_label(y_true):
             return self.label_loss(y_true, y_pred)
+        aligned = alignment_pairs(y_true, y_pred)
+        if aligned is not None:
+            return self._missed(*aligned)
         parts = any(isinstance(item, tuple) for item in (*y_true, *y_pred))
         if len(y_true) == len(y_pred) and not parts:
             total = sum(self._weight(a) for a, b in zip(y_true, y_pred, strict=True) if a != b)
@@ -53,6 +67,14 @@ class Hamming(Loss):
             present = set(y_true)
             total = sum(self._weight(b) for b in y_pred if b not in present)
         return float(total) / max(len(y_true), 1) if self.normalized else float(total)
+
+    def _missed(self, true: set[Any], found: set[Any]) -> float:
+        if self.label_weight is not None:
+            raise InputError(
+                "label_weight: an alignment as such has no labels; use evaluate with packed samples"
+            )
+        missed = float(len(true - found))
+        return missed / max(len(true), 1) if self.normalized else missed
 
     def label_loss(self, true: Any, predicted: Any) -> float:
         """Weight of the true label if the predicted one differs."""
@@ -65,10 +87,19 @@ class Hamming(Loss):
         """Every label wrong (no bound for collections of parts: an output may have more of them)."""
         if is_label(y_true):
             return self._weight(y_true)
+        if isinstance(y_true, AlignPath):
+            return self._missed(reference_pairs(y_true), set())
         if any(isinstance(item, tuple) for item in y_true):
             return np.inf
         total = sum(self._weight(label) for label in y_true)
+        if is_gapped(y_true):  # or two labels: as a bound, the larger number
+            total = max(total, len(reference_pairs(y_true)))
         return total / max(len(y_true), 1) if self.normalized else total
+
+    def max_values(self, batch: Batch) -> np.ndarray:
+        """The largest loss of all outputs of every sample, by search."""
+        costs, constant = self.part_costs(batch)
+        return batch.argmax(batch.scores(np.zeros(batch.space.n_features)), costs).values + constant
 
     def part_costs(self, batch: Batch) -> PartCosts:
         """Cost 1, or the weight of the true label, per wrong part."""

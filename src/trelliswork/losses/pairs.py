@@ -21,6 +21,8 @@ class MissedPairs(Loss):
     core : {"all", "upper"}, default="all"
         Which true pairs count where alignments are compared as they are; a learner uses ``core`` of
         its :class:`~trelliswork.Alignment`.
+    gap : str, default="-"
+        Gap symbol where alignments are compared as they are; a learner uses ``gap`` of its ``Alignment``.
 
     Examples
     --------
@@ -29,12 +31,13 @@ class MissedPairs(Loss):
     0.25
     """
 
-    def __init__(self, core: str = "all"):
+    def __init__(self, core: str = "all", gap: str = "-"):
         self.core = core
+        self.gap = gap
 
     def __call__(self, y_true: Any, y_pred: Any) -> float:
         """Loss of one predicted alignment."""
-        return 1.0 - accuracy(y_true, y_pred, core=self.core)
+        return 1.0 - accuracy(y_true, y_pred, self.gap, self.core)
 
     def max_value(self, y_true: Any) -> float:
         """1."""
@@ -47,5 +50,4 @@ class MissedPairs(Loss):
 
     def units(self, batch: Batch) -> np.ndarray:
         """1 over the number of true pairs that count."""
-        costs = batch.mismatch()[0]  # 0 or 1
-        return 1.0 / np.maximum(batch.dot_each(costs, costs), 1.0)
+        return 1.0 / np.maximum(batch.gold_sizes(), 1.0)

@@ -517,6 +517,11 @@ class AlignmentBatch(Batch):
             cost *= np.array([float(label_weight.get(symbol, 1.0)) for symbol in symbols])
         return Parts(feature=None, miss=cost, cell=None), np.zeros(len(self))
 
+    def gold_sizes(self) -> np.ndarray:
+        """Number of true pairs that count; with ``core="upper"`` those of two capitals."""
+        counted = self.mismatch()[0]  # 0 or 1
+        return self.dot_each(counted, counted).astype(np.int64)
+
     def _upper_pairs(self) -> np.ndarray:
         """Whether a residue of a first sequence and its partner are upper-case letters."""
         upper = [

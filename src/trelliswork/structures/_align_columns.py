@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork.dp._grid_flags import CANONICAL, FREE_FIRST, FREE_SECOND, LOCAL
 from trelliswork.structures._align_path import AlignPath
@@ -19,9 +20,11 @@ __all__ = [
     "MOVES",
     "Columns",
     "accuracy",
+    "alignment_pairs",
     "canonical_moves",
     "flags_of",
     "gapped_texts",
+    "is_gapped",
     "moves_of_texts",
     "reference_pairs",
 ]
@@ -129,10 +132,31 @@ def reference_pairs(y: Any, gap: Any = "-", core: str = "all") -> set[tuple[int,
     """Pairs of residues that a true alignment matches; with ``core="upper"`` of two capitals only."""
     path = _path(y, gap)
     pairs = [tuple(pair) for pair in path.pairs().tolist()]
-    if core == "upper" and not isinstance(y, AlignPath):
+    if core == "upper":
+        if isinstance(y, AlignPath):
+            raise InputError("core='upper' needs letters, and an AlignPath has none; use path.gapped(*x)")
         first, second = ([s for s in row if s != gap] for row in y)
         pairs = [(i, j) for i, j in pairs if str(first[i]).isupper() and str(second[j]).isupper()]
     return set(pairs)
+
+
+def is_gapped(y: Any, gap: str = "-") -> bool:
+    """Whether an output may be two rows of an alignment; it may then be two labels as well."""
+    if not isinstance(y, tuple) or len(y) != 2 or not all(isinstance(row, str) for row in y):
+        return False
+    return moves_of_texts(y[0], y[1], gap) is not None
+
+
+def alignment_pairs(
+    y_true: Any, y_pred: Any, gap: str = "-"
+) -> tuple[set[tuple[int, int]], set[tuple[int, int]]] | None:
+    """Pairs of residues of two alignments; None of outputs that are none, or equal rows of text."""
+    if not isinstance(y_true, AlignPath) or not isinstance(y_pred, AlignPath):
+        if not is_gapped(y_true, gap) or not is_gapped(y_pred, gap) or y_true == y_pred:
+            return None
+        if any(a.replace(gap, "") != b.replace(gap, "") for a, b in zip(y_true, y_pred, strict=True)):
+            return None
+    return reference_pairs(y_true, gap), reference_pairs(y_pred, gap)
 
 
 def accuracy(y_true: Any, y_pred: Any, gap: Any = "-", core: str = "all") -> float:
