@@ -116,6 +116,38 @@ def test_unknown_symbols_and_empty_sequences_at_prediction(run, aligned):
         assert run("train", "align", "train.afa", "-o", "m.tw", option, value).exit_code == 2
 
 
+def test_the_remedy_is_named_for_both(run, aligned):
+    done = run("train", "align", "train.afa", "-o", "m.tw", "--alphabet", "AC")
+    assert "Alignment(unknown='zero'), or --unknown zero in training, scores it 0" in done.stderr
+
+
+def test_lower_case(run, aligned):
+    """In a named alphabet the same letters, and kept as they were written; otherwise other symbols."""
+    lower = "".join(
+        line if line[0] == ">" else line.lower() for line in pairs(20, 0).splitlines(keepends=True)
+    )
+    (aligned / "lower.afa").write_text(lower)
+    found = []
+    for source in ("train.afa", "lower.afa"):
+        assert run("train", "align", source, "-o", "m.tw", "--alphabet", "dna", "-q").exit_code == 0
+        found.append(run("predict", "m.tw", stdin=">a\nACgt\n>b\nAct\n").stdout)
+    assert found[0] == found[1] == ">a\nACgt\n>b\nAc-t\n"
+    run("train", "align", "train.afa", "-o", "m.tw", "-q")
+    done = run("predict", "m.tw", stdin=">a\nACG\n>b\nACg\n")
+    assert done.exit_code == 2
+    assert "symbol 'g' at position 2 of the second sequence is not in the alphabet" in done.stderr
+
+
+@pytest.mark.parametrize("learner", ["crf", "soda", "svm", "perceptron", "logodds"])
+def test_training_with_an_empty_sequence(run, aligned, learner):
+    (aligned / "some.afa").write_text(pairs(8, 0) + ">x\nACG\n>y\n---\n>x\n\n>y\n\n")
+    done = run("train", "align", "some.afa", "-o", "m.tw", "--alphabet", "dna", "--learner", learner)
+    assert done.exit_code == 0, done.output
+    assert done.stderr.startswith(f"{learner}: 10 pairs, ")
+    done = run("predict", "m.tw", stdin=">x\n\n>y\nAC\n>x\n\n>y\n\n")
+    assert done.stdout == ">x\n--\n>y\nAC\n>x\n\n>y\n\n"
+
+
 @pytest.mark.parametrize("options", [(), ("--mea",), ("--kbest", 2), ("--probabilities",)])
 def test_predicted_scores_in_every_output(run, aligned, options):
     """Weights that differ from pair to pair."""

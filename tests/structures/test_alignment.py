@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 import trelliswork as tw
 from trelliswork import Alignment, AlignPath, Fixed, InputError
-from trelliswork.structures import Parts, _align_search
+from trelliswork.structures import Parts, _align_search, read_matrix, write_matrix
 
 PLAIN = bool(numba.config.DISABLE_JIT)  # then long pairs take hours
 MODES = [
@@ -382,6 +382,16 @@ def test_core_columns_alone_count():
     assert costs.miss.tolist() == [1.0, 1.0, 0.0, 0.0]
 
 
+@pytest.mark.parametrize("output", ["strings", "path"])
+def test_core_columns_of_paths_have_the_letters_of_the_input(output):
+    structure = Alignment("linear", alphabet="dna", core="upper", output=output)
+    never = Fixed(structure, {("match",): -5.0, ("mismatch",): -5.0, ("gap",): 1.0})
+    for x, share in ((("ac", "ac"), 1.0), (("AC", "AC"), 0.0)):
+        assert never.score([x], [x]) == never.score([x], [AlignPath.from_cigar("2M")]) == share
+    with pytest.raises(InputError, match="an AlignPath has none"):
+        structure.accuracy([AlignPath.from_cigar("2M")], [("ac", "ac")])
+
+
 @pytest.mark.parametrize("k", [1, 2, 100])
 def test_kbest_settles_ties_like_the_prediction(k):
     X = [("AAA", "AA"), ("AB", "BA"), ("", "A"), ("AAB", "ABB"), ("AAAA", "A")]
@@ -505,3 +515,35 @@ def test_names_of_pairs_do_not_depend_on_the_order_of_the_alphabet():
     weights = tw.alignment_weights({("A", "R"): 1, ("R", "R"): 2, ("A", "A"): 3}, gap_open=-1, gap_extend=-1)
     found = [Fixed(Alignment(alphabet=letters), weights).predict([("ARA", "RA")]) for letters in ("AR", "RA")]
     assert found[0] == found[1] == [("ARA", "-RA")]
+
+
+@pytest.mark.parametrize(
+    ("matrix", "gaps", "message"),
+    [
+        ({("A", "C"): np.nan}, {}, r"the matrix scores \('A', 'C'\) with nan; scores must be finite"),
+        ({("A", "C"): 1.0}, {"gap_open": np.nan}, "gap_open is nan; it must be a finite number"),
+        ({("A", "C"): 1.0}, {"gap_extend": np.inf}, "gap_extend is inf; it must be a finite number"),
+        ({("A", "C"): 1.0}, {"gap_extend": "1"}, "gap_extend is '1'; it must be a finite number"),
+    ],
+)
+def test_matrices_and_gaps_are_finite(matrix, gaps, message):
+    with pytest.raises(InputError, match=message):
+        tw.alignment_weights(matrix, **{"gap_open": -1.0, **gaps})
+
+
+def test_a_matrix_with_more_letters_than_the_alphabet():
+    weights = tw.alignment_weights({("A", "A"): 1.0, ("A", "*"): -4.0}, gap_open=-1, gap_extend=-1)
+    with pytest.raises(InputError, match=r"1 names are not features.*letters='ACGT'\) takes only"):
+        Fixed(Alignment(alphabet="dna"), weights).predict([("A", "A")])
+
+
+def test_matrices_that_the_format_can_hold(tmp_path):
+    table = {("A", "A"): 1.0, ("A", "B"): -0.2, ("B", "B"): -0.0}
+    model = Fixed(Alignment("substitution"), tw.alignment_weights(table, gap_open=-0.0))
+    text = write_matrix(model, tmp_path / "m.txt")
+    assert "-0" not in text
+    assert read_matrix(tmp_path / "m.txt")["A", "A"] == 1.0
+    for symbol in ("#", "#2", "a b", ""):
+        model = Fixed(Alignment("substitution"), {("pair", symbol, symbol): 1.0, ("gap",): -1.0})
+        with pytest.raises(InputError, match="cannot hold the symbol"):
+            write_matrix(model)

@@ -336,7 +336,7 @@ class StructuredEstimator(BaseEstimator):
         check_samples(X, y)
         weights = check_weights(sample_weight, count_samples(X))
         found = self.predict(X)
-        return float(self.space_.structure.accuracy(y, found, weights))
+        return float(self.space_.accuracy(X, y, found, weights))
 
     def _scores(self, batch: Batch) -> Any:
         return batch.scores(self.coef_)
@@ -455,6 +455,7 @@ def given_weights(space: Space, weights: Any, what: str = "weights") -> np.ndarr
         if missing:
             raise InputError(
                 f"{what}: {len(missing)} names are not features of this structure, first {missing[0]!r}"
+                f"{space.names_advice()}"
             )
         coef = np.zeros(space.n_features)
         for name, value in weights.items():

@@ -231,7 +231,7 @@ class VotedCRF(Voted):
             }
             if dev is not None:
                 found = dev.unpack(dev.argmax(dev.scores(start)).codes)
-                record["score"] = float(space.structure.accuracy(y_dev, found))
+                record["score"] = float(space.accuracy(X_dev, y_dev, found))
             path.append(record)
             if dev is None or best is None or record["score"] > best["score"]:
                 best = record

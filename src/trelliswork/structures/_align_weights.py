@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._validate import as_number
 
 __all__ = ["alignment_weights", "read_matrix", "write_matrix"]
 
@@ -60,6 +61,8 @@ def alignment_weights(
     for (a, b), value in scores.items():
         if chosen is not None and not {a, b} <= chosen:
             continue
+        if not np.isfinite(value):
+            raise InputError(f"the matrix scores ({a!r}, {b!r}) with {value}; scores must be finite")
         if not ordered:
             a, b = sorted_pair(a, b)
             if out.get(("pair", a, b), value) != value:
@@ -72,9 +75,10 @@ def alignment_weights(
     if not out:
         raise InputError("the matrix has none of the letters")
     if gap_extend is None:
-        out["gap",] = float(gap_open)
+        out["gap",] = as_number("gap_open", gap_open)
     else:
-        out["open",], out["extend",] = float(gap_open), float(gap_extend)
+        out["open",] = as_number("gap_open", gap_open)
+        out["extend",] = as_number("gap_extend", gap_extend)
     return out
 
 
@@ -207,9 +211,12 @@ def write_matrix(
     if "matrix" not in tables:
         raise InputError("the model has no substitution matrix; use a substitution or ordered model")
     symbols = [str(s) for s in tables["symbols"]]
+    for symbol in symbols:
+        if symbol.startswith("#") or symbol.split() != [symbol]:
+            raise InputError(f"the matrix format cannot hold the symbol {symbol!r}: no '#', no white space")
     values = np.asarray(tables["matrix"]) * scale
-    gaps = ", ".join(f"{name} {value * scale:.6g}" for name, value in tables["gaps"].items())
-    cells = [[f"{value:.{digits}f}" for value in row] for row in values]
+    gaps = ", ".join(f"{name} {value * scale:z.6g}" for name, value in tables["gaps"].items())
+    cells = [[f"{value:z.{digits}f}" for value in row] for row in values]
     width = max(3, *(len(cell) for row in cells for cell in row), *map(len, symbols)) + 1
     margin = max(map(len, symbols))
     lines = [f"# scores times {scale:g}; {gaps}", " " * margin + "".join(f"{s:>{width}}" for s in symbols)]

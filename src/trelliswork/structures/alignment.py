@@ -362,7 +362,8 @@ class AlignmentSpace(Space):
                     name = ("first", "second")[side]
                     raise InputError(
                         f"sample {i}: symbol {symbol!r} at position {t} of the {name} sequence is not in the "
-                        f"alphabet ({len(self.symbols)} symbols); Alignment(unknown='zero') scores it 0"
+                        f"alphabet ({len(self.symbols)} symbols); Alignment(unknown='zero'), "
+                        "or --unknown zero in training, scores it 0"
                     )
                 code = extra.setdefault(symbol, len(self.symbols) + len(extra))
             out[t] = code
@@ -431,6 +432,22 @@ class AlignmentSpace(Space):
                         f"residue {t} of the {name} gapped sequence is {a!r}, that of the input {b!r}"
                     )
         return path
+
+    def accuracy(self, X: Any, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+        """Share of true pairs; with ``core="upper"`` the letters of paths are those of the inputs."""
+        if self.structure.core == "upper":
+            y_true = [
+                y.gapped(x[0], x[1], self.structure.gap) if isinstance(y, AlignPath) else y
+                for x, y in zip(X, y_true, strict=True)
+            ]
+        return self.structure.accuracy(y_true, y_pred, sample_weight)
+
+    def names_advice(self) -> str:
+        """Matrices often have symbols that the alphabet lacks."""
+        if not self.by_symbol or self.structure.alphabet is None:
+            return ""
+        letters = "".join(self.symbols) if self.structure.folds_case else "..."
+        return f"; alignment_weights(..., letters={letters!r}) takes only the symbols of the alphabet"
 
     def enumerate(self, x: Any) -> Iterator[Any]:
         """Every alignment of one tiny pair."""

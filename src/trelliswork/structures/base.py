@@ -135,9 +135,17 @@ class Space(ABC):
         names = list(dict.fromkeys([*self.feature_names, *other.feature_names]))
         return self if len(names) == self.n_features else self.structure.bind_names(names)
 
+    def accuracy(self, X: Any, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+        """``accuracy`` of the structure, for outputs that may need their inputs to be compared."""
+        return self.structure.accuracy(y_true, y_pred, sample_weight)
+
     def advice(self) -> str:
         """What to do about an output that breaks the constraints."""
         return "repair it or drop the constraint"
+
+    def names_advice(self) -> str:
+        """What to do about weights whose names are no features, to end the message; here nothing."""
+        return ""
 
     @property
     def outputs_fixed(self) -> bool:
