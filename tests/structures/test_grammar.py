@@ -193,6 +193,34 @@ def test_brackets_in_words():
     assert model.predict([x]) == ["(S (L -LRB-) (N dog) (R -RRB-))"]
 
 
+PLAIN_BRACKETS, TREE_BRACKETS = ["(", "a", ")"], ["-LRB-", "a", "-RRB-"]
+
+
+@pytest.mark.parametrize("seen", [PLAIN_BRACKETS, TREE_BRACKETS])
+@pytest.mark.parametrize("params", [{"min_count": 1}, {"min_count": 2}, {"unknown": None}])
+def test_both_spellings_of_brackets_are_one_word(seen, params):
+    y = ["(P (-LRB- -LRB-) (N a) (-RRB- -RRB-))", "(S (D b) (N a))"]
+    model = Generative(Grammar(**params)).fit([seen, ["b", "a"]], y)
+    plain, escaped = model.predict_kbest([PLAIN_BRACKETS, TREE_BRACKETS], 2)
+    assert plain == escaped
+    assert plain[0].output == y[0]
+    assert np.isfinite(plain[0].score)
+    assert "(" not in {word for rule in model.space_.rules for word in rule}
+    mixed = Generative(Grammar(**params)).fit([PLAIN_BRACKETS, TREE_BRACKETS], y[:1] * 2)
+    assert mixed.space_.rules == Generative(Grammar(**params)).fit([seen] * 2, y[:1] * 2).space_.rules
+
+
+def test_brackets_as_tags_and_in_given_rules():
+    y = ["(P (-LRB- -LRB-) (N N) (-RRB- -RRB-))"]
+    tags_of = [["(", "N", ")"], ["-LRB-", "N", "-RRB-"]]
+    for seen in tags_of:
+        model = Generative(Grammar(input="tags")).fit([seen], y)
+        assert model.predict(tags_of) == y * 2
+    hand = Fixed(Grammar("S -> '(' S ')' | 'a' | '_' | T\nT -> ' '"), {("wrap", "S", "(", "S", ")"): 1.0})
+    assert hand.predict([PLAIN_BRACKETS, TREE_BRACKETS]) == ["(S -LRB- (S a) -RRB-)"] * 2
+    assert hand.predict([[" "], ["_"]]) == ["(S (T _))", "(S _)"]  # words that rules tell apart stay apart
+
+
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [

@@ -10,7 +10,7 @@ import numpy as np
 from trelliswork import _trees as trees
 from trelliswork._errors import InputError
 
-__all__ = ["check_inputs", "difference", "short", "shown_words", "tagged", "terminals", "tokens"]
+__all__ = ["check_inputs", "difference", "short", "spelled", "tagged", "terminals", "tokens"]
 
 
 def check_inputs(X: Any) -> Sequence[Any]:
@@ -39,10 +39,6 @@ def tokens(i: int, x: Any) -> list[Any]:
     return out
 
 
-def shown_words(x: Sequence[Any]) -> list[str]:
-    return [trees.escape_token(token[0] if isinstance(token, tuple) else token) for token in x]
-
-
 def terminals(x: Sequence[Any], kind: str) -> list[str]:
     """The words or the tags of a sentence."""
     if kind == "tags":
@@ -50,13 +46,18 @@ def terminals(x: Sequence[Any], kind: str) -> list[str]:
     return [token[0] if isinstance(token, tuple) else token for token in x]
 
 
+def spelled(x: Sequence[Any], kind: str = "words") -> list[str]:
+    """The words or the tags of a sentence as they stand in trees: ``-LRB-`` for ``(``."""
+    return [trees.escape_token(terminal) for terminal in terminals(x, kind)]
+
+
 def tagged(x: Sequence[Any], tree: trees.Node) -> trees.Node:
     """The tree with tags above the words, which are the leaves themselves if these are tags."""
-    wanted = terminals(x, "tags")
-    if trees.tags(tree) == wanted:
+    wanted = spelled(x, "tags")
+    if [trees.escape_token(tag) for tag in trees.tags(tree)] == wanted:
         return tree
-    if trees.leaves(tree) != [trees.escape_token(tag) for tag in wanted]:
-        raise InputError(difference(wanted, trees.tags(tree), "tags"))
+    if trees.leaves(tree) != wanted:
+        raise InputError(difference(terminals(x, "tags"), trees.tags(tree), "tags"))
     root = trees.Node(tree.label, [])
     todo = [(tree, root)]
     while todo:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trelliswork._errors import InputError
+from trelliswork._trees import escape_token
 from trelliswork.structures._grammar_shape import Rule, binarized, escape
 
 __all__ = ["UNKNOWN", "WordMap", "as_rules", "read_rules", "signatures"]
@@ -156,6 +157,9 @@ def as_rules(found: Iterable[tuple[str, list[tuple[bool, str]]]], start: str, si
 class WordMap:
     """From words to the terminals that stand for them.
 
+    A word stands for itself or, if no rule derives it so, for a word that is the same in trees, where
+    ``(`` is ``-LRB-``.
+
     Parameters
     ----------
     terminals : iterable of str
@@ -166,12 +170,16 @@ class WordMap:
 
     def __init__(self, terminals: Iterable[str], unknown: str | None):
         self.known = set(terminals)
+        self.spelling = {escape_token(word): word for word in sorted(self.known)}
         self.has_classes = unknown is not None and any(word.startswith("<unk") for word in self.known)
 
     def find(self, word: str, at_start: bool) -> str | None:
-        """The word, its narrowest class that a rule derives, or None."""
+        """The word in the spelling of the rules, its narrowest class that a rule derives, or None."""
         if word in self.known:
             return word
+        shown = escape_token(word)
+        if shown in self.spelling:
+            return self.spelling[shown]
         if self.has_classes:
-            return next((c for c in signatures(word, at_start) if c in self.known), None)
+            return next((c for c in signatures(shown, at_start) if c in self.known), None)
         return None

@@ -20,7 +20,7 @@ from trelliswork.structures._grammar_tokens import (
     check_inputs,
     difference,
     short,
-    shown_words,
+    spelled,
     tagged,
     terminals,
     tokens,
@@ -192,7 +192,7 @@ class Grammar(Structure):
         roots: Counter[str] = Counter()
         classes: dict[tuple[str, str], None] = {}  # rare words: symbol and class
         for i, (x, tree) in enumerate(zip(sentences, gold)):
-            words = terminals(x, self.input)
+            words = spelled(x, self.input)
             seen = [
                 w if common is None or w in common else signatures(w, t == 0)[0] for t, w in enumerate(words)
             ]
@@ -211,8 +211,8 @@ class Grammar(Structure):
         return GrammarSpace(self, list(rules), top, as_nltk)
 
     def symbols(self, X: Any) -> list[Any]:
-        """The words, or the tags where these are parsed."""
-        return [terminals(tokens(i, x), self.input) for i, x in enumerate(check_inputs(X))]
+        """The words, or the tags where these are parsed, as they stand in trees."""
+        return [spelled(tokens(i, x), self.input) for i, x in enumerate(check_inputs(X))]
 
     def bind_names(self, names: Sequence[Any]) -> GrammarSpace:
         """Rules from the names of given weights."""
@@ -231,7 +231,7 @@ class Grammar(Structure):
         """Words that are frequent enough for rules of their own; None if all terminals are known."""
         if self.input == "tags" or self.unknown is None:
             return None
-        counts = Counter(word for x in sentences for word in terminals(x, self.input))
+        counts = Counter(word for x in sentences for word in spelled(x, self.input))
         return {word for word, n in counts.items() if n >= self.min_count}
 
     def _rules(self, i: int, tree: trees.Node, words: Sequence[str]) -> list[Rule]:
@@ -250,7 +250,7 @@ class Grammar(Structure):
             if tree is None:
                 raise InputError("the tree has no words but empty elements")
             if self.input == "words":
-                if shown_words(x) != [trees.escape_token(w) for w in trees.leaves(tree)]:
+                if spelled(x) != [trees.escape_token(w) for w in trees.leaves(tree)]:
                     raise InputError(difference(terminals(x, "words"), trees.leaves(tree), "words"))
                 return tree
             return tagged(x, tree)
@@ -371,26 +371,25 @@ class GrammarSpace(Space):
         """Tree of the given rules; all words below one phrase where there are none."""
         if not codes.size:
             return self._flat(x)
-        return tree_of(self.grammar.decoded(codes), iter(shown_words(x)))
+        return tree_of(self.grammar.decoded(codes), iter(spelled(x)))
 
     def output(self, x: Sequence[Any], codes: np.ndarray, sample: int = 0) -> Any:
         """Tree as the user has it; what ``no_parse`` says where there are no rules."""
         if not codes.size:
             if self.structure.no_parse == "error":
-                words = short(" ".join(shown_words(x)))
+                words = short(" ".join(spelled(x)))
                 raise InputError(f"sample {sample}: no parse: the grammar derives no tree for {words}")
             if self.structure.no_parse == "none":
                 return None
         if codes.size and not self.as_nltk:
-            return self._writer.text(codes.tolist(), shown_words(x))
+            return self._writer.text(codes.tolist(), spelled(x))
         tree = self.tree(x, codes)
         return trees.to_nltk(tree) if self.as_nltk else trees.to_string(tree)
 
     def _flat(self, x: Sequence[Any]) -> trees.Node:
         """All words below one phrase."""
-        own = terminals(x, "tags") if self.structure.input == "tags" else ["X"] * len(x)
-        tagged = zip(own, shown_words(x))
-        return trees.Node(self.top, [trees.Node(trees.escape_token(tag), [word]) for tag, word in tagged])
+        own = spelled(x, "tags") if self.structure.input == "tags" else ["X"] * len(x)
+        return trees.Node(self.top, [trees.Node(tag, [word]) for tag, word in zip(own, spelled(x))])
 
     def enumerate(self, x: Any) -> Iterator[Any]:
         """Every tree of one tiny sentence, by plain recursion over the rules."""
