@@ -137,6 +137,15 @@ def test_span_probabilities():
     assert all(0 <= p <= 1 + 1e-9 for p in spans.values())
 
 
+def test_score_of_trees_without_brackets_counts_tags():
+    model = Generative(Grammar(min_count=1)).fit([["a"], ["b"]], ["(NN a)", "(VB b)"])
+    words = [["a"], ["b"]]
+    assert model.score(words, ["(NN a)", "(VB b)"]) == 1.0
+    assert model.score(words, ["(VB a)", "(NN b)"]) == 0.0
+    assert model.score(words, ["(VB a)", "(VB b)"], sample_weight=[1.0, 3.0]) == 0.75
+    assert model.score(words, ["(NP (NN a))", "(VB b)"]) == 0.0  # one bracket: F1 again
+
+
 def test_counts_are_exact():
     space = Grammar("S -> S S | 'a'").bind([["a"]], ["(S a)"])
     batch = space.pack([["a"] * n for n in (1, 5, 40)])

@@ -258,10 +258,11 @@ class Grammar(Structure):
             raise InputError(f"sample {i}: {error}") from None
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
-        """F1 of labelled brackets, roots included, tags not (tags too where trees have nothing else)."""
-        from trelliswork.metrics import bracket_f1
+        """F1 of labelled brackets, roots included; share of right tags if no tree has a bracket."""
+        from trelliswork.metrics import bracket_scores
 
-        return bracket_f1(y_true, y_pred, sample_weight=sample_weight)
+        report = bracket_scores(y_true, y_pred, sample_weight=sample_weight)
+        return report.f1 if report.n_true or report.n_predicted else report.tags
 
 
 class GrammarSpace(Space):
