@@ -54,6 +54,22 @@ def test_evalb_conventions():
     assert bracket_scores([GOLD], [wrong], punctuation=False).tags == 5 / 6
 
 
+@pytest.mark.parametrize("label", ["TOP", "ROOT", "S1", ""])
+@pytest.mark.parametrize("root", [True, False])
+def test_outer_labels_make_no_difference(label, root):
+    plain = bracket_scores([GOLD], [FLAT], root=root)
+    assert bracket_scores([f"({label} {GOLD})"], [FLAT], root=root) == plain
+    assert bracket_scores([GOLD], [f"({label} {FLAT})"], root=root) == plain
+    assert bracket_scores(["(TOP (S (D a) (N b)))"], ["(S (D a) (N b))"], root=root).f1 == 1.0
+
+
+def test_outer_label_over_several_phrases():
+    fragments = "(TOP (NP (D a) (N b)) (NP (D a) (N c)))"
+    assert bracket_scores([fragments], [fragments]).n_true == 2
+    assert bracket_scores([fragments], [fragments], root=False).n_true == 2
+    assert bracket_scores(["(N a)"], ["(TOP (N a))"], root=False).n_predicted == 0
+
+
 def test_missing_and_bare_trees():
     report = bracket_scores([GOLD, GOLD], [None, GOLD])
     assert (report.n_missing, report.recall, report.precision, report.tags) == (1, 0.5, 1.0, 0.5)

@@ -87,7 +87,7 @@ def bracket_scores(
         The trees; a prediction may be None, which has no brackets and no tags. Empty
         elements and function tags are left out.
     root : bool, default=True
-        Count the bracket of the whole tree.
+        Count the bracket of the whole tree; the one below TOP, ROOT or S1 where these are.
     punctuation : bool, default=True
         Count words whose true tag is one of ``, : `` '' .``; False leaves them out of all
         brackets and of the tags, and takes PRT for ADVP, as evalb does with its usual parameters.
@@ -264,7 +264,9 @@ def _pairs(y_true: Any, y_pred: Any) -> Iterator[tuple[Node, Node | None]]:
 
 def _brackets(tree: Node, root: bool, dropped: list[int], punctuation: bool) -> Counter[Any]:
     found = brackets(tree)
-    if (found and found[0][0] in _NO_BRACKETS and not tree.is_tag) or not root:
+    if found and found[0][0] in _NO_BRACKETS:
+        found = found[1:]
+    if not root and found and found[0][1:] == (0, len(tags(tree))):  # TOP over several phrases has no root
         found = found[1:]
     if not punctuation:
         # Positions without the dropped words; brackets over nothing but those go.
