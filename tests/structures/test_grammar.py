@@ -137,6 +137,17 @@ def test_span_probabilities():
     assert all(0 <= p <= 1 + 1e-9 for p in spans.values())
 
 
+def test_spans_with_a_repeated_label_are_expected_counts():
+    grammar = Grammar("S -> NP\nNP -> NP | T T\nT -> 'a'", max_unary=3)
+    model = Fixed(grammar, {("unary", "NP", "NP"): -0.5})
+    [spans] = model.predict_marginals([["a", "a"]])
+    trees = model.predict_kbest([["a", "a"]], 10)[0]
+    assert sum(c.probability for c in trees) == pytest.approx(1)
+    wanted = sum(c.probability * c.output.count("(NP") for c in trees)
+    assert spans["NP", 0, 2] == pytest.approx(wanted)
+    assert wanted > 1
+
+
 def test_score_of_trees_without_brackets_counts_tags():
     model = Generative(Grammar(min_count=1)).fit([["a"], ["b"]], ["(NN a)", "(VB b)"])
     words = [["a"], ["b"]]

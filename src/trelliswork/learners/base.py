@@ -260,7 +260,8 @@ class StructuredEstimator(BaseEstimator):
     def predict_marginals(self, X: Any, **constraints: Any) -> list[Any]:
         """Probabilities of the parts of the outputs, in the structure's own form.
 
-        For a chain: per sample an array (n_tokens, n_labels), columns as in ``classes_``.
+        For a chain: per sample an array (n_tokens, n_labels), columns as in ``classes_``. A part that an
+        output may have more than once has the expected number of times.
 
         Parameters
         ----------

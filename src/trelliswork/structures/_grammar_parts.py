@@ -286,7 +286,10 @@ class GrammarParts(Batch):
         return [self.space.output(self.inputs[i], row, i) for row in codes]
 
     def unpack_marginals(self, parts: Parts) -> list[dict[tuple[str, int, int], float]]:
-        """Per sample, the probability of each label over words start to end - 1: ``(label, start, end)``."""
+        """Per sample, how often each label is expected over words start to end - 1: ``(label, start, end)``.
+
+        A probability, unless trees may repeat the label over the same words.
+        """
         offsets = self.node_ptr
         return [
             self.space.brackets.totals(self.forest(i), parts.node[offsets[i] : offsets[i + 1]])

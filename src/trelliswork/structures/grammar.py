@@ -83,9 +83,11 @@ class Grammar(Structure):
     -----
     ``X`` is a list of token lists, ``y`` a list of bracketed strings or of ``nltk.Tree``; outputs
     are of the same kind. ``predict_mea`` gives the trees with most expected brackets instead of
-    the most probable ones (max-recall); ``predict_marginals`` gives probabilities of
-    labelled spans. Where several derivations have one tree (only possible with given rules),
-    probabilities are those of derivations. Ties go to the earliest split. The loss that learners
+    the most probable ones (max-recall). ``predict_marginals`` gives, for every labelled span,
+    the expected number of times that a tree has it: its probability, unless trees may repeat a
+    label over the same words, as in ``(NP (NP ...))``, which counts 2. Where several
+    derivations have one tree (only possible with given rules), probabilities are those of
+    derivations. Ties go to the earliest split. The loss that learners
     use counts predicted brackets and tags that the true tree lacks.
 
     Examples
