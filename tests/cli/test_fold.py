@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 import trelliswork as tw
@@ -59,6 +60,15 @@ def test_round_trip(run, files, learner):
     assert tw.load("m.tw").predict(["GGCGAAAGCC"])
 
 
+def test_structures_are_right_in_any_notation(run, model, files):
+    for marks in ("(((....)))", "<<<____>>>", "<(<,,,,>)>", "[[[::::]]]"):
+        (files / "gold.db").write_text(f">x\nGGCGAAAGCC\n{marks}\n")
+        found = json.loads(run("evaluate", "m.tw", "gold.db", "--json").stdout)
+        assert (found["f1"], found["exact"]) == (1.0, 1.0)
+    (files / "gold.db").write_text(">x\nGGCGAAAGCC\n<<______>>\n")
+    assert json.loads(run("evaluate", "m.tw", "gold.db", "--json").stdout)["exact"] == 0.0
+
+
 def test_formats(run, model):
     plain = read_dot_bracket(_saved(run, model, "out.db"))
     assert plain.y[0] == "(((....)))"
@@ -112,6 +122,34 @@ def test_what_the_grammar_cannot_hold(run, files):
     done = run("train", "fold", "odd.sto", "-o", "m.tw", "--invalid", "strict")
     assert done.exit_code == 2
     assert done.stderr.startswith("trelliswork: odd.sto: d: the pair (0, 10) is G-A")
+
+
+KNOTS = """>nested
+GGGGAAACUCC
+((((...))))
+>knot
+GGAAACCGGGUU
+((.[[))...]]
+>wuss
+GGCGAAAGCCUU
+<<<.AA.>>>aa
+"""
+
+
+def test_pseudoknots(run, files):
+    (files / "knots.db").write_text(KNOTS)
+    done = run("train", "fold", "knots.db", "-o", "repaired.tw", "--invalid", "repair")
+    assert "3 sequences, 35 bases (2 structures repaired)" in done.stderr
+    nested = KNOTS.replace("((.[[))...]]", "((...)).....").replace("<<<.AA.>>>aa", "<<<....>>>..")
+    (files / "nested.db").write_text(nested)
+    run("train", "fold", "nested.db", "-o", "nested.tw", "--invalid", "strict", "-q")
+    np.testing.assert_array_equal(tw.load("repaired.tw").coef_, tw.load("nested.tw").coef_)
+    done = run("train", "fold", "knots.db", "-o", "m.tw", "--invalid", "drop")
+    assert "1 sequences, 11 bases (2 left out)" in done.stderr
+    done = run("train", "fold", "knots.db", "-o", "strict.tw", "--invalid", "strict")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("trelliswork: knots.db: knot: the pair (3, 11) crosses")
+    assert not (files / "strict.tw").exists()
 
 
 MISTAKES = {

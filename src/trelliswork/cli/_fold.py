@@ -244,6 +244,7 @@ def evaluate(opened: OpenModel, request: Request) -> None:
         Sequences with structures; ``as_json`` prints JSON.
     """
     from trelliswork.metrics import base_pair_scores
+    from trelliswork.structures import base_pairs
 
     data, name = _read(request.source, request.encoding)
     assert data.y is not None
@@ -259,7 +260,7 @@ def evaluate(opened: OpenModel, request: Request) -> None:
         "ppv": scores.ppv,
         "f1": scores.f1,
         "f1_slip_1": base_pair_scores(data.y, found, slip=1).f1,
-        "exact": sum(a == b for a, b in zip(data.y, found)) / len(found),
+        "exact": sum(set(base_pairs(a)) == set(base_pairs(b)) for a, b in zip(data.y, found)) / len(found),
     }
     if request.as_json:
         json.dump(out, sys.stdout, indent=2)
