@@ -81,6 +81,15 @@ def test_fasta(tmp_path):
     assert read_fasta(io.StringIO(text)) == wanted == read_rna(io.StringIO(text))
 
 
+@pytest.mark.parametrize("end", ["\r", "\r\n"])
+def test_line_ends_of_other_systems(end):
+    fasta = ">a desc\nGG\nAACC\n>b\nAC\n".replace("\n", end).encode()
+    wanted = RnaData(["a", "b"], ["GGAACC", "AC"], None)
+    assert read_fasta(io.BytesIO(fasta)) == wanted == read_rna(io.BytesIO(fasta))
+    bpseq = "1 G 4\n2 A 0\n3 A 0\n4 C 1\n".replace("\n", end).encode()
+    assert read_rna(io.BytesIO(bpseq)).y == ["(..)"]
+
+
 def test_dot_bracket_with_energies_and_comments():
     text = "; comment\nGGAA\nACC\n((...)) ( -1.20)\n> \nACGU\n.... (0)\n"
     wanted = RnaData(["sequence 1", "sequence 2"], ["GGAAACC", "ACGU"], ["((...))", "...."])
@@ -108,6 +117,7 @@ def test_bpseq_headers():
         (read_dot_bracket, ">a\nACGU\n((..\n", "a: unbalanced brackets"),
         (read_dot_bracket, ">a\nACGU\n....\nACGU\n", r"<stream>:4: bases after the structure"),
         (read_fasta, "ACGU\n", "expected a FASTA file"),
+        (read_fasta, "\n>a\nAC\n\n>b\n>c\nAC\n", r"<stream>:5: b: no bases"),
         (read_stockholm, ">a\nACGU\n", "expected a Stockholm file"),
         (read_stockholm, "# STOCKHOLM 1.0\na GGAA\nb GG\n//\n", "not a Stockholm file that can be read"),
         (read_bpseq, "# x\n", "no sequence in the file"),

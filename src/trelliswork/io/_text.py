@@ -18,7 +18,7 @@ def read_text(source: Any, encoding: str = "utf-8") -> tuple[str, str]:
     r"""Text and display name of a path, ``"-"`` (standard input) or an open file.
 
     Gzip is known by its first bytes, not by the name. A byte-order mark is dropped
-    and ``\r\n`` becomes ``\n``. What cannot be read is one :class:`InputError`.
+    and ``\r\n`` and ``\r`` become ``\n``. What cannot be read is one :class:`InputError`.
     """
     if isinstance(source, (str, os.PathLike)) and source != "-":
         name = os.fspath(source)
@@ -37,7 +37,7 @@ def read_text(source: Any, encoding: str = "utf-8") -> tuple[str, str]:
     else:
         name, data = str(getattr(source, "name", "<stream>")), source.read()
     text = data if isinstance(data, str) else _decode(_unzip(data, name), encoding, name)
-    return text.removeprefix("\ufeff").replace("\r\n", "\n"), name
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), name
 
 
 def write_text(target: Any, text: str, encoding: str = "utf-8") -> None:

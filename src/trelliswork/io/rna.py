@@ -75,10 +75,14 @@ def read_fasta(source: Any, *, encoding: str = "utf-8") -> RnaData:
     """
     text, name = read_text(source, encoding)
     parse = _biopython("SeqIO").parse
-    if not text.lstrip().startswith(">"):
+    body = text.lstrip()
+    if not body.startswith(">"):
         raise InputError.at(name, 1, "expected a FASTA file, which starts with '>name'")
-    records = list(parse(io.StringIO(text.lstrip()), "fasta"))
-    _check_any(records, name, ">")
+    records = list(parse(io.StringIO(body), "fasta"))
+    first = text[: -len(body)].count("\n") + 1
+    starts = (number for number, line in enumerate(body.split("\n"), first) if line.startswith(">"))
+    for record, number in zip(records, starts, strict=True):
+        _check_bases(str(record.seq), name, number, record.id)
     return RnaData([r.id for r in records], [str(r.seq) for r in records], None)
 
 
@@ -138,8 +142,7 @@ def read_dot_bracket(source: Any, *, encoding: str = "utf-8") -> RnaData:
     _check_any(X, name, ">")
     given = sum(map(bool, y))
     for i, (bases, marks) in enumerate(zip(X, y, strict=True)):
-        if not bases:
-            raise InputError.at(name, starts[i], f"{names[i]}: no bases; expected a sequence after the name")
+        _check_bases(bases, name, starts[i], names[i])
         if given and not marks:
             raise InputError.at(name, starts[i], f"{names[i]}: no structure, but other records have one")
         if given:
@@ -437,6 +440,11 @@ def write_ct(target: Any, names: Sequence[str], X: Sequence[str], y: Sequence[st
         for i, (base, partner) in enumerate(zip(bases, pair_table(marks), strict=True), start=1):
             out.append(f"{i} {base} {i - 1} {(i + 1) % (n + 1)} {partner + 1} {i}\n")
     write_text(target, "".join(out))
+
+
+def _check_bases(bases: str, source: str, line: int, record: str) -> None:
+    if not bases:
+        raise InputError.at(source, line, f"{record}: no bases; expected a sequence after the name")
 
 
 def _check_structure(marks: str, bases: str, source: str, line: int, record: str) -> None:
