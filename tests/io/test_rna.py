@@ -105,6 +105,25 @@ def test_bpseq_headers():
     text = "Filename: x.bpseq\nOrganism: E. coli\nAccession Number: none\n1 G 4\n2 A 0\n3 A 0\n4 C 1\n"
     wanted = RnaData(["sequence 1"], ["GAAC"], ["(..)"])
     assert read_rna(io.StringIO(text)) == read_bpseq(io.StringIO(text)) == wanted
+    text = "".join(f"Remark {k}: none\n" for k in range(9)) + text
+    assert read_rna(io.StringIO(text)) == read_bpseq(io.StringIO(text)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        ("tiny", "tiny"),
+        ("ENERGY = -1.0   tiny", "tiny"),
+        ("Energy=-12 tiny one", "tiny one"),
+        ("dG = -1.2 [initially -1.5] tiny", "tiny"),
+        ("tiny  dG = +0.5", "tiny"),
+        ("ENERGY = -1.0", "sequence 1"),
+        ("energy of tiny", "energy of tiny"),
+    ],
+)
+def test_ct_headers(header, name):
+    text = f"    4  {header}\n1 G 0 2 4 1\n2 A 1 3 0 2\n3 A 2 4 0 3\n4 C 3 0 1 4\n"
+    assert read_rna(io.StringIO(text)) == read_ct(io.StringIO(text)) == RnaData([name], ["GAAC"], ["(..)"])
 
 
 @pytest.mark.parametrize(
@@ -124,6 +143,9 @@ def test_bpseq_headers():
         (read_bpseq, "1 G 0\n3 C 0\n", r"<stream>:2: position 3 out of order"),
         (read_bpseq, "1 G 2\n2 C 0\n", "not a pair table"),
         (read_bpseq, "1 G x\n", "'x' is no whole number"),
+        (read_bpseq, "# x\n1 G 0\n2 A -5\n", r"<stream>:3: partner -5; expected a position, or 0"),
+        (read_rna, "1 G -1\n2 A 0\n", r"<stream>:1: partner -1; expected a position, or 0"),
+        (read_ct, "1 t\n1 G 0 2 -1 1\n", r"<stream>:2: partner -1; expected a position, or 0"),
         (read_bpseq, "1 G 0\n2 C\n", "<stream>:2: 2 columns; expected 3"),
         (read_ct, "2 t\n1 G 0 2 0 1\n", "t: 1 bases are missing at the end"),
         (read_ct, "1 t\n1 G 0\n", "3 columns; expected 6"),

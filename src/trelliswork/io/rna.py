@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ __all__ = [
 
 _GAPS = frozenset("-.~_")
 _MARKS = frozenset(".()<>[]{}")
+_ENERGY = re.compile(r"\b(ENERGY|dG) ?= ?[+-]?[\d.]+( \[initially [^]]*\])? ?", re.IGNORECASE)
 
 
 class RnaData(NamedTuple):
@@ -263,6 +265,8 @@ def _bpseq_lines(text: str, source: str) -> Iterator[tuple[int, str, int, str, i
 def read_ct(source: Any, *, encoding: str = "utf-8") -> RnaData:
     r"""Read structures from connect tables (ct): a header ``length name``, then six columns.
 
+    An energy in the header, ``ENERGY = -1.2`` or ``dG = -1.2``, is passed over.
+
     Parameters
     ----------
     source : path, "-" or open file
@@ -289,7 +293,7 @@ def _ct_lines(text: str, source: str) -> Iterator[tuple[int, str, int, str, int]
         if not cells or line.startswith("#"):
             continue
         if left == 0:
-            left, title = _whole(cells[0], source, number), " ".join(cells[1:])
+            left, title = _whole(cells[0], source, number), _ENERGY.sub("", " ".join(cells[1:])).strip()
             continue
         if len(cells) < 6:
             raise InputError.at(source, number, f"{len(cells)} columns; expected 6: number, base, ...")
@@ -311,6 +315,8 @@ def _tabular(lines: Iterator[tuple[int, str, int, str, int]], source: str) -> Rn
             tables.append([])
         if not X or position != len(X[-1]) + 1:
             raise InputError.at(source, number, f"position {position} out of order; positions count from 1")
+        if partner < 0:
+            raise InputError.at(source, number, f"partner {partner}; expected a position, or 0 for none")
         X[-1] += base
         tables[-1].append(partner - 1)
     _check_any(X, source, "1 G 0")
@@ -343,9 +349,10 @@ def read_rna(source: Any, *, encoding: str = "utf-8") -> RnaData:
     lines = [line.split() for line in text.split("\n") if line.strip() and line[0] not in "#;"]
     if text.lstrip().startswith("# STOCKHOLM"):
         return read_stockholm(stream)
-    if any(len(cells) == 3 and cells[0] == "1" and cells[2].isdigit() for cells in lines[:5]):
+    first = next((cells for cells in lines if cells[0].isdigit()), [])  # bpseq may have lines before it
+    if len(first) == 3 and first[0] == "1" and re.fullmatch(r"[+-]?\d+", first[2]):
         return read_bpseq(stream)
-    if lines and lines[0][0].isdigit():
+    if first and first is lines[0]:
         return read_ct(stream)
     return read_dot_bracket(stream)
 
