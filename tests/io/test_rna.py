@@ -8,7 +8,7 @@ import io
 
 import pytest
 
-from trelliswork import InputError
+from trelliswork import RNA, InputError
 from trelliswork.io import (
     RnaData,
     read_bpseq,
@@ -101,6 +101,19 @@ def test_dot_bracket_in_blocks_and_with_letters():
     assert read_dot_bracket(io.StringIO(">a\nGGAAACC UU\nAA(.aa..)\n")).y == ["AA(.aa..)"]
 
 
+def test_gaps_are_no_structure():
+    for text in (">a\nGGAACC\n-GAAC\n", ">a\nGGAACC\n-GA AC\n", ">a\nGGAACC-\nGAAC\n"):
+        [x] = read_rna(io.StringIO(text)).X
+        assert x.replace("-", "") == "GGAACCGAAC"
+        assert read_rna(io.StringIO(text)).y is None
+        with pytest.raises(InputError, match=r"'-' at position 6 is no base"):
+            RNA().bind().pack([x])
+    assert read_rna(io.StringIO(">a\n-GGAAACC\n.((...))\n")).X == ["-GGAAACC"]
+    # Marks, an energy or lines before them tell a structure.
+    assert read_rna(io.StringIO(">a\nGGAAACC\n((\n---\n))\n")).y == ["((---))"]
+    assert read_rna(io.StringIO(">a\nGGAAC\n----- (0.0)\n")).y == ["-----"]
+
+
 def test_bpseq_headers():
     text = "Filename: x.bpseq\nOrganism: E. coli\nAccession Number: none\n1 G 4\n2 A 0\n3 A 0\n4 C 1\n"
     wanted = RnaData(["sequence 1"], ["GAAC"], ["(..)"])
@@ -135,6 +148,11 @@ def test_ct_headers(header, name):
         (read_dot_bracket, ">a\nACGU\n...\n", r"<stream>:1: a: 4 bases but 3 marks"),
         (read_dot_bracket, ">a\nACGU\n((..\n", "a: unbalanced brackets"),
         (read_dot_bracket, ">a\nACGU\n....\nACGU\n", r"<stream>:4: bases after the structure"),
+        (read_rna, ">a\nGGAAC\n-----\n", r"<stream>:3: gaps only"),
+        (read_rna, ">a\nGGAAC\n~~_ --\n.....\n", r"<stream>:3: gaps only"),
+        (read_rna, "; c\nACGU\n\nGGAA\n", r"<stream>:4: a second line of bases without a name"),
+        (read_rna, "ACGU\nGGAA\n>b\nACGU\n", r"<stream>:2: a second line of bases without a name"),
+        (read_rna, "ACGU\nGGAA\n....\n", r"<stream>:1: sequence 1: 8 bases but 4 marks"),
         (read_fasta, "ACGU\n", "expected a FASTA file"),
         (read_fasta, "\n>a\nAC\n\n>b\n>c\nAC\n", r"<stream>:5: b: no bases"),
         (read_stockholm, ">a\nACGU\n", "expected a Stockholm file"),

@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 _GAPS = frozenset("-.~_")
+_PLAIN_GAPS = _GAPS - {"."}  # a dot is an unpaired base
 _MARKS = frozenset(".()<>[]{}")
 _ENERGY = re.compile(r"\b(ENERGY|dG) ?= ?[+-]?[\d.]+( \[initially [^]]*\])? ?", re.IGNORECASE)
 
@@ -93,7 +94,9 @@ def read_dot_bracket(source: Any, *, encoding: str = "utf-8") -> RnaData:
 
     A record is a line ``>name`` (which may be missing in front of the first), lines of bases, in which blanks
     are passed over, and lines of dots and brackets; what follows a blank on these, such as an energy, is
-    passed over. Without lines of brackets in any record, this is FASTA.
+    passed over. Without lines of brackets in any record, this is FASTA; gaps (``-``, ``~``, ``_``) beside
+    letters are then part of the sequence. Refused are a line of nothing but gaps before the structure, and
+    several lines of bases without name and structure, which may be one sequence or several.
 
     Parameters
     ----------
@@ -120,11 +123,14 @@ def read_dot_bracket(source: Any, *, encoding: str = "utf-8") -> RnaData:
     X: list[str] = []
     y: list[str] = []
     starts: list[int] = []
+    nameless: list[int] = []  # lines of bases before any name
+    named = False
     for number, line in enumerate(text.split("\n"), start=1):
         line = line.strip()
         if not line or line.startswith((";", "#")):
             continue
         if line.startswith(">"):
+            named = True
             names.append((line[1:].split() or [f"sequence {len(names) + 1}"])[0])
         if line.startswith(">") or not names:
             starts.append(number)
@@ -134,14 +140,26 @@ def read_dot_bracket(source: Any, *, encoding: str = "utf-8") -> RnaData:
                 continue
             names.append("sequence 1")
         cells = line.split()
+        letters = "".join(base for base in "".join(cells) if base not in _PLAIN_GAPS)
+        if not letters and not y[-1]:
+            raise InputError.at(
+                name, number, "gaps only: bases or a structure? Leave gaps out; write '.' for unpaired bases"
+            )
         # Capital letters also open pairs of pseudoknots.
-        if not line[0].isalpha() or (X[-1] and _MARKS.intersection(cells[0])):
+        gapped = letters.isalpha() and not y[-1]
+        if not (line[0].isalpha() or gapped) or (X[-1] and _MARKS.intersection(cells[0])):
             y[-1] += cells[0]
         elif y[-1]:
             raise InputError.at(name, number, "bases after the structure; expected a line >name before them")
         else:
             X[-1] += "".join(cells)
+            if not named:
+                nameless.append(number)
     _check_any(X, name, ">")
+    if len(nameless) > 1 and not y[0]:
+        raise InputError.at(
+            name, nameless[1], "a second line of bases without a name; expected >name before each sequence"
+        )
     given = sum(map(bool, y))
     for i, (bases, marks) in enumerate(zip(X, y, strict=True)):
         _check_bases(bases, name, starts[i], names[i])
