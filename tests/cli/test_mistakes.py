@@ -54,7 +54,7 @@ TRAIN = [
     ("train.txt --learner vcrf --lam -1", "--lam must be a finite number >= 0, got -1.0"),
     (
         "train.txt --learner vcrf --lam 0 --beta 0",
-        "train.txt: lam and beta are both 0: nothing keeps the weights finite; raise one of them",
+        "--lam and --beta are both 0: nothing keeps the weights finite; raise one of them",
     ),
     ("train.txt --learner svm --C 0", "--C must be a finite number > 0, got 0.0"),
     (

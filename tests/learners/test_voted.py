@@ -185,6 +185,81 @@ def test_path_is_warm_and_picks_on_the_development_part():
         tw.VotedCRF(tw.Chain()).fit_path(X, Y, [1.0], X_dev=X)
 
 
+def test_path_keeps_how_the_chosen_search_ended():
+    model = tw.VotedCRF(tw.Chain(), 0.0, 0.0, max_iter=3, tol=1e-9)
+    # No output is right: equal scores.
+    model.fit_path(X, Y, [0.001, 10.0, 20.0], X_dev=[["z"]], y_dev=[["Z"]])
+    assert model.lam_ == 20.0
+    assert model.converged_
+    assert "good enough" in model.message_
+    with pytest.raises(tw.InputError, match="beta are both 0"):
+        tw.VotedCRF(tw.Chain(), 0.0, 0.0).fit_path(X, Y, [0.1, 0.0])
+    assert not hasattr(model.set_params(lam=0.1).fit(X, Y), "path_")
+
+
+def test_a_tie_keeps_the_sparsest():
+    # A search that was cut short has weights to spare; the next one starts from them and loses some.
+    model = tw.VotedCRF(tw.Chain(), beta=0.0, r=[1.0, 1.0], max_iter=5)
+    model.fit_path(X, Y, [0.05, 0.04], X_dev=[["z"]], y_dev=[["Z"]])
+    first, second = (step["nonzero"] for step in model.path_)
+    assert second < first
+    assert model.lam_ == 0.04
+
+
+@pytest.mark.parametrize("learner", [tw.VotedCRF, tw.StructBoost])
+@pytest.mark.parametrize("r", ["sparsity", [1.0, 1.0]])
+def test_a_weight_of_two_is_the_sample_twice(learner, r):
+    shared = {"lam": 0.01, "beta": 0.05, "r": r, "tol": 1e-7, "max_iter": 500}
+    twice = learner(tw.Chain(), **shared).fit([*X, X[0]], [*Y, Y[0]])
+    weighted = learner(tw.Chain(), **shared).fit(X, Y, sample_weight=[2, 1, 1, 1, 1])
+    assert np.allclose(weighted.r_, twice.r_)
+    assert np.isclose(weighted.objective_, twice.objective_, rtol=1e-6)
+    plain = learner(tw.Chain(), **shared).fit(X, Y)
+    assert not np.isclose(weighted.objective_, plain.objective_, rtol=1e-3)
+
+
+def test_class_weights_are_sample_weights():
+    weight = {"A": 3.0, "B": 1.0, "C": 2.0}
+    each = [np.mean([weight[label] for label in y]) for y in Y]
+    one = tw.VotedCRF(tw.Chain(), class_weight=weight).fit(X, Y)
+    two = tw.VotedCRF(tw.Chain()).fit(X, Y, sample_weight=each)
+    assert np.array_equal(one.coef_, two.coef_)
+    assert not np.array_equal(one.coef_, tw.VotedCRF(tw.Chain()).fit(X, Y).coef_)
+
+
+@pytest.mark.parametrize("structure", [tw.Chain(), tw.Chain(2), "Classes", "Derivations"])
+def test_simulated_rates_know_no_scale_of_the_weights(structure):
+    data, outputs = X, Y
+    if structure == "Classes":
+        structure, data, outputs = tw.Classes(), np.eye(5), list("ABCAB")
+    elif structure == "Derivations":
+        structure, outputs = tw.Derivations(labels), [["A"] * len(x) for x in X]
+    plain = tw.VotedCRF(structure, r="monte_carlo").fit(data, outputs)
+    heavy = tw.VotedCRF(structure, r="monte_carlo").fit(data, outputs, sample_weight=[1e4] * 5)
+    assert np.allclose(heavy.r_, plain.r_)
+
+
+@pytest.mark.parametrize("how", ["sample_weight", "class_weight"])
+def test_weights_of_a_stream(how):
+    shared = {"batch_size": 1, "r": [1.0, 1.0]}
+    plain = tw.VotedCRF(tw.Chain(), **shared).partial_fit(X, Y)
+    if how == "sample_weight":
+        model = tw.VotedCRF(tw.Chain(), **shared).partial_fit(X, Y, sample_weight=[1000, 1e-3, 1, 1, 1])
+    else:
+        model = tw.VotedCRF(tw.Chain(), class_weight={"A": 50.0}, **shared).partial_fit(X, Y)
+    assert not np.allclose(plain.coef_, model.coef_, rtol=1e-3)
+    same = tw.VotedCRF(tw.Chain(), **shared).partial_fit(X, Y, sample_weight=[7.0] * 5)
+    assert np.allclose(plain.coef_, same.coef_)
+
+
+def test_a_stream_after_a_fit_starts_its_steps_anew():
+    model = tw.VotedCRF(tw.Chain()).partial_fit(X, Y)
+    model.fit(X[1:3], Y[1:3])
+    assert not hasattr(model, "squares_")
+    assert model.partial_fit(X, Y).coef_.size == model.squares_.size
+    assert not hasattr(model.fit_path(X[1:3], Y[1:3], [0.1]), "squares_")
+
+
 def test_stream_reaches_the_batch_solution():
     batch = tw.VotedCRF(tw.Chain(), 0.0, 0.02, tol=1e-6, max_iter=500).fit(X, Y)
     stream = tw.VotedCRF(tw.Chain(), 0.0, 0.02, step=1.0, batch_size=1)
@@ -240,8 +315,9 @@ def test_fista_on_a_quadratic():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: tw.VotedCRF(tw.Chain(), 0.0, 0.0), "lam and beta are both 0"),
-        (lambda: tw.StructBoost(tw.Chain(), 0, 0), "lam and beta are both 0"),
+        (lambda: tw.VotedCRF(tw.Chain(), 0.0, 0.0), "beta are both 0"),
+        (lambda: tw.StructBoost(tw.Chain(), 0, 0), "beta are both 0"),
+        (lambda: tw.VotedCRF(tw.Chain(), 1.0, 0.0, r=[0, 0]), "beta are both 0"),
         (lambda: tw.VotedCRF(tw.Chain(), -1.0), "lam must be"),
         (lambda: tw.VotedCRF(tw.Chain(), solver="sgd"), "solver must be"),
         (lambda: tw.VotedCRF(tw.Chain(), loss="mse"), "loss must be one of"),

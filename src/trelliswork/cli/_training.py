@@ -53,6 +53,8 @@ def check_numbers(given: Mapping[str, Any]) -> None:
         if not 0 <= given.get(option, 0) < math.inf or (positive and given.get(option) == 0):
             least = "> 0" if positive else ">= 0"
             raise InputError(f"--{option} must be a finite number {least}, got {given[option]}")
+    if given.get("lam") == 0 and given.get("beta") == 0:
+        raise InputError("--lam and --beta are both 0: nothing keeps the weights finite; raise one of them")
 
 
 def watched(

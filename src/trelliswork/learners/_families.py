@@ -142,7 +142,7 @@ def family_rates(
     sizes = np.maximum(families.sizes(), 1)
     if r == "monte_carlo":
         rng = np.random.default_rng(random_state)
-        draws = [families.largest(np.abs(factors.draw(rng, own=True))) for _ in range(20)]
+        draws = [families.largest(np.abs(factors.draw(rng, own=True, weights=weights))) for _ in range(20)]
         return np.mean(draws, axis=0) / np.sqrt(m)
     largest = families.largest(factors.largest())
     if r == "paper":

@@ -40,8 +40,6 @@ class Voted(StructuredEstimator):
             check_number(name, getattr(self, name), 0)
         for name in ("max_iter", "memory"):
             check_number(name, getattr(self, name), 1, whole=True)
-        if self.lam == 0 and self.beta == 0:
-            raise InputError("lam and beta are both 0: nothing keeps the weights finite; raise one of them")
         if self.loss is None or (isinstance(self.loss, str) and self.loss == "none"):
             return None
         if isinstance(self.loss, str) and self.loss == "edit":
@@ -55,6 +53,10 @@ class Voted(StructuredEstimator):
         families = find_families(space, self.families)
         rates = family_rates(batch, families, self.r, weights=weights, random_state=self.random_state)
         penalties = (self.lam if lam is None else lam) * rates + self.beta
+        if not penalties.any():
+            raise InputError(
+                "lam * r and beta are both 0 for all families: nothing keeps the weights finite; raise one of them"
+            )
         share = np.ones(len(batch)) if weights is None else weights
         self._keep(families, rates)
         return Problem(batch, loss, families, penalties[families.index], share / share.sum(), self.l2)

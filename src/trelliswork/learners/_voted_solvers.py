@@ -293,8 +293,8 @@ def stream_vcrf(
     total = 0.0
     for first in range(0, order.size, batch_size):
         part = problem.batch.subset(order[first : first + batch_size])
-        share = problem.share[order[first : first + batch_size]]
-        share = share / share.sum() if share.sum() > 0 else share
+        # Means over the part; shares stay what they are among all samples.
+        share = problem.share[order[first : first + batch_size]] * (order.size / len(part))
         # The uniform law uses every part: its mean features are the weights that matter here.
         at = np.unique(part.means().indices)
         solver.catch_up(at)

@@ -32,7 +32,7 @@ class VotedCRF(Voted):
         Output space; ``Chain(order)`` has the families of label n-grams up to ``order + 1``.
     lam, beta : float, default=1e-4 and 1e-3
         Weights of the penalty that grows with the complexity of a family, and of the one that does
-        not; not both 0. ``lam=0, loss=None, beta=l1 / n_samples`` is ``CRF(l1=l1, l2=0)``.
+        not; the penalties must not all be 0. ``lam=0, loss=None, beta=l1 / n_samples`` is ``CRF(l1=l1, l2=0)``.
     l2 : float, default=0.0
         Weight of the squared norm of all weights. Absolute values alone often leave several minima;
         any ``l2 > 0`` leaves one.
@@ -155,6 +155,8 @@ class VotedCRF(Voted):
         space, batch = self._start(X, y)
         start = self._start_weights(space, self.warm_start)
         problem = self._problem(space, batch, loss, sample_weight)
+        for name in ("path_", "lam_"):
+            vars(self).pop(name, None)  # of an earlier path
         self._solve(space, problem, start)
         return self
 
@@ -170,6 +172,7 @@ class VotedCRF(Voted):
                 progress=progress,
             )
         self._finish(space, found, progress.history)
+        vars(self).pop("squares_", None)  # a later stream starts its steps anew
 
     def fit_path(
         self,
@@ -208,16 +211,16 @@ class VotedCRF(Voted):
             raise InputError(f"lams must be a list of numbers, got {lams!r}")
         for lam in lams:
             check_number("lams", lam, 0)
-        if not len(lams) or (self.beta == 0 and min(lams) == 0):
-            raise InputError("lams must not be empty, and must not hold 0 when beta is 0")
+        if not len(lams):
+            raise InputError("lams must not be empty")
         space, batch = self._start(X, y)
         dev = None
         if X_dev is not None:
             check_samples(X_dev, y_dev)
             dev = space.pack(X_dev, n_jobs=self.n_jobs)
         start = self._start_weights(space, self.warm_start)
-        path, best, history = [], None, []
-        problem = self._problem(space, batch, loss, sample_weight, 0.0)
+        path, ends, history = [], [], []
+        problem = self._problem(space, batch, loss, sample_weight, min(lams))
         for lam in sorted(map(float, lams), reverse=True):
             problem.l1 = (lam * self.r_ + self.beta)[self.family_of_]
             self._solve(space, problem, start)
@@ -233,11 +236,15 @@ class VotedCRF(Voted):
                 found = dev.unpack(dev.argmax(dev.scores(start)).codes)
                 record["score"] = float(space.accuracy(X_dev, y_dev, found))
             path.append(record)
-            if dev is None or best is None or record["score"] > best["score"]:
-                best = record
-        assert best is not None
+            ends.append((self.converged_, self.message_))
+        # Without scores the last one; of equal scores the sparsest, then the one of the largest lam.
+        chosen = len(path) - 1
+        if dev is not None:
+            chosen = max(range(len(path)), key=lambda i: (path[i]["score"], -path[i]["nonzero"]))
+        best = path[chosen]
         self.path_, self.lam_, self.coef_ = path, best["lam"], best["coef"]
-        self.objective_, self.history_, self.n_iter_ = best["objective"], history, len(history)
+        self.objective_, (self.converged_, self.message_) = best["objective"], ends[chosen]
+        self.history_, self.n_iter_ = history, len(history)
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> VotedCRF:

@@ -61,8 +61,24 @@ class Factors(ABC):
         """Largest Euclidean norm of the features of one (factor, value) pair, or an upper bound."""
 
     @abstractmethod
-    def draw(self, rng: np.random.Generator, *, own: bool = False) -> np.ndarray:
-        """Features of all (factor, value) pairs with random signs, times the root of the factor counts."""
+    def draw(
+        self, rng: np.random.Generator, *, own: bool = False, weights: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Features of all (factor, value) pairs with random signs, times the root of the factor counts.
+
+        Parameters
+        ----------
+        rng : Generator
+            Source of the signs.
+        own : bool
+            As in :meth:`usage`.
+        weights : ndarray or None
+            Weight of every sample: its part is multiplied by the root, as the sum over that many
+            copies would grow.
+        """
+
+    def _roots(self, weights: np.ndarray | None) -> np.ndarray:
+        return np.sqrt(self.counts if weights is None else self.counts * weights)
 
 
 def _signs(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -150,11 +166,14 @@ class ChainFactors(Factors):
             squares = squares + _row_norms(batch.edge.token_matrix()) * times
         return float(np.sqrt(squares.max(initial=0.0)))
 
-    def draw(self, rng: np.random.Generator, *, own: bool = False) -> np.ndarray:
+    def draw(
+        self, rng: np.random.Generator, *, own: bool = False, weights: np.ndarray | None = None
+    ) -> np.ndarray:
         """Signs of every token, context and label, summed to parts."""
         batch, space = self.batch, self.batch.space
         k, n_contexts = space.n_labels, space.successor.shape[0]
-        root = np.sqrt(self.counts)[self._owner]
+        roots = self._roots(weights)
+        root = roots[self._owner]
         edge = batch._no_edges()
         if own:
             unary = _signs(rng, (batch.n_tokens, k)) * root[:, None]
@@ -165,7 +184,6 @@ class ChainFactors(Factors):
             trans = np.zeros((n_contexts, k))
             out = batch.pull(Parts(unary=unary, trans=trans, edge=edge))
             first = space.n_features - len(space.ngrams)
-            roots = np.sqrt(self.counts)
             for i, gram in enumerate(space.ngrams):
                 places = np.maximum(self.counts - len(gram) + 1, 0).astype(np.int64)
                 out[first + i] = float(roots @ (2.0 * rng.binomial(places, 0.5) - places))
@@ -233,10 +251,12 @@ class DerivationFactors(Factors):
         """Longest feature vector of an edge."""
         return float(np.sqrt(_row_norms(self.batch.phi).max(initial=0.0)))
 
-    def draw(self, rng: np.random.Generator, *, own: bool = False) -> np.ndarray:
+    def draw(
+        self, rng: np.random.Generator, *, own: bool = False, weights: np.ndarray | None = None
+    ) -> np.ndarray:
         """Signs of the edges."""
         signs = _signs(rng, (self.batch.n_edges,))
-        return self.batch.phi.T @ (signs * np.repeat(np.sqrt(self.counts), self._edges))
+        return self.batch.phi.T @ (signs * np.repeat(self._roots(weights), self._edges))
 
 
 class ClassesFactors(Factors):
@@ -272,6 +292,9 @@ class ClassesFactors(Factors):
         rows = _row_norms(self.batch.emission.token_matrix()).max(initial=0.0)
         return float(np.sqrt(rows * (self._above**2).sum(axis=1).max(initial=0.0)))
 
-    def draw(self, rng: np.random.Generator, *, own: bool = False) -> np.ndarray:
+    def draw(
+        self, rng: np.random.Generator, *, own: bool = False, weights: np.ndarray | None = None
+    ) -> np.ndarray:
         """Signs of rows and classes."""
-        return self.batch.pull(Parts(label=_signs(rng, (len(self.batch), self.batch.space.n_labels))))
+        signs = _signs(rng, (len(self.batch), self.batch.space.n_labels))
+        return self.batch.pull(Parts(label=signs * self._roots(weights)[:, None]))
