@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import trelliswork as tw
 from trelliswork.losses import (
@@ -201,6 +202,43 @@ def test_too_many_states_name_the_count_and_the_remedy():
     assert Edit(cap=2).automaton(labels, list("abcdefgh"), 32).n_states < 50_000
     with pytest.raises(TooManyStates, match="lower n"):
         Markovian(changes, 4).automaton(labels, list("abcdefgh"), 32, limit=1000)
+
+
+def one_or_two(tokens):
+    yield tw.Edge("end")
+    for label in "AB":
+        yield tw.Edge("second", ["end"], [("second", label)], label)
+    for label in "AB":
+        yield tw.Edge("first", ["second"], [("first", label)], label)
+        yield tw.Edge("first", ["end"], [("only", label)], label)
+
+
+def count(finals):
+    arcs = [(0, None, 1, 0.0), (1, None, 2, 1.0), (2, None, 2, 0.0)]
+    return Rational(lambda y: WeightedAutomaton(arcs, 0, finals))
+
+
+def test_outputs_of_several_lengths_may_end_in_any_final_state():
+    structure, X2, Y2 = tw.Derivations(one_or_two), ["x", "x"], [["A"], ["B", "A"]]
+    batch = structure.bind(X2, Y2).pack(X2, Y2)
+    with pytest.raises(tw.InputError, match=r"sample 0: the automaton of Rational rejects the output"):
+        inside(batch, count({2: 0.0}))
+    with pytest.raises(tw.InputError, match="rejects the output"):
+        tw.VotedCRF(structure, loss=count({1: 0.0})).fit(X2, Y2)
+    # No output is empty: the start need not be final.
+    loss = count({1: 0.0, 2: 0.0})
+    against_enumeration(structure, X2, Y2, loss, np.random.default_rng(0))
+    double = Counted(loss, lambda v, _: 2 * v)
+    np.testing.assert_allclose(double.max_values(batch), [2.0, 2.0])
+
+
+def test_svm_refuses_automata_that_explode():
+    X30 = [["a", "b", "c"] * 10, ["c", "b", "a"] * 10]
+    with pytest.raises(TooManyStates, match=r"sample 0: the automaton of Edit\(\) has [\d,]+ states .*cap=3"):
+        tw.StructuredSVM(tw.Chain(), loss=Edit(), max_iter=3).fit(X30, X30)
+    with pytest.warns(ConvergenceWarning):
+        model = tw.StructuredSVM(tw.Chain(), loss="edit", max_iter=1).fit(X30, X30)
+    assert len(model.predict_min_risk(X30[:1], "edit", k=2)[0]) == 30
 
 
 def test_nondeterministic_automata_need_a_semiring():

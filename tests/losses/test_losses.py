@@ -14,13 +14,20 @@ from trelliswork.losses import (
     BasePairs,
     BracketF1,
     Brackets,
+    Counted,
     Edit,
     Hamming,
+    Loss,
+    Markovian,
     MissedPairs,
+    NGrams,
+    Rational,
     Tree,
+    WeightedAutomaton,
     ZeroOne,
     as_loss,
 )
+from trelliswork.losses.inside import inside
 
 TREE = {"top": {"V": {"X": {}, "Y": {}}, "W": {"Z": {}}}}
 WORDS = [["a", "b", "a"], ["b"], ["c", "a"], []]
@@ -207,6 +214,126 @@ def test_names():
     assert as_loss(loss) is loss
     with pytest.raises(InputError, match="loss must be one of"):
         as_loss("hinge")
+
+
+def test_edit_has_one_meaning():
+    assert repr(as_loss("edit")) == "Edit(cap=3)"
+
+
+def wrong_first(y_true):
+    arcs = [(0, y_true[0], 1, 0.0), (0, None, 1, 4.0), (1, None, 1, 0.0)]
+    return WeightedAutomaton(arcs, 0, {1: 0.0})
+
+
+SEQUENCE_LOSSES = {
+    "counted": (Counted(Hamming(), lambda v, _: 5 * v), 0.0, 5.0),
+    "counted edit": (Counted(Edit(substitution=3.0), lambda v, _: v + 1.0), 1.0, 3.0),
+    "edit": (Edit(substitution={("XX", "Y"): 0.5}), 0.0, 1.0),
+    "ngrams": (NGrams(1, c=3), 2.0, 3.0),
+    "own ngrams": (NGrams(1), 0.0, 1.0),
+    "markovian": (Markovian(lambda y, t, labels: 7.0 * (labels[-1] != y[t])), 0.0, 7.0),
+    "rational": (Rational(wrong_first), 0.0, 4.0),
+}
+
+
+@pytest.mark.parametrize("kind", SEQUENCE_LOSSES)
+def test_sequence_losses_of_one_label(kind):
+    """A label is a sequence of one, not of its letters, and not just right or wrong."""
+    loss, right, wrong = SEQUENCE_LOSSES[kind]
+    X, y = np.eye(3), ["XX", "Y", "Z"]
+    batch = Classes().bind(X, y).pack(X, y)
+    table = np.where(np.eye(3, dtype=bool), right, wrong)
+    if kind == "edit":
+        table[0, 1] = 0.5
+    made = inside(batch, loss)
+    np.testing.assert_allclose(made.risk(batch.scores(np.zeros(batch.space.n_features))), table.mean(axis=1))
+    np.testing.assert_allclose(loss.max_values(batch), table.max(axis=1))
+
+
+def test_own_losses_of_labels():
+    class Steps(Loss):
+        def __call__(self, y_true, y_pred):
+            return abs(y_true - y_pred)
+
+        def max_value(self, y_true):
+            return 10.0
+
+    X, y = np.eye(3), [1, 2, 4]
+    batch = Classes().bind(X, y).pack(X, y)
+    assert Steps().evaluate(batch, batch.gold_codes).tolist() == [0.0, 0.0, 0.0]
+    np.testing.assert_allclose(
+        inside(batch, Steps()).risk(batch.scores(np.zeros(batch.space.n_features))), [4 / 3, 1, 5 / 3]
+    )
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        Counted(Edit(), lambda v, _: 1 + v),
+        Counted(Hamming(), lambda v, _: abs(v - 1.0)),
+        Markovian(lambda y, t, labels: float(len(set(labels))), 2),
+        Rational(wrong_first),
+    ],
+)
+@pytest.mark.parametrize("name", ["chain", "classes"])
+def test_largest_values_that_only_the_outputs_tell(loss, name):
+    structure, X, y = CASES[name]
+    X, y = X[:3], y[:3]
+    space = structure.bind(X, y)
+    batch = space.pack(X, y)
+    for i, found in enumerate(loss.max_values(batch)):
+        outputs = list(space.enumerate(X[i]))
+        packed = space.pack([X[i]] * len(outputs), outputs)
+        values = loss.evaluate(batch.subset(np.full(len(outputs), i)), packed.gold_codes)
+        assert np.isclose(found, values.max())
+    with pytest.raises(InputError, match="does not know its largest value"):
+        loss.max_value(y[0])
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        Edit(True, substitution=0.1),
+        Edit(True, insertion=5.0),
+        Edit(True, deletion=3.0),
+        Edit(True, cap=1),
+        Edit(True, substitution=0.3, insertion=0.5, deletion=2.0),
+    ],
+)
+def test_normalized_distances_are_below_their_bound(loss):
+    words = ["", "a", "abcd", "xyz", "abcdefgh"]
+    for a in words:
+        found = [loss(a, b) for b in words]
+        assert max(found) <= loss.max_value(a) + 1e-12
+    labels = Chain().bind(WORDS, TAGS).pack(WORDS, TAGS)
+    assert np.all(loss.max_values(labels) <= [loss.max_value(y) for y in TAGS])
+
+
+@pytest.mark.parametrize(
+    ("loss", "message"),
+    [
+        (Edit(cap="3"), "cap is '3'"),
+        (Edit(insertion="3"), "insertion is '3'"),
+        (Edit(substitution=None), "substitution is None"),
+        (Edit(substitution={"A": 2}), "'A' is not a pair"),
+        (NGrams(2, c="a"), "c is 'a'"),
+        (NGrams(2, c=np.nan), "c is nan"),
+        (Counted("hamming", abs), "base must be a Loss"),
+        (Counted(Hamming(), 3), "function must be a function"),
+        (Counted(Hamming(), lambda v, _: "x"), "the function of .* is 'x'"),
+        (Markovian(3), "cost must be a function"),
+        (Rational(lambda y: WeightedAutomaton([(0, "X", 0, "1")], 0, {0: 0.0})), "weight of arc"),
+        (Rational(lambda y: WeightedAutomaton([(0, "X", 0, 1)], 0, {0: "1"})), "final state 0 is '1'"),
+        (Rational(lambda y: WeightedAutomaton([(0, "X", 0, 1)], 0, {0: np.nan})), "final state 0 is nan"),
+        (Rational(lambda y: WeightedAutomaton([(0, "X", 0, 1)], 0, 3)), "final must be a dict"),
+    ],
+)
+def test_bad_parameters_are_named_at_use(loss, message):
+    with pytest.raises(InputError, match=message):
+        loss(["X"], ["X"])
+    batch = Chain().bind(WORDS, TAGS).pack(WORDS, TAGS)
+    with pytest.raises(InputError, match=message):
+        inside(batch, loss)
 
 
 def test_bounds_of_edit_distances():

@@ -131,7 +131,7 @@ class Oracle:
         self._lam = np.ones(len(batch))
         self._automatic: Automatic | None = None
         if not self.plain and self.costs is None and form.rescale == "margin" and form.power == 1.0:
-            self._automatic = _by_automaton(batch, loss)
+            self._automatic = _by_automaton(batch, loss, approx)
         self._whole: _WholeCosts | None = None
         if self.costs is not None and not self._additive and batch.quick_profile:
             self._whole = self._profile(np.arange(len(batch)), _QUICK_LOSSES)
@@ -365,12 +365,14 @@ class _WholeCosts:
         return self.batch.argmax_at_loss(scores, self.costs, column).codes
 
 
-def _by_automaton(batch: Batch, loss: Loss) -> Automatic | None:
-    """The loss through its automata; None where it has none or they are too large."""
+def _by_automaton(batch: Batch, loss: Loss, approx: bool) -> Automatic | None:
+    """The loss through its automata; None where it has none."""
     try:
         automata = loss_automata(batch, loss)
     except TooManyStates:
-        return None  # k-best lists may still do
+        if not approx:
+            raise  # lists long enough to be certain would be no smaller
+        return None
     return None if automata is None else Automatic(batch, loss, automata)
 
 

@@ -11,12 +11,10 @@ from trelliswork.learners._families import Families, family_rates, find_families
 from trelliswork.learners._optimize import Minimum
 from trelliswork.learners._voted_solvers import Problem
 from trelliswork.learners.base import StructuredEstimator, check_number, combined_weights
-from trelliswork.losses import Edit, Loss, as_loss
+from trelliswork.losses import Loss, as_loss
 from trelliswork.structures.base import Batch, Space
 
 __all__ = ["Voted"]
-
-_EDIT_CAP = 3
 
 
 class Voted(StructuredEstimator):
@@ -42,8 +40,6 @@ class Voted(StructuredEstimator):
             check_number(name, getattr(self, name), 1, whole=True)
         if self.loss is None or (isinstance(self.loss, str) and self.loss == "none"):
             return None
-        if isinstance(self.loss, str) and self.loss == "edit":
-            return Edit(cap=_EDIT_CAP)  # the automaton of the uncapped distance is too large for sentences
         return as_loss(self.loss)
 
     def _problem(
@@ -55,7 +51,8 @@ class Voted(StructuredEstimator):
         penalties = (self.lam if lam is None else lam) * rates + self.beta
         if not penalties.any():
             raise InputError(
-                "lam * r and beta are both 0 for all families: nothing keeps the weights finite; raise one of them"
+                "lam * r and beta are both 0 for all families: nothing keeps the weights finite; raise one "
+                "of them"
             )
         share = np.ones(len(batch)) if weights is None else weights
         self._keep(families, rates)

@@ -226,7 +226,7 @@ class StructuredEstimator(BaseEstimator):
         X : list of inputs
             As in ``fit``.
         loss : str or Loss, default="hamming"
-            A symmetric loss, such as ``"hamming"``, ``"edit"`` or ``"zero-one"``.
+            A symmetric loss, such as ``"hamming"``, ``"edit"`` (``Edit(cap=3)``) or ``"zero-one"``.
         k : int, default=10
             Number of candidates.
         **constraints

@@ -56,8 +56,8 @@ class StructuredSVM(StructuredEstimator):
     C : float, default=1.0
         Weight of the mean slack. (``C / n_samples`` is what other tools call C.)
     loss : str or Loss, default="hamming"
-        ``"hamming"``, ``"zero-one"``, ``"tree"``, ``"f1"``, ``"edit"``, or an object of
-        :mod:`trelliswork.losses`.
+        ``"hamming"``, ``"zero-one"``, ``"tree"``, ``"f1"``, ``"edit"`` (``Edit(cap=3)``), or an object
+        of :mod:`trelliswork.losses`.
     slack : {"l1", "l2", "none"}, default="l1"
         Penalty on slacks; ``"none"`` is the hard margin, for separable data.
     rescale : {"margin", "slack", None}, default="margin"

@@ -32,7 +32,8 @@ class VotedCRF(Voted):
         Output space; ``Chain(order)`` has the families of label n-grams up to ``order + 1``.
     lam, beta : float, default=1e-4 and 1e-3
         Weights of the penalty that grows with the complexity of a family, and of the one that does
-        not; the penalties must not all be 0. ``lam=0, loss=None, beta=l1 / n_samples`` is ``CRF(l1=l1, l2=0)``.
+        not; the penalties must not all be 0. ``lam=0, loss=None, beta=l1 / n_samples`` is
+        ``CRF(l1=l1, l2=0)``.
     l2 : float, default=0.0
         Weight of the squared norm of all weights. Absolute values alone often leave several minima;
         any ``l2 > 0`` leaves one.

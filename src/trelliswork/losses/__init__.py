@@ -52,18 +52,22 @@ LOSSES: dict[str, type[Loss]] = {
     "base-pairs": BasePairs,
 }
 
+# Parameters that a name stands for, where they are not those of the class. The automaton of the
+# uncapped distance is too large for sentences.
+_NAMED: dict[str, dict[str, Any]] = {"edit": {"cap": 3}}
+
 
 def as_loss(loss: Any) -> Loss:
-    """A loss from its name or from itself.
+    """A loss from its name or from itself; ``"edit"`` is the distance with a cap.
 
     Examples
     --------
     >>> from trelliswork.losses import as_loss
-    >>> as_loss("hamming")
-    Hamming()
+    >>> as_loss("hamming"), as_loss("edit")
+    (Hamming(), Edit(cap=3))
     """
     if isinstance(loss, Loss):
         return loss
     if isinstance(loss, str) and loss in LOSSES:
-        return LOSSES[loss]()
+        return LOSSES[loss](**_NAMED.get(loss, {}))
     raise InputError(f"loss must be one of {', '.join(map(repr, LOSSES))} or a Loss, got {loss!r}")

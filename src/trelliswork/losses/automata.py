@@ -15,6 +15,7 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import offsets_of
+from trelliswork._validate import as_number
 
 __all__ = ["MAX_STATES", "LossAutomaton", "TooManyStates", "WeightedAutomaton", "unfold"]
 
@@ -94,12 +95,16 @@ class LossAutomaton(NamedTuple):
         return unfold(
             (0, 0.0),
             expand,
-            lambda key, t: function(key[1] + float(self.final[key[0]])),
+            lambda key, t: _of_finite(function, key[1] + float(self.final[key[0]])),
             self.layers.size - 2,
             self.symbol,
             what=what,
             limit=limit,
         )
+
+
+def _of_finite(function: Callable[[float], float], total: float) -> float:
+    return total if total == np.inf else function(total)  # where no output ends
 
 
 def unfold(
@@ -211,15 +216,20 @@ class WeightedAutomaton:
         start: Hashable,
         final: Mapping[Hashable, float],
     ):
-        self.start, self.final = start, dict(final)
+        if not isinstance(final, Mapping):
+            raise InputError(f"final must be a dict from states to weights, got {final!r:.80}")
+        self.start = start
+        self.final = {
+            state: as_number(f"the weight of the final state {state!r:.40}", weight)
+            for state, weight in final.items()
+        }
         self.arcs: dict[Any, dict[Any, list[tuple[Any, float]]]] = {}
         for arc in arcs:
             if not isinstance(arc, (tuple, list)) or len(arc) != 4:
                 raise InputError(f"an arc is (state, symbol, state, weight), got {arc!r}")
             source, label, target, weight = arc
-            if not np.isfinite(weight):
-                raise InputError(f"the weight of arc {arc!r} must be a finite number")
-            self.arcs.setdefault(source, {}).setdefault(label, []).append((target, float(weight)))
+            weight = as_number(f"the weight of arc {arc!r:.80}", weight)
+            self.arcs.setdefault(source, {}).setdefault(label, []).append((target, weight))
         if not self.final:
             raise InputError("a weighted automaton needs at least one final state")
 
@@ -235,9 +245,10 @@ class WeightedAutomaton:
         semiring: str | None,
         *,
         what: str,
+        fixed: bool = True,
         limit: int = MAX_STATES,
     ) -> LossAutomaton:
-        """Deterministic automaton of the same loss.
+        """Deterministic automaton of the same loss; states that are not final have final weight infinity.
 
         Parameters
         ----------
@@ -250,6 +261,8 @@ class WeightedAutomaton:
             of the exponentials; None refuses such automata.
         what : str
             Name of the loss for messages.
+        fixed : bool
+            Whether all outputs have ``length`` symbols, and may end nowhere else.
         limit : int
             Most states.
         """
@@ -296,7 +309,7 @@ class WeightedAutomaton:
         found = unfold(
             ((self.start, 0.0),), expand, final, length, symbol, what=f"{what}; simplify it", limit=limit
         )
-        if np.isinf(found.final[found.layers[-2] :]).any():
+        if fixed and np.isinf(found.final[found.layers[-2] :]).any():
             raise InputError(f"{what}: the automaton rejects some outputs of {length} symbols")
         return found
 

@@ -41,19 +41,37 @@ class Loss(BaseEstimator):
         raise NotImplementedError
 
     def label_loss(self, true: Any, predicted: Any) -> float:
-        """Loss of one label, where an output is one label."""
-        return float(true != predicted)
+        """Loss of one label, where an output is one label.
+
+        Losses of sequences take it as a sequence of one.
+        """
+        return float(self(true, predicted))
 
     def max_value(self, y_true: Any) -> float:
         """Upper bound on the loss of any output of a sample whose true output is ``y_true``.
 
         Infinity where there is none; searches then end only when they have seen every output.
+        A loss that cannot tell without knowing the outputs leaves this as it is; :meth:`max_values`
+        then looks at them.
         """
-        raise NotImplementedError
+        raise InputError(
+            f"{type(self).__name__} does not know its largest value without the outputs of a structure; "
+            "define max_value(y_true), or ask max_values(batch)"
+        )
 
     def max_values(self, batch: Batch) -> np.ndarray:
-        """:meth:`max_value` for every sample of a batch, whose outputs may be known to be limited."""
+        """:meth:`max_value` for every sample of a batch, whose outputs may be known to be limited.
+
+        The largest loss of any output, where an output is one label or the loss has no ``max_value``.
+        """
+        if batch.one_label or type(self).max_value is Loss.max_value:
+            return self._largest_of_all(batch)
         return np.array([self.max_value(y) for y in batch.unpack(batch.gold_codes)], dtype=np.float64)
+
+    def _largest_of_all(self, batch: Batch) -> np.ndarray:
+        from trelliswork.losses.inside import inside
+
+        return inside(batch, self).argmax(batch.scores(np.zeros(batch.space.n_features))).values
 
     def units(self, batch: Batch) -> np.ndarray:
         """Number per sample of which the costs of its parts are whole multiples, where there is one."""

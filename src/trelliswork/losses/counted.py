@@ -9,6 +9,7 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
+from trelliswork._validate import as_number
 from trelliswork.losses.automata import MAX_STATES, LossAutomaton, WeightedAutomaton
 from trelliswork.losses.base import Loss
 from trelliswork.structures.base import Batch
@@ -46,23 +47,31 @@ class Counted(Loss):
         self.function = function
 
     def _of(self, value: float, truth: float) -> float:
-        result = float(self.function(value, truth))
-        if not np.isfinite(result):
-            raise InputError(f"Counted: the function of {value:g} is {result}; it must be a finite number")
-        return result
+        return as_number(f"Counted: the function of {value:g}", self.function(value, truth))
+
+    def _check(self) -> None:
+        if not isinstance(self.base, Loss):
+            raise InputError(f"Counted: base must be a Loss, such as Hamming(), got {self.base!r}")
+        if not callable(self.function):
+            raise InputError(
+                f"Counted: function must be a function of two values of the base, got {self.function!r}"
+            )
 
     def __call__(self, y_true: Any, y_pred: Any) -> float:
         """The function of the base loss."""
+        self._check()
         return self._of(self.base(y_true, y_pred), self.base(y_true, y_true))
 
     def evaluate(self, batch: Batch, codes: Ragged) -> np.ndarray:
         """The function of the base loss, as the base counts on this structure."""
+        self._check()
         values, truths = self.base.evaluate(batch, codes), self.base.evaluate(batch, batch.gold_codes)
         return np.array([self._of(*pair) for pair in zip(values.tolist(), truths.tolist(), strict=True)])
 
-    def max_value(self, y_true: Any) -> float:
-        """The function at the largest value of the base; right for functions that grow."""
-        return self._of(self.base.max_value(y_true), self.base(y_true, y_true))
+    def label_loss(self, true: Any, predicted: Any) -> float:
+        """The function of the base loss of one label."""
+        self._check()
+        return self._of(self.base.label_loss(true, predicted), self.base.label_loss(true, true))
 
     def automaton(
         self,
@@ -74,6 +83,7 @@ class Counted(Loss):
         limit: int = MAX_STATES,
     ) -> LossAutomaton | None:
         """The automaton of the base with the running total in its states."""
+        self._check()
         base = self.base.automaton(y_true, alphabet, length, fixed=fixed, limit=limit)
         if base is None:
             return None
@@ -95,7 +105,7 @@ class Rational(Loss):
         exponentials (the exponential of the loss is then a rational series). None refuses automata
         that are not deterministic; others are determinised.
     largest : float or None, default=None
-        Upper bound on the loss, where one is asked for.
+        Upper bound on the loss, where one is asked for; None finds the largest of all outputs.
 
     Examples
     --------
@@ -127,8 +137,19 @@ class Rational(Loss):
     def max_value(self, y_true: Any) -> float:
         """The given bound."""
         if self.largest is None:
-            raise InputError("Rational does not know its largest value; pass Rational(..., largest=...)")
-        return float(self.largest)
+            raise InputError(
+                "Rational does not know its largest value without the outputs of a structure; pass "
+                "Rational(..., largest=...)"
+            )
+        return as_number("Rational: largest", self.largest)
+
+    def max_values(self, batch: Batch) -> np.ndarray:
+        """The given bound, or the largest loss of any output."""
+        return self._largest_of_all(batch) if self.largest is None else super().max_values(batch)
+
+    def label_loss(self, true: Any, predicted: Any) -> float:
+        """Of two sequences of one label."""
+        return self([true], [predicted])
 
     def automaton(
         self,
@@ -147,4 +168,4 @@ class Rational(Loss):
         built = self.build(y_true)
         if not isinstance(built, WeightedAutomaton):
             raise InputError(f"build must return a WeightedAutomaton, got {type(built).__name__}")
-        return built.determinised(alphabet, length, self.semiring, what="Rational", limit=limit)
+        return built.determinised(alphabet, length, self.semiring, what="Rational", fixed=fixed, limit=limit)

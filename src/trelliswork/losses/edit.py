@@ -9,6 +9,7 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import offsets_of
+from trelliswork._validate import as_number
 from trelliswork.losses.automata import MAX_STATES, LossAutomaton, too_many
 from trelliswork.losses.base import Loss
 from trelliswork.structures.base import Batch
@@ -24,8 +25,9 @@ class Edit(Loss):
     normalized : bool, default=False
         Divide by the length of the longer output.
     cap : float or None, default=None
-        Distances above ``cap`` count ``cap + 1``. The automaton of the loss then stays small;
-        without a cap it grows with about 2.3 to the power of the length.
+        Distances of more than ``cap + 1`` count ``cap + 1``. The automaton of the loss then stays
+        small; without a cap it grows with about 2.3 to the power of the length. The name ``"edit"``,
+        given to a learner, is ``Edit(cap=3)``.
     insertion, deletion : float, default=1.0
         Cost of an item that the true output lacks, and of one that only the true output has.
     substitution : float or dict, default=1.0
@@ -64,15 +66,19 @@ class Edit(Loss):
 
     def _check(self) -> None:
         table = self.substitution
+        if isinstance(table, Mapping):
+            for key in table:
+                if not isinstance(key, tuple) or len(key) != 2:
+                    raise InputError(f"substitution: {key!r} is not a pair (true, predicted) of items")
         prices = list(table.values()) if isinstance(table, Mapping) else [table]
         named = [("insertion", self.insertion), ("deletion", self.deletion)]
         for name, value in named + [("substitution", price) for price in prices]:
-            if not np.isfinite(value) or value <= 0:
+            if as_number(f"Edit: {name}", value) <= 0:
                 raise InputError(
                     f"{name} must cost a finite number > 0, got {value!r}: outputs that differ must not have "
                     "loss 0"
                 )
-        if self.cap is not None and not (np.isfinite(self.cap) and self.cap >= 0):
+        if self.cap is not None and as_number("Edit: cap", self.cap) < 0:
             raise InputError(f"cap must be a number >= 0 or None, got {self.cap!r}")
 
     def _price(self, true: Any, predicted: Any) -> float:
@@ -107,19 +113,30 @@ class Edit(Loss):
         steps = np.arange(columns.shape[1]) * self.deletion
         return np.minimum(np.minimum.accumulate(best - steps, axis=1) + steps, self._top)
 
+    def label_loss(self, true: Any, predicted: Any) -> float:
+        """Of two sequences of one label."""
+        return self([true], [predicted])
+
     def max_value(self, y_true: Any) -> float:
-        """Dearest change where normalized, else the cap or infinity: outputs may be of any length."""
-        return self._dearest if self.normalized else self._top
+        """Dearest change per item where normalized, else the cap or infinity: any length may be."""
+        self._check()
+        if not self.normalized:
+            return self._top
+        dearest = max(self._dearest, float(self.insertion), float(self.deletion))
+        return min(dearest, self._top / max(len(y_true), 1))
 
     def max_values(self, batch: Batch) -> np.ndarray:
         """The same; where all outputs have one length at most that length times the dearest change."""
-        if self.normalized or not batch.fixed_length:
+        if batch.one_label or not batch.fixed_length:
             return super().max_values(batch)
+        self._check()
         lengths = np.array([float(len(y)) for y in batch.unpack(batch.gold_codes)])
-        return np.minimum(lengths * self._dearest, self._top)
+        total = np.minimum(lengths * self._dearest, self._top)
+        return total / np.maximum(lengths, 1.0) if self.normalized else total
 
     @property
     def _dearest(self) -> float:
+        """Most that one item in the place of another costs."""
         table = self.substitution
         price = max([1.0, *table.values()]) if isinstance(table, Mapping) else float(table)
         return float(min(price, self.insertion + self.deletion))

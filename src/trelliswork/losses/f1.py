@@ -45,6 +45,10 @@ class F1(Loss):
         size = true.total() + predicted.total()
         return 1.0 - 2.0 * (true & predicted).total() / size if size else 0.0
 
+    def label_loss(self, true: Any, predicted: Any) -> float:
+        """Of two outputs with one part."""
+        return self([true], [predicted])
+
     def _parts(self, y: Any) -> Counter[Any]:
         if self.entities:
             from trelliswork.metrics import entity_spans

@@ -156,8 +156,8 @@ class Automatic(Inside):
 
     def __init__(self, batch: Batch, loss: Loss, automata: list[LossAutomaton]):
         super().__init__(batch, loss)
-        self.automata = automata
-        self.product = batch.product(automata)
+        self.automata = _accepting(batch, loss, automata)
+        self.product = batch.product(self.automata)
         self._log_product: Product | None = None
 
     def expect(self, w: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -189,6 +189,25 @@ class Automatic(Inside):
             logs = [a.of_total(_log, what, MAX_STATES) for a in self.automata]
             self._log_product = self.batch.product(logs)
         return self._log_product.argmax(scores)
+
+
+def _accepting(batch: Batch, loss: Loss, automata: list[LossAutomaton]) -> list[LossAutomaton]:
+    """The automata with all final costs finite; refuses those that reject an output."""
+    ends = [np.isinf(a.final) for a in automata]
+    if not any(end.any() for end in ends):
+        return automata
+    # Not every state has outputs that end there, least of all where lengths vary: count those that do.
+    marked = [
+        a._replace(cost=np.zeros_like(a.cost), final=end.astype(np.float64))
+        for a, end in zip(automata, ends, strict=True)
+    ]
+    nothing = batch.scores(np.zeros(batch.space.n_features))
+    found = batch.product(marked).argmax(nothing)
+    if (found.values > 0.5).any():
+        i = int(np.argmax(found.values))
+        name, output = type(loss).__name__, batch.unpack(found.codes)[i]
+        raise InputError(f"sample {i}: the automaton of {name} rejects the output {output!r:.80}")
+    return [a._replace(final=np.where(end, 0.0, a.final)) for a, end in zip(automata, ends, strict=True)]
 
 
 def _log(value: float) -> float:
@@ -225,7 +244,7 @@ def loss_automata(batch: Batch, loss: Loss, limit: int = MAX_STATES) -> list[Los
     known: dict[Any, LossAutomaton | None] = {}
     found, total = [], 0
     for i, reading in enumerate(batch.readings()):
-        key = tuple(reading.truth), tuple(reading.alphabet), reading.length
+        key = tuple(reading.truth), tuple(reading.alphabet), reading.length, reading.fixed
         if key not in known:
             truth, alphabet, length, fixed = reading
             try:

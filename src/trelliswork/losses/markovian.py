@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._validate import as_number
 from trelliswork.losses.automata import MAX_STATES, LossAutomaton, unfold
 from trelliswork.losses.base import Loss, symbols_of
 
@@ -46,11 +47,16 @@ class Markovian(Loss):
 
     def __call__(self, y_true: Any, y_pred: Any) -> float:
         """Sum over the positions of the prediction."""
-        _check_n(self.n)
+        self._check()
         y = list(y_pred)
         return float(
             sum(self._cost(y_true, t, tuple(y[max(0, t + 1 - self.n) : t + 1])) for t in range(len(y)))
         )
+
+    def _check(self) -> None:
+        _check_n(self.n)
+        if not callable(self.cost):
+            raise InputError(f"Markovian: cost must be a function cost(y_true, t, labels), got {self.cost!r}")
 
     def _cost(self, y_true: Any, t: int, labels: tuple[Any, ...]) -> float:
         found = self.cost(y_true, t, labels)
@@ -64,9 +70,9 @@ class Markovian(Loss):
             )
         return value
 
-    def max_value(self, y_true: Any) -> float:
-        """Not known; an upper bound needs the labels."""
-        raise InputError("Markovian does not know its largest value; give it where it is asked for")
+    def label_loss(self, true: Any, predicted: Any) -> float:
+        """Of two sequences of one label."""
+        return self([true], [predicted])
 
     def automaton(
         self,
@@ -78,7 +84,7 @@ class Markovian(Loss):
         limit: int = MAX_STATES,
     ) -> LossAutomaton:
         """States are the last ``n - 1`` labels."""
-        _check_n(self.n)
+        self._check()
         keep = self.n - 1
 
         def expand(last: tuple[Any, ...], t: int) -> list[tuple[tuple[Any, ...], float]]:
@@ -123,12 +129,18 @@ class NGrams(Loss):
         return Counter(tuple(y[i : i + self.n]) for i in range(len(y) - self.n + 1))
 
     def _constant(self, counts: Counter[tuple[Any, ...]]) -> float:
-        return float(sum(v * v for v in counts.values())) if self.c is None else float(self.c)
+        if self.c is not None:
+            return as_number("NGrams: c", self.c)
+        return float(sum(v * v for v in counts.values()))
 
     def __call__(self, y_true: Any, y_pred: Any) -> float:
         """Constant minus the inner product."""
         true, predicted = self._counts(y_true), self._counts(y_pred)
         return self._constant(true) - float(sum(v * predicted[g] for g, v in true.items()))
+
+    def label_loss(self, true: Any, predicted: Any) -> float:
+        """Of two sequences of one label."""
+        return self([true], [predicted])
 
     def max_value(self, y_true: Any) -> float:
         """The constant."""
