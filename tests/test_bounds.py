@@ -9,7 +9,7 @@ import pytest
 
 import trelliswork as tw
 from trelliswork import bounds
-from trelliswork.losses import Edit, Hamming
+from trelliswork.losses import Counted, Edit, Hamming, Markovian
 from trelliswork.structures._chain_graph import chain_graph, edge_features, token_features
 
 LABELS = ["A", "B", "C"]
@@ -142,9 +142,57 @@ def test_bounds_fall_with_samples_and_say_when_they_are_vacuous():
     assert large.confidence < small.confidence
     assert small.vacuous
     assert "vacuous" in str(small)
-    tiny = bounds.margin(model, X, y, rho=1000.0)
-    assert not tiny.vacuous or tiny.value >= 1.0
     assert "vacuous" not in str(bounds.pac(5, 10_000))
+
+
+@pytest.mark.parametrize("families", [None, "kind"])
+def test_a_margin_bound_that_says_something(families):
+    """Many samples, few features, small weights: the bound is below 1, and above the risk."""
+    n, rng = 4000, np.random.default_rng(7)
+    y = [[LABELS[i]] for i in rng.integers(0, 2, n)]
+    X = [[label.lower() if rng.random() > 0.05 else "ab"[rng.integers(2)] for label in row] for row in y]
+    model = tw.VotedCRF(tw.Chain(start=False, end=False, unknown=False), 0.0, 0.1).fit(X, y)
+    found = bounds.margin(model, X, y, families=families)
+    assert not found.vacuous
+    assert "vacuous" not in str(found)
+    assert 1.0 - model.score(X, y) < found.value < 1.0
+
+
+def test_soda_looks_at_all_outputs():
+    chain = tw.Chain(start=False, end=False, unknown=False)
+    X, y = [["a"] * 6], [list("ABABAB")]
+    found = bounds.soda(tw.SODA(chain).fit(X, y), X, y)
+    assert found.parts["Cf"] == 6.0  # AAAAAA
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_largest_feature_of_all_outputs(name):
+    space, X, y = bound_space(name)
+    phi = [
+        space.pack([x] * len(outputs), outputs).gold().toarray()
+        for x in X
+        for outputs in [list(space.enumerate(x))]
+    ]
+    exact = max((np.maximum(p.max(axis=0), 0) - np.minimum(p.min(axis=0), 0)).max() for p in phi)
+    assert bounds._largest_feature(space.pack(X, y)) >= exact - 1e-12
+
+
+def test_arguments_by_position():
+    X, y = tagged(np.random.default_rng(8), 8)
+    model = tw.CRF(tw.Chain()).fit(X, y)
+    assert bounds.margin(model, X, y, 2.0, 0.1, "multiplicative").parts["delta"] == 0.1
+    assert bounds.soda(model, X, y, 0.1).parts["delta"] == 0.1
+    assert bounds.factor_graph_complexity(model.space_, X, "l2", "bound").parts["norm"] == "l2"
+    assert bounds.pac(5, 10, 0.1).parts["delta"] == 0.1
+
+
+def test_losses_that_only_the_outputs_bound():
+    X, y = tagged(np.random.default_rng(9), 6)
+    model = tw.CRF(tw.Chain()).fit(X, y)
+    wrong = Markovian(lambda truth, t, labels: float(labels[-1] != truth[t]), 1)
+    plain = bounds.margin(model, X, y, loss=Hamming())
+    assert bounds.margin(model, X, y, loss=wrong).value == pytest.approx(plain.value)
+    assert bounds.margin(model, X, y, loss=Counted(Edit(), lambda v, _: 2 * v)).limit == 2 * max(map(len, X))
 
 
 def test_pac_formula():
@@ -191,6 +239,26 @@ def test_soda_bound_exact_and_sampled():
         (lambda m, s, X, y: bounds.factor_graph_complexity(s, []), "X is empty"),
         (lambda m, s, X, y: bounds.factor_graph_complexity(s, X, features=[]), "none is chosen"),
         (lambda m, s, X, y: bounds.soda(m, X, y, delta=0.0), "delta"),
+        (lambda m, s, X, y: bounds.margin(m, X, y, rho="1"), "rho is '1'"),
+        (lambda m, s, X, y: bounds.margin(m, X, y, delta="1"), "delta is '1'"),
+        (lambda m, s, X, y: bounds.margin(m, X, y, radius="1"), "radius is '1'"),
+        (lambda m, s, X, y: bounds.margin(m, X, y, radius=1e-6), "norm of the weights is"),
+        (lambda m, s, X, y: bounds.margin(m, X, y, radius=1e-6, norm="l2"), "norm of the weights is"),
+        (lambda m, s, X, y: bounds.margin(m, X, y, norm="zz"), "norm must be"),
+        (lambda m, s, X, y: bounds.margin(m, X, y, norm="zz", families="order"), "norm must be"),
+        (lambda m, s, X, y: bounds.margin(m, X, y, norm="l2", families="order"), "use norm='l1'"),
+        (lambda m, s, X, y: bounds.margin(m, X, y, radius=1e6, families="order"), "no radius"),
+        (lambda m, s, X, y: bounds.margin(3, X, y), "model must be a fitted learner"),
+        (lambda m, s, X, y: bounds.soda(m, X, y, radius=1e-3), "norm of the weights is"),
+        (lambda m, s, X, y: bounds.soda(m, X, y, n_draws=0), "n_draws must be"),
+        (lambda m, s, X, y: bounds.soda(m, X, y, n_draws=3, random_state="x"), "random_state must be"),
+        (
+            lambda m, s, X, y: bounds.factor_graph_complexity(s, X, "l1", "monte_carlo", n_draws=2.5),
+            "n_draws",
+        ),
+        (lambda m, s, X, y: bounds.factor_graph_complexity(s, X, features=[1000]), "features must be"),
+        (lambda m, s, X, y: bounds.factor_graph_complexity(s, X, "l2", features=[0]), "features: the bound"),
+        (lambda m, s, X, y: bounds.factor_graph_complexity(s, X, "l2", own=True), "own"),
     ],
 )
 def test_bad_arguments(call, message):

@@ -15,11 +15,14 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._validate import as_number
 from trelliswork.losses import Hamming, Loss, as_loss
 from trelliswork.losses.inside import inside
 from trelliswork.structures.base import Batch, Space
 
 __all__ = ["Bound", "Complexity", "factor_graph_complexity", "margin", "pac", "soda"]
+
+_TINY = 1e-300  # in the place of the norm of weights that are all 0
 
 
 @dataclass(frozen=True)
@@ -97,18 +100,43 @@ class Complexity:
         return self.value
 
 
-def _check_delta(delta: float) -> None:
-    if not 0.0 < delta < 1.0:
+def _check_delta(delta: Any) -> None:
+    if not 0.0 < as_number("delta", delta) < 1.0:
         raise InputError(f"delta must be between 0 and 1, got {delta!r}")
 
 
 def _check_positive(**values: Any) -> None:
     for name, value in values.items():
-        if not np.isfinite(value) or value <= 0:
+        if as_number(name, value) <= 0:
             raise InputError(f"{name} must be a finite number > 0, got {value!r}")
 
 
-def pac(n_features: int, n_samples: int, *, delta: float = 0.05, largest: int = 1) -> Bound:
+def _check_draws(n_draws: Any) -> None:
+    if not isinstance(n_draws, (int, np.integer)) or isinstance(n_draws, bool) or n_draws < 1:
+        raise InputError(f"n_draws must be a whole number of at least 1, got {n_draws!r}")
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise InputError(f"random_state must be a whole number >= 0 or None, got {random_state!r}") from None
+
+
+def _checked_radius(radius: Any, size: float) -> float:
+    """The radius, which must hold the weights; ``size`` is their norm."""
+    if radius is None:
+        return max(size, _TINY)
+    _check_positive(radius=radius)
+    if radius < size * (1.0 - 1e-9):
+        raise InputError(
+            f"radius is {radius:g}, but the norm of the weights is {size:g}: the bound holds for models "
+            "within the radius only"
+        )
+    return float(radius)
+
+
+def pac(n_features: int, n_samples: int, delta: float = 0.05, *, largest: int = 1) -> Bound:
     """Bound on the share of wrong outputs of a model that makes no error on its training data.
 
     Parameters
@@ -145,6 +173,8 @@ def pac(n_features: int, n_samples: int, *, delta: float = 0.05, largest: int = 
 
 
 def _training_batch(model: Any, X: Any, y: Any) -> Batch:
+    if not hasattr(model, "_check_fitted"):
+        raise InputError(f"model must be a fitted learner, such as SODA(...).fit(X, y), got {model!r:.80}")
     model._check_fitted()
     if hasattr(model, "dual_coef_"):
         raise InputError(
@@ -162,8 +192,8 @@ def soda(
     model: Any,
     X: Any,
     y: Any,
-    *,
     delta: float = 0.05,
+    *,
     radius: float | None = None,
     n_draws: int | None = None,
     random_state: Any = 0,
@@ -182,7 +212,8 @@ def soda(
     delta : float, default=0.05
         One minus the confidence.
     radius : float or None, default=None
-        Bound on the Euclidean norm of the weights that was fixed before training; None takes their norm.
+        Bound on the Euclidean norm of the weights that was fixed before training, at least that norm;
+        None takes the norm.
     n_draws : int or None, default=None
         Outputs drawn per sample, for moments that were estimated; None is exact moments.
     random_state : int or None, default=0
@@ -194,16 +225,18 @@ def soda(
     >>> X, y = [["the", "cat"], ["a", "dog"]] * 4, [["D", "N"], ["D", "N"]] * 4
     >>> found = bounds.soda(SODA(Chain()).fit(X, y), X, y)
     >>> found.vacuous, sorted(found.parts)
-    (True, ['M', 'R1', 'R2', 'delta', 'n_draws', 'n_samples', 'radius'])
+    (True, ['Cf', 'M', 'R1', 'R2', 'delta', 'n_draws', 'n_samples', 'radius'])
     """
     _check_delta(delta)
+    if n_draws is not None:
+        _check_draws(n_draws)
+    rng = _generator(random_state)
     batch = _training_batch(model, X, y)
     w = np.asarray(model.coef_)
-    radius = float(np.linalg.norm(w)) if radius is None else float(radius)
-    _check_positive(radius=radius)
+    radius = _checked_radius(radius, float(np.linalg.norm(w)))
     c, n, d = radius**2, len(batch), w.size
     gold = batch.gold()
-    largest = float(max(np.abs(gold.data).max(initial=0.0), 1.0))
+    largest = max(_largest_feature(batch), 1.0)
     uniform = batch.scores(np.zeros(d))
     if n_draws is None:
         means = batch.means()
@@ -216,7 +249,6 @@ def soda(
         frobenius = _second_moment_norms(batch, b)
         r1, draws_term = 0.0, 0.0
     else:
-        rng = np.random.default_rng(random_state)
         rows = batch.features_of_draws(batch.sample(uniform, n_draws, rng)).tocsr()
         phi = [gold - rows[r * n : (r + 1) * n] for r in range(n_draws)]
         squares = np.array([np.asarray(p.multiply(p).sum(axis=1)).ravel() for p in phi])
@@ -232,11 +264,33 @@ def soda(
     confidence = 3 * bound_m * math.sqrt(math.log(4 / delta) / (2 * n))
     if n_draws is not None:
         draws_term = 3 * bound_m * math.sqrt(math.log(4 * n / delta) / (2 * n_draws))
-    parts: dict[str, Any] = {"R1": r1, "R2": r2, "M": bound_m, "radius": radius, "delta": delta}
+    parts: dict[str, Any] = {
+        "R1": r1,
+        "R2": r2,
+        "M": bound_m,
+        "Cf": largest,
+        "radius": radius,
+        "delta": delta,
+    }
     parts |= {"n_samples": n, "n_draws": n_draws}
     complexity = r1 + r2
     value = empirical + complexity + confidence + draws_term
     return Bound(value, empirical, complexity, confidence + draws_term, 1.0, parts)
+
+
+def _largest_feature(batch: Batch) -> float:
+    """Upper bound on the values of the features of all outputs (from the least, if that is below 0)."""
+    if batch.fixed_length and type(batch.space.structure).offers("factors"):
+        # One argmax per feature would be long for many features; every factor adds its value once at most.
+        factors = batch.factors()
+        return float(factors.counts.max(initial=0.0) * factors.largest().max(initial=0.0))
+    largest, w = 0.0, np.zeros(batch.space.n_features)
+    for j in range(w.size):
+        w[j] = 1.0
+        above, below = (batch.argmax(batch.scores(sign * w)).values.max(initial=0.0) for sign in (1.0, -1.0))
+        largest = max(largest, float(above) + float(below))
+        w[j] = 0.0
+    return largest
 
 
 def _second_moment_norms(batch: Batch, b: Any) -> np.ndarray:
@@ -264,10 +318,10 @@ def _gram_norm(rows: list[Any]) -> float:
 def factor_graph_complexity(
     space: Space,
     X: Any,
-    *,
     norm: str = "l1",
-    radius: float = 1.0,
     method: str = "bound",
+    *,
+    radius: float = 1.0,
     features: np.ndarray | None = None,
     own: bool = False,
     n_draws: int = 100,
@@ -283,12 +337,12 @@ def factor_graph_complexity(
         The samples.
     norm : {"l1", "l2"}, default="l1"
         Norm of the weights.
-    radius : float, default=1.0
-        Bound on it.
     method : {"bound", "monte_carlo"}, default="bound"
         Closed upper bound, or a simulation of the exact value.
+    radius : float, default=1.0
+        Bound on the norm.
     features : ndarray of bool or int, or None
-        Some of the features only (a family).
+        Some of the features only (a family); not for the bound of ``norm="l2"``.
     own : bool, default=False
         Factors of each feature's own order (label n-grams of its length) instead of the whole chain's;
         for families, ``norm="l1"`` only.
@@ -318,14 +372,24 @@ def factor_graph_complexity(
     if not m:
         raise InputError("X is empty: a complexity needs samples")
     factors = batch.factors()
-    chosen = np.arange(space.n_features) if features is None else np.arange(space.n_features)[features]
+    if norm == "l2" and method == "bound" and features is not None:
+        raise InputError("features: the bound of norm='l2' is of all features; use method='monte_carlo'")
+    if norm == "l2" and own:
+        raise InputError("own: factors of each feature's own order need norm='l1'")
+    chosen = np.arange(space.n_features)
+    try:
+        if features is not None:
+            chosen = chosen[np.asarray(features)] if len(features) else chosen[:0]
+    except (IndexError, TypeError):
+        raise InputError(
+            f"features must be numbers below {space.n_features} or one bool per feature, got {features!r:.80}"
+        ) from None
     if not chosen.size:
         raise InputError("features: none is chosen; a complexity needs at least one")
     parts: dict[str, Any] = {"norm": norm, "radius": radius, "n_samples": m, "n_features": int(chosen.size)}
     if method == "monte_carlo":
-        if n_draws < 1:
-            raise InputError(f"n_draws must be at least 1, got {n_draws!r}")
-        rng = np.random.default_rng(random_state)
+        _check_draws(n_draws)
+        rng = _generator(random_state)
         sizes = np.empty(n_draws)
         for i in range(n_draws):
             v = factors.draw(rng, own=own)[chosen]
@@ -346,10 +410,10 @@ def margin(
     model: Any,
     X: Any,
     y: Any,
-    *,
     rho: float = 1.0,
     delta: float = 0.05,
     kind: str = "additive",
+    *,
     loss: str | Loss | None = None,
     norm: str = "l1",
     radius: float | None = None,
@@ -376,12 +440,14 @@ def margin(
     norm : {"l1", "l2"}, default="l1"
         Norm of the weights that the complexity is of.
     radius : float or None, default=None
-        Bound on that norm, fixed before training; None takes the norm of ``coef_``.
+        Bound on that norm, fixed before training, at least that of ``coef_``; None takes the norm of
+        ``coef_``.
     method : {"bound", "monte_carlo"}, default="bound"
         How to find the complexity.
     families : "order", "kind", callable, dict or None, default=None
         Voted version: every family of features (see :class:`~trelliswork.VotedCRF`) pays its own
-        complexity times the L1 norm of its weights, plus a term for the number of families.
+        complexity times the L1 norm of its weights, plus a term for the number of families. ``norm``
+        is then "l1", and there is no ``radius``.
     random_state : int or None, default=0
         Seed of the simulation.
 
@@ -402,6 +468,10 @@ def margin(
     _check_positive(rho=rho)
     if kind not in ("additive", "multiplicative"):
         raise InputError(f"kind must be 'additive' or 'multiplicative', got {kind!r}")
+    if norm not in ("l1", "l2"):
+        raise InputError(f"norm must be 'l1' or 'l2', got {norm!r}")
+    if families is not None and (norm != "l1" or radius is not None):
+        raise InputError("families: each counts the L1 norm of its own weights; use norm='l1' and no radius")
     batch = _training_batch(model, X, y)
     m, w = len(batch), np.asarray(model.coef_)
     loss = Hamming(normalized=True) if loss is None else as_loss(loss)
@@ -412,9 +482,9 @@ def margin(
     parts: dict[str, Any] = {"rho": rho, "delta": delta, "n_samples": m, "kind": kind, "M": limit}
     if families is None:
         size = float(np.abs(w).sum() if norm == "l1" else np.linalg.norm(w))
-        size = size if radius is None else float(radius)
+        size = _checked_radius(radius, size)
         found = factor_graph_complexity(
-            batch.space, batch, norm=norm, radius=max(size, 1e-300), method=method, random_state=random_state
+            batch.space, batch, norm, method, radius=size, random_state=random_state
         )
         complexity = factor * found.value
         parts |= {"R_G": found.value, **found.parts}
