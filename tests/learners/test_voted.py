@@ -12,8 +12,8 @@ import trelliswork as tw
 from trelliswork.learners._families import find_families
 from trelliswork.learners._proximal import LazyAdaGrad, fista, proximal_norm, shrink
 from trelliswork.learners._svm_oracle import Form, Oracle
-from trelliswork.learners._voted_solvers import Problem, _boost_value
-from trelliswork.losses import Counted, Edit, Hamming, Markovian, NGrams, Rational, ZeroOne
+from trelliswork.learners._voted_solvers import Problem, _boost_terms, _boost_value
+from trelliswork.losses import Counted, Edit, Hamming, Loss, Markovian, NGrams, Rational, ZeroOne, as_loss
 from trelliswork.losses.inside import inside
 
 X = [["a", "b", "a"], ["b", "a"], ["c"], ["a", "a", "b"], ["b", "c", "a"]]
@@ -41,13 +41,15 @@ def enumerated(problem, X, w):
         yield problem.share[i], loss, d @ w, d
 
 
-@pytest.mark.parametrize("loss", [Hamming(), Edit(cap=3), ZeroOne(), Hamming(normalized=True)])
+@pytest.mark.parametrize(
+    "loss", [Hamming(), Edit(cap=3), ZeroOne(), Hamming(True), Hamming(label_weight={"A": 0.7})]
+)
 @pytest.mark.parametrize("form", ["sum", "max"])
 @pytest.mark.parametrize("scale", [0.0, 3.0])
 def test_boosting_objective_and_gradient(loss, form, scale):
     problem = problem_of(tw.Chain(), loss)
     w = np.random.default_rng(0).normal(size=problem.l1.size)
-    value, gradient = _boost_value(problem, inside(problem.batch, loss), form, scale)(w)
+    value, gradient = _boost_value(problem, _boost_terms(inside(problem.batch, loss), form), scale)(w)
     total, expected = 0.0, np.zeros_like(w)
     for share, losses, margins, d in enumerated(problem, X, w):
         terms = losses * np.exp(-margins)
@@ -64,7 +66,7 @@ def test_boosting_objective_and_gradient(loss, form, scale):
 
 def test_boosting_gradient_by_finite_differences_and_overflow():
     problem = problem_of(tw.Chain(2), Hamming())
-    value = _boost_value(problem, inside(problem.batch, Hamming()), "sum", 0.0)
+    value = _boost_value(problem, _boost_terms(inside(problem.batch, Hamming()), "sum"), 0.0)
     rng = np.random.default_rng(1)
     w, step = rng.normal(size=problem.l1.size), 1e-6 * rng.normal(size=problem.l1.size)
     moved = value(w + step)[0] - value(w - step)[0]
@@ -85,6 +87,55 @@ def test_boosting_on_other_structures(structure):
         model = tw.StructBoost(tw.Derivations(labels), loss=Edit()).fit(X, y)
     assert model.score(X, y) >= 0.7
     assert model.objective_ < np.inf
+
+
+SENTENCES = [["d", "n", "v"], ["n", "v"], ["d", "n", "v", "n"]]
+PARSES = ["(S (NP (D d) (N n)) (VP (V v)))", "(S (NP (N n)) (VP (V v)))"]
+PARSES.append("(S (NP (D d) (N n)) (VP (V v) (NP (N n))))")
+OTHERS = {
+    "grammar": (tw.Grammar(), "brackets", SENTENCES, PARSES),
+    "grammar hamming": (tw.Grammar(), "hamming", SENTENCES, PARSES),
+    "rna": (tw.RNA(), "base-pairs", ["GGAAACC", "GAAAC"], ["((...))", "(...)"]),
+    "alignment": (
+        tw.Alignment("affine"),
+        "pairs",
+        [("ABA", "AB"), ("AA", "A")],
+        [("ABA", "AB-"), ("AA", "-A")],
+    ),
+    "linear": (tw.Alignment("linear"), "pairs", [("ABA", "AB"), ("AA", "A")], [("ABA", "AB-"), ("AA", "-A")]),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("form", ["sum", "max"])
+def test_boosting_on_trees_folds_and_alignments(name, form):
+    structure, loss, data, outputs = OTHERS[name]
+    problem = problem_of(structure, as_loss(loss), data, outputs)
+    terms = _boost_terms(inside(problem.batch, problem.loss), form)
+    w = np.random.default_rng(8).normal(size=problem.l1.size)
+    value = _boost_value(problem, terms, 0.0)(w)[0]
+    total = 0.0
+    for share, losses, margins, _ in enumerated(problem, data, w):
+        each = losses * np.exp(-margins)
+        total += share * (each.sum() if form == "sum" else each.max())
+    assert np.isclose(value, total, rtol=1e-8)
+    model = tw.StructBoost(structure, 0.0, 0.05, loss=loss, form=form, max_iter=3).fit(data, outputs)
+    assert np.isfinite(model.objective_)
+
+
+def test_losses_that_are_negative_for_some_output_are_refused():
+    data, outputs = [list("wxyz"), list("wwww")], [list("AAAB"), list("BABB")]  # AAAA has the loss -1
+    for form in ("sum", "max"):
+        with pytest.raises(tw.InputError, match=r"sample 0: .* is negative, -1, for some output"):
+            tw.StructBoost(tw.Chain(), 1e-6, 1e-6, loss=NGrams(2), form=form).fit(data, outputs)
+    # A sum over parts.
+    with pytest.raises(tw.InputError, match="negative, -1,"):
+        tw.StructBoost(tw.Classes(), loss=Gain()).fit(np.eye(3), ["A", "B", "C"])
+
+
+class Gain(Loss):
+    def __call__(self, y_true, y_pred):
+        return 0.0 if y_true == y_pred else 3.0 - 4.0 * (y_pred == "C")
 
 
 def labels(tokens):
@@ -294,6 +345,21 @@ def test_lazy_steps_are_the_eager_ones():
         eager = shrink(eager - rate * g, rate * l1)
     lazy.finish()
     assert np.allclose(w, eager)
+
+
+@pytest.mark.parametrize("solver", ["owlqn", "fista"])
+def test_solvers_refuse_features_that_overflow(solver):
+    huge = [[{"a": 1e200}], [{"a": -1e200}]]
+    with pytest.raises(tw.InputError, match="the search cannot start"):
+        tw.VotedCRF(tw.Chain(), solver=solver).fit(huge, [["A"], ["B"]])
+
+
+def test_advice_names_losses_that_the_structure_has():
+    structure, _, data, outputs = OTHERS["linear"]
+    with pytest.raises(tw.Unsupported, match="'pairs'"):
+        tw.VotedCRF(structure, loss="edit").fit(data, outputs)
+    with pytest.raises(tw.Unsupported, match="'brackets'"):
+        tw.VotedCRF(tw.Grammar(), loss="bracket-f1").fit(SENTENCES, PARSES)
 
 
 def test_fista_on_a_quadratic():

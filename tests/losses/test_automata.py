@@ -9,6 +9,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import trelliswork as tw
+from trelliswork.learners._svm_oracle import LogForm, Oracle
 from trelliswork.losses import (
     F1,
     Counted,
@@ -78,7 +79,10 @@ def against_enumeration(structure, X, y, loss, rng):
     scores = batch.scores(w)
     made = inside(batch, loss)
     log_z, features = made.expect(w)
-    risk, best, best_log = made.risk(scores), made.argmax(scores), made.argmax_log(scores)
+    risk, best = made.risk(scores), made.argmax(scores)
+    worst = Oracle(batch, loss, LogForm()).find(w)
+    gold = batch.evaluate(batch.gold_codes, scores)
+    least, largest = made.smallest(), made.largest()
     share = rng.random(len(X))
     weighted = made.risk_features(scores, share)
     mean, under_risk = np.zeros(w.size), np.zeros(w.size)
@@ -94,7 +98,10 @@ def against_enumeration(structure, X, y, loss, rng):
         assert np.isclose(risk[i], p @ values, atol=1e-9)
         assert np.isclose(best.values[i], total.max(), atol=1e-9)
         with np.errstate(divide="ignore"):
-            assert np.isclose(best_log.values[i], (s + np.log(values)).max(), atol=1e-9)
+            logs = s + np.log(values)
+        assert np.isclose(worst.value[i] + gold[i], logs.max(), atol=1e-9)
+        assert np.isclose(least[i], values.min(), atol=1e-9)
+        assert np.isclose(largest[i], values.max(), atol=1e-9)
         mean += np.exp(total - log_z[i]) @ phi
         under_risk += share[i] * (p * values) @ phi / (p @ values)
     assert np.allclose(features, mean, atol=1e-9)

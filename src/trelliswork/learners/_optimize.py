@@ -14,7 +14,7 @@ import numpy as np
 
 from trelliswork._errors import InputError
 
-__all__ = ["Minimum", "Stop", "gradient_norm", "lbfgs", "newton_cg", "pseudo_gradient"]
+__all__ = ["Minimum", "Stop", "check_finite", "gradient_norm", "lbfgs", "newton_cg", "pseudo_gradient"]
 
 Value = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
@@ -139,7 +139,7 @@ def lbfgs(
     pseudo = pseudo_gradient(w, g, l1) if sparse else g
     norm = gradient_norm(pseudo) if measure is None else measure(w, g, l1)
     first = norm if reference is None else reference
-    _check_finite(objective, norm, first)
+    check_finite(objective, norm, first)
     n_iter, converged, message = 0, norm == 0.0 or norm <= tol * first, "the start is good enough"
     stalled = 0  # iterations without a decrease that rounding would let us see
     while not converged:
@@ -182,7 +182,8 @@ def lbfgs(
     return Minimum(w, objective, n_iter, n_evaluations, converged, message)
 
 
-def _check_finite(objective: float, norm: float, reference: float) -> None:
+def check_finite(objective: float, norm: float, reference: float) -> None:
+    """Refuse to start a search where the objective or its gradient is not finite."""
     if not np.isfinite([objective, norm, reference]).all():
         raise InputError(
             f"the search cannot start: the objective is {objective:g}, the norm of its gradient "
@@ -275,7 +276,7 @@ def newton_cg(
     n_evaluations = 1
     norm = gradient_norm(g)
     first = norm if reference is None else reference
-    _check_finite(objective, norm, first)
+    check_finite(objective, norm, first)
     n_iter, converged, message = 0, norm == 0.0 or norm <= tol * first, "the start is good enough"
     while not converged:
         if n_iter >= max_iter:

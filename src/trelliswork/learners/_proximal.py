@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trelliswork.learners._optimize import Minimum, Stop, Value, gradient_norm
+from trelliswork.learners._optimize import Minimum, Stop, Value, check_finite, gradient_norm
 
 __all__ = ["LazyAdaGrad", "fista", "proximal_norm", "shrink"]
 
@@ -41,6 +41,7 @@ def fista(
     objective = smooth + float(np.sum(l1 * np.abs(w)))
     norm = proximal_norm(w, g, l1)
     first = norm if reference is None else reference
+    check_finite(objective, norm, first)
     ahead, f_ahead, g_ahead, momentum = w, smooth, g, 1.0
     n_iter, converged, message = 0, norm <= tol * first, "the start is good enough"
     while not converged:

@@ -1,7 +1,8 @@
 """The most violated output of every sample, for every form of the problem.
 
 With the margin ``w . dPsi = score(gold) - score(y)`` and the loss ``D`` of an output, its
-violation is ``h - s * margin``, where ``h`` and ``s`` are powers of ``D`` or 1 (:class:`Form`).
+violation is ``h - s * margin``, where ``h`` and ``s`` are powers of ``D`` or 1 (:class:`Form`), or
+``log D - margin`` (:class:`LogForm`, for boosting).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from trelliswork.losses.automata import TooManyStates
 from trelliswork.losses.inside import Automatic, loss_automata
 from trelliswork.structures.base import Batch, LossTable, Parts, Unsupported
 
-__all__ = ["Form", "Found", "Oracle"]
+__all__ = ["Form", "Found", "LogForm", "Oracle"]
 
 _TANGENTS = 12  # argmax rounds before lists
 _PROFILE_AFTER = 16  # candidates; from there on one loss profile is cheaper
@@ -42,6 +43,13 @@ class Form:
     slack: str
     rescale: str | None
 
+    least = 0.0  # violation of the true output
+
+    @property
+    def additive(self) -> bool:
+        """Whether the violation is the loss minus the margin."""
+        return self.rescale == "margin" and self.power == 1.0
+
     @property
     def power(self) -> float:
         """Exponent of the loss: squared slacks need its root."""
@@ -55,8 +63,23 @@ class Form:
         size = loss**self.power
         return size, (size if self.rescale == "slack" else one)
 
+    def base(self, margins: np.ndarray) -> np.ndarray:
+        """What multiplies or follows the loss: 1 - margin for slack rescaling, else -margin."""
+        return 1.0 - margins if self.rescale == "slack" else -margins
+
+    def violation(self, loss: np.ndarray, margins: np.ndarray) -> np.ndarray:
+        """Violations of outputs with the given losses and margins."""
+        h, s = self.plane(loss)
+        return h - s * margins
+
+    def limit(self, largest: np.ndarray, base: np.ndarray) -> np.ndarray:
+        """Largest violation of an output of at most the given loss and :meth:`base`."""
+        if self.rescale == "slack":
+            return np.where(base > 0, largest**self.power * np.maximum(base, 1e-300), 0.0)
+        return largest**self.power + base
+
     def bound(self, total: np.ndarray, lam: np.ndarray) -> np.ndarray:
-        """Largest violation of an output with ``lam * D + base <= total`` (``base``: see ``Oracle``)."""
+        """Largest violation of an output with ``lam * D + base <= total``."""
         if self.rescale == "margin":
             return total + 0.25 / lam if self.slack == "l2" else total
         positive = np.maximum(total, 0.0)
@@ -70,6 +93,33 @@ class Form:
         if self.rescale == "margin":
             return 0.5 / np.sqrt(loss) if self.slack == "l2" else np.ones_like(loss)
         return np.maximum(base, 1e-12) / loss * (0.5 if self.slack == "l2" else 1.0)
+
+
+class LogForm(Form):
+    """The maximum of boosting: ``log D - margin``; outputs of loss 0 do not count."""
+
+    least = -np.inf
+
+    def __init__(self) -> None:
+        super().__init__("none", "log")
+
+    def violation(self, loss: np.ndarray, margins: np.ndarray) -> np.ndarray:
+        """Log of the loss minus the margin."""
+        logs = np.full(np.shape(loss), -np.inf)
+        np.log(loss, out=logs, where=loss > 1e-12)
+        return logs - margins
+
+    def limit(self, largest: np.ndarray, base: np.ndarray) -> np.ndarray:
+        """The log grows with the loss."""
+        return self.violation(largest, -base)
+
+    def bound(self, total: np.ndarray, lam: np.ndarray) -> np.ndarray:
+        """The log is below its tangents: ``log D <= lam D - log lam - 1``."""
+        return total - np.log(lam) - 1.0
+
+    def tangent(self, loss: np.ndarray, base: np.ndarray) -> np.ndarray:
+        """One over the loss."""
+        return 1.0 / np.maximum(loss, 1e-12)
 
 
 class Found(NamedTuple):
@@ -130,7 +180,8 @@ class Oracle:
         self._planes: dict[tuple[int, ...], tuple[np.ndarray, ...]] = {}
         self._lam = np.ones(len(batch))
         self._automatic: Automatic | None = None
-        if not self.plain and self.costs is None and form.rescale == "margin" and form.power == 1.0:
+        logarithmic = isinstance(form, LogForm)
+        if not self.plain and self.costs is None and (form.additive or logarithmic):
             self._automatic = _by_automaton(batch, loss, approx)
         self._whole: _WholeCosts | None = None
         if self.costs is not None and not self._additive and batch.quick_profile:
@@ -138,7 +189,7 @@ class Oracle:
 
     @property
     def _additive(self) -> bool:
-        return self.costs is not None and self.form.rescale == "margin" and self.form.power == 1.0
+        return self.costs is not None and self.form.additive
 
     @property
     def exact(self) -> bool:
@@ -156,7 +207,8 @@ class Oracle:
             with contextlib.suppress(Unsupported):  # parts that cannot be counted: lists may do
                 return self._by_counts(scores, gold)
         if self._automatic is not None:
-            codes, values = self._automatic.argmax(scores)
+            decode = self._automatic.argmax if self.form.additive else self._automatic.argmax_log
+            codes, values = decode(scores)
             return Found(codes, np.maximum(self._automatic.loss_of(codes), 0.0), values - gold)
         if self.costs is None:
             table = self.batch.loss_table(self.loss)
@@ -178,13 +230,14 @@ class Oracle:
     def _two_best(self, scores: Parts, gold: np.ndarray) -> Found:
         """The best output other than the true one."""
         right = self.batch.gold_codes
-        rows, values = [], np.zeros(len(self.batch))
+        rows, values = [], np.full(len(self.batch), self.form.least)
+        one = self.form.violation(np.ones(1), np.zeros(1))[0]
         loss = np.ones(len(self.batch))
         for i, best in enumerate(self.batch.kbest(scores, 2)):
             for j in range(len(best.codes)):
                 if not np.array_equal(best.codes[j], right[i]):
                     rows.append(best.codes[j])
-                    values[i] = 1.0 + best.values[j] - gold[i]
+                    values[i] = one + best.values[j] - gold[i]
                     break
             else:
                 rows.append(right[i])
@@ -212,30 +265,22 @@ class Oracle:
 
     # -- products and roots of the loss ---------------------------------------------------------
     #
-    # ``base`` is 1 - margin for slack rescaling and -margin for margin rescaling. An argmax of
-    # lam * D + base, for the lam at which the bound is tight for the best output so far, either
-    # proves that output best or shows another one.
-
-    def _base(self, margins: np.ndarray) -> np.ndarray:
-        return 1.0 - margins if self.form.rescale == "slack" else -margins
-
-    def _violation(self, loss: np.ndarray, margins: np.ndarray) -> np.ndarray:
-        h, s = self.form.plane(loss)
-        return h - s * margins
+    # An argmax of lam * D + base, for the lam at which the bound is tight for the best output so far,
+    # either proves that output best or shows another one.
 
     def _tangents(self, w: np.ndarray, scores: Parts, gold: np.ndarray) -> Found:
         assert self.costs is not None
         n = len(self.batch)
-        best = _Best(self.batch.gold_codes, np.zeros(n))
+        best = _Best(self.batch.gold_codes, np.full(n, self.form.least))
         lam, open_ = self._lam.copy(), np.ones(n, dtype=bool)
         for _ in range(_TANGENTS):
             codes = self.batch.argmax(scores, self.batch.scale(self.costs, lam)).codes
             loss = self._loss_of(codes)
             margins = gold - self.batch.evaluate(codes, scores)
-            base = self._base(margins)
-            best.offer(codes, loss, self._violation(loss, margins), base)
+            base = self.form.base(margins)
+            best.offer(codes, loss, self.form.violation(loss, margins), base)
             bound = self.form.bound(lam * loss + base, lam)
-            closed = bound <= best.value + _SLIGHTLY * (1.0 + np.abs(best.value))
+            closed = _reached(bound, best.value)
             self._lam = np.where(open_, lam, self._lam)
             open_ &= ~closed
             if not open_.any():
@@ -243,7 +288,9 @@ class Oracle:
             at_best = self.form.tangent(best.loss, best.base)
             # No violation yet: look for larger losses, or for better scores.
             blind = np.where(loss > 0, lam / 4.0, lam * 4.0)
-            lam = np.where(open_, np.clip(np.where(best.value > 0, at_best, blind), 1e-9, 1e9), lam)
+            lam = np.where(
+                open_, np.clip(np.where(best.value > self.form.least, at_best, blind), 1e-9, 1e9), lam
+            )
         if open_.any() and not self.approx:
             at = np.flatnonzero(open_)
             best.replace(at, self._lists(w, at, np.maximum(lam[at], 1e-9), best))
@@ -252,7 +299,7 @@ class Oracle:
     def _lists(self, w: np.ndarray, at: np.ndarray, lam: np.ndarray | None, best: _Best | None) -> Found:
         """Search k-best lists of growing length until the best output is certain."""
         codes = [self.batch.gold_codes[int(i)] for i in at] if best is None else best.rows(at)
-        value = np.zeros(at.size) if best is None else best.value[at]
+        value = np.full(at.size, self.form.least) if best is None else best.value[at]
         loss = np.zeros(at.size) if best is None else best.loss[at]
         largest = self._largest(at) if lam is None else np.zeros(at.size)
         left, k = np.arange(at.size), 4
@@ -265,20 +312,18 @@ class Oracle:
             losses, margins = part.measured(owner, outputs)
             if lam is None:
                 self._check_bound(at[left[owner]], losses, largest[left[owner]])
-            values = self._violation(losses, margins)
+            values = self.form.violation(losses, margins)
             for j in range(owner.size):
                 i = left[owner[j]]
                 if values[j] > value[i]:
                     value[i], loss[i], codes[i] = values[j], losses[j], outputs[j]
             last = np.flatnonzero(np.append(np.diff(owner) > 0, True))
-            base = self._base(margins[last])
+            base = self.form.base(margins[last])
             if lam is not None:
                 limit = self.form.bound(lam[left] * losses[last] + base, lam[left])
-            elif self.form.rescale == "slack":
-                limit = np.where(base > 0, largest[left] ** self.form.power * np.maximum(base, 1e-300), 0.0)
             else:
-                limit = largest[left] ** self.form.power + base
-            certain = everything | (limit <= value[left] + _SLIGHTLY * (1.0 + np.abs(value[left])))
+                limit = self.form.limit(largest[left], base)
+            certain = everything | _reached(limit, value[left])
             left = left[~certain]
             if self.approx and k >= _PROFILE_AFTER:
                 break
@@ -330,7 +375,8 @@ class Oracle:
             whole[name] = values
             if values is not None:
                 whole[name] = np.rint(values)
-                if not np.allclose(values, np.rint(values), rtol=0.0, atol=1e-9):
+                close = np.allclose(values, np.rint(values), rtol=0.0, atol=1e-9)
+                if not close or values.min(initial=0.0) < -1e-9:
                     return None
         costs = Parts(**whole)
         nothing = part.scores(np.zeros(part.space.n_features))
@@ -342,7 +388,7 @@ class Oracle:
         best = table.best(scores)
         gold = batch.evaluate(batch.gold_codes, scores)
         with np.errstate(invalid="ignore"):  # 0 * inf, at losses that no output has
-            values = self._violation(table.losses, gold[:, None] - best)
+            values = self.form.violation(table.losses, gold[:, None] - best)
         values[best == -np.inf] = -np.inf
         chosen = values.argmax(axis=1)
         rows = np.arange(len(batch))
@@ -374,6 +420,12 @@ def _by_automaton(batch: Batch, loss: Loss, approx: bool) -> Automatic | None:
             raise  # lists long enough to be certain would be no smaller
         return None
     return None if automata is None else Automatic(batch, loss, automata)
+
+
+def _reached(bound: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Whether nothing within the bound is more than slightly better than what was found."""
+    slightly = np.where(value > -np.inf, _SLIGHTLY * (1.0 + np.abs(value)), 0.0)
+    return bound <= value + slightly
 
 
 class _Best:

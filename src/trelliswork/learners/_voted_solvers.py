@@ -13,6 +13,7 @@ from trelliswork.learners._families import Families
 from trelliswork.learners._optimize import Minimum, Stop, Value, lbfgs
 from trelliswork.learners._progress import Progress
 from trelliswork.learners._proximal import LazyAdaGrad, fista, proximal_norm
+from trelliswork.learners._svm_oracle import LogForm, Oracle
 from trelliswork.learners.base import warn_interrupted
 from trelliswork.losses import Loss
 from trelliswork.losses.inside import Inside, inside
@@ -148,30 +149,44 @@ def _minimise(
 # -- boosting: sums and maxima of loss * exp(-margin) --------------------------------------------
 
 
-def _boost_value(problem: Problem, made: Inside, form: str, log_scale: float) -> Value:
+# Logs of the terms of every sample at some weights, and the features that go with given shares of them.
+Terms = Callable[[np.ndarray], tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]]
+
+
+def _boost_terms(made: Inside, form: str) -> Terms:
+    """Terms of ``sum_y L(y) exp(-margin(y))`` or of the maximum over ``y``."""
+    batch = made.batch
+
+    def sums(w: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+        scores = batch.scores(w)
+        logs = made.log_risk(scores) - batch.evaluate(batch.gold_codes, scores)
+        return logs, lambda each: made.risk_features(scores, each)
+
+    if form == "sum":
+        return sums
+    assert made.loss is not None
+    oracle = Oracle(batch, made.loss, LogForm())
+
+    def maxima(w: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+        found = oracle.find(w)
+        return found.value, lambda each: batch.pull(batch.indicators(found.codes, each))
+
+    return maxima
+
+
+def _boost_value(problem: Problem, terms: Terms, log_scale: float) -> Value:
     """Objective and gradient times ``exp(-log_scale)``."""
-    batch, share = made.batch, problem.share
-    gold_codes = batch.gold_codes
     with np.errstate(divide="ignore"):
-        log_share = np.log(share)
+        log_share = np.log(problem.share)
 
     def value(w: np.ndarray) -> tuple[float, np.ndarray]:
-        scores = batch.scores(w)
-        gold = batch.evaluate(gold_codes, scores)
-        if form == "sum":
-            logs = made.log_risk(scores) - gold + log_share - log_scale
-        else:
-            found = made.argmax_log(scores)
-            logs = found.values - gold + log_share - log_scale
+        logs, features = terms(w)
+        logs = logs + log_share - log_scale
         if logs.max(initial=-np.inf) > _HUGE:
             return np.inf, np.zeros_like(w)
         each = np.exp(logs)
-        if form == "sum":
-            features = made.risk_features(scores, each)
-        else:
-            features = batch.pull(batch.indicators(found.codes, each))
         l2 = problem.l2 * np.exp(-log_scale)
-        gradient = features - batch.gold_sum(each) + (2.0 * l2) * w
+        gradient = features(each) - problem.batch.gold_sum(each) + (2.0 * l2) * w
         return float(each.sum()) + l2 * float(w @ w), gradient
 
     return value
@@ -205,7 +220,6 @@ def fit_structboost(
         Where to tell.
     """
     made = inside(problem.batch, problem.loss)
-    zeros = problem.batch.scores(np.zeros_like(start))
     truth = made.loss_of(problem.batch.gold_codes)
     if (np.abs(truth) > 1e-9).any():
         i = int(np.argmax(np.abs(truth)))
@@ -213,20 +227,28 @@ def fit_structboost(
             f"sample {i}: {problem.loss!r} is {truth[i]:g} for the true output; StructBoost needs a loss "
             "that is 0 there"
         )
-    live = np.flatnonzero(made.log_risk(zeros) > -np.inf)
+    least = made.smallest()
+    if (least < -1e-9).any():
+        i = int(np.argmin(least))
+        raise InputError(
+            f"sample {i}: {problem.loss!r} is negative, {least[i]:g}, for some output; StructBoost needs a "
+            "loss that is not"
+        )
+    live = np.flatnonzero(made.largest() > 1e-12)
     if not live.size:
         return Minimum(np.zeros_like(start), 0.0, 0, 0, True, "no output has a loss")
     if live.size < len(problem.batch):  # no other output, or none that is worse
         made = inside(problem.batch.subset(live), problem.loss)
         problem = replace(problem, batch=made.batch, share=problem.share[live])
+    terms = _boost_terms(made, form)
     w, n_iter, n_evaluations = start, 0, 0
     # At a minimum the gradient balances the penalties: their norm is the scale to stop by.
     reference = float(np.linalg.norm(problem.l1))
     for _ in range(_MAX_STAGES):
-        log_scale = max(_log_level(problem, made, form, w), 0.0)
+        log_scale = max(_log_level(problem, terms, w), 0.0)
         found = _minimise(
             problem,
-            _boost_value(problem, made, form, log_scale),
+            _boost_value(problem, terms, log_scale),
             w,
             problem.l1 * np.exp(-log_scale),
             reference * np.exp(-log_scale),
@@ -247,13 +269,10 @@ def fit_structboost(
     return Minimum(w, objective, n_iter, n_evaluations, found.converged, found.message)
 
 
-def _log_level(problem: Problem, made: Inside, form: str, w: np.ndarray) -> float:
+def _log_level(problem: Problem, terms: Terms, w: np.ndarray) -> float:
     """Log of the largest term of the objective."""
-    batch = made.batch
-    scores = batch.scores(w)
-    logs = made.log_risk(scores) if form == "sum" else made.argmax_log(scores).values
     with np.errstate(divide="ignore"):
-        return float(np.max(logs - batch.evaluate(batch.gold_codes, scores) + np.log(problem.share)))
+        return float(np.max(terms(w)[0] + np.log(problem.share)))
 
 
 def _fallen(log_scale: float) -> Callable[[np.ndarray, float], bool] | None:

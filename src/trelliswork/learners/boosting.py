@@ -19,7 +19,8 @@ class StructBoost(Voted):
     """Structured boosting: exponential margins weighted by the loss, and penalties by family.
 
     Minimises the mean over samples of ``sum_y L(y) exp(-margin(y))`` (or of the maximum over ``y``)
-    plus ``sum_k (lam r_k + beta) |w_k|_1``, see :class:`VotedCRF`.
+    plus ``sum_k (lam r_k + beta) |w_k|_1``, see :class:`VotedCRF`. There is no choice of solver, no
+    ``partial_fit`` and no ``fit_path``: those are of :class:`VotedCRF` only.
 
     Parameters
     ----------
@@ -28,7 +29,8 @@ class StructBoost(Voted):
     lam, beta, l2 : float, default=1e-4, 1e-3 and 0.0
         As in :class:`VotedCRF`.
     loss : str or Loss, default="hamming"
-        Loss of outputs: not negative, 0 for the true one. Other outputs of loss 0 do not count.
+        Loss of outputs, refused if it is negative for any output or not 0 for the true one. Other
+        outputs of loss 0 do not count.
     form : {"sum", "max"}, default="sum"
         Sum or maximum over outputs. The maximum is not smooth: the search ends where a line search
         finds no lower point.

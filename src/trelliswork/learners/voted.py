@@ -157,7 +157,7 @@ class VotedCRF(Voted):
         start = self._start_weights(space, self.warm_start)
         problem = self._problem(space, batch, loss, sample_weight)
         for name in ("path_", "lam_"):
-            vars(self).pop(name, None)  # of an earlier path
+            self.__dict__.pop(name, None)  # of an earlier path
         self._solve(space, problem, start)
         return self
 
@@ -173,7 +173,7 @@ class VotedCRF(Voted):
                 progress=progress,
             )
         self._finish(space, found, progress.history)
-        vars(self).pop("squares_", None)  # a later stream starts its steps anew
+        self.__dict__.pop("squares_", None)  # a later stream starts its steps anew
 
     def fit_path(
         self,

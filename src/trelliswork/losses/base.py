@@ -71,7 +71,7 @@ class Loss(BaseEstimator):
     def _largest_of_all(self, batch: Batch) -> np.ndarray:
         from trelliswork.losses.inside import inside
 
-        return inside(batch, self).argmax(batch.scores(np.zeros(batch.space.n_features))).values
+        return inside(batch, self).largest()
 
     def units(self, batch: Batch) -> np.ndarray:
         """Number per sample of which the costs of its parts are whole multiples, where there is one."""

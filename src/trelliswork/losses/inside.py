@@ -1,7 +1,7 @@
 """A loss inside the law of a model: sums, maxima and expectations over all outputs.
 
 For every sample, with scores ``s(y)`` and losses ``L(y)`` against the true output: the log of the
-sum of ``exp(s + L)``, its gradient, the output with the largest ``s + L`` or ``s + log L``, the
+sum of ``exp(s + L)``, its gradient, the output with the largest ``s + L``, the
 expected loss, and the law proportional to ``L exp(s)``. Losses that are sums over parts are added to
 the scores; others go through the product with their automaton.
 """
@@ -56,17 +56,22 @@ class Inside(ABC):
         """Output with the largest ``s + L`` of every sample."""
 
     @abstractmethod
-    def argmax_log(self, scores: Parts) -> Decoded:
-        """Output with the largest ``s + log L``; every sample must have an output with a loss."""
+    def smallest(self) -> np.ndarray:
+        """Least loss of any output of every sample."""
 
     def log_risk(self, scores: Parts) -> np.ndarray:
-        """Log of the sum of ``L exp(s)``; -inf where every output has loss 0."""
+        """Log of the sum of ``L exp(s)``, for losses that are not negative; -inf where all are 0."""
         found = self.risk(scores)
-        if (found < -1e-9).any():
-            i = int(np.argmin(found))
-            raise InputError(f"sample {i}: {self.loss!r} is negative for some outputs; it must not be here")
         with np.errstate(divide="ignore"):
             return self.batch.log_partition(scores) + np.log(np.maximum(found, 0.0))
+
+    @property
+    def _nothing(self) -> Parts:
+        return self.batch.scores(np.zeros(self.batch.space.n_features))
+
+    def largest(self) -> np.ndarray:
+        """Largest loss of any output of every sample."""
+        return self.argmax(self._nothing).values
 
     def loss_of(self, codes: Ragged) -> np.ndarray:
         """Loss of one given output per sample."""
@@ -121,24 +126,13 @@ class Additive(Inside):
         codes, values = self.batch.argmax(scores, self.costs)
         return Decoded(codes, values + self.constant)
 
-    def argmax_log(self, scores: Parts) -> Decoded:
-        """The best output for every value of the loss, then the best value."""
-        batch, costs = self.batch, self.costs
-        whole = costs is not None and all(
-            a is None or np.array_equal(a, np.rint(a)) for _, a in costs.items()
-        )
-        if costs is None or not whole or not type(batch.space.structure).offers("loss_profile"):
-            return _by_automata(batch, self.loss).argmax_log(scores)
-        zeros = batch.scores(np.zeros(batch.space.n_features))
-        top = int(np.rint(batch.argmax(zeros, costs).values.max(initial=0.0)))
-        profile = batch.loss_profile(scores, costs, top)
-        losses = np.arange(top + 1) + np.zeros((len(batch), 1)) + np.reshape(self.constant, (-1, 1))
-        values = np.full(profile.shape, -np.inf)
-        np.log(losses, out=values, where=losses > 1e-12)
-        values += profile
-        chosen = values.argmax(axis=1)
-        codes = batch.argmax_at_loss(scores, costs, chosen).codes
-        return Decoded(codes, values[np.arange(len(batch)), chosen])
+    def smallest(self) -> np.ndarray:
+        """Decode with the negated costs."""
+        least = np.zeros(len(self.batch)) + self.constant
+        if self.costs is not None:
+            turned = self.batch.scale(self.costs, np.full(len(self.batch), -1.0))
+            least -= self.batch.argmax(self._nothing, turned).values
+        return least
 
 
 class Automatic(Inside):
@@ -182,8 +176,12 @@ class Automatic(Inside):
         """Best path of the product."""
         return self.product.argmax(scores)
 
+    def smallest(self) -> np.ndarray:
+        """Best path for the negated loss."""
+        return -self.product.argmax(self._nothing, -1.0).values
+
     def argmax_log(self, scores: Parts) -> Decoded:
-        """Best path when the total, not its parts, is known at the end."""
+        """Output with the largest ``s + log L``: the total, not its parts, is known at the end."""
         if self._log_product is None:
             what = f"log {self.loss!r}; choose a loss with fewer values"
             logs = [a.of_total(_log, what, MAX_STATES) for a in self.automata]
@@ -266,12 +264,19 @@ def loss_automata(batch: Batch, loss: Loss, limit: int = MAX_STATES) -> list[Los
     return found
 
 
+def _that_fit(structure: type) -> str:
+    """What to use in the place of a loss that is no sum over parts and no automaton on a structure."""
+    if structure.offers("readings") and structure.offers("product"):  # type: ignore[attr-defined]
+        return "Hamming, Edit, NGrams, Markovian, Counted or Rational"
+    return "a sum over parts: 'hamming', 'brackets' (parse trees), 'base-pairs' (RNA) or 'pairs' (alignments)"
+
+
 def _by_automata(batch: Batch, loss: Loss | None) -> Automatic:
     automata = None if loss is None else loss_automata(batch, loss)
     if automata is None or loss is None:
         raise Unsupported(
             f"{loss!r} is neither a sum over the parts of {type(batch.space.structure).__name__} nor an "
-            "automaton there; use Hamming, Edit, NGrams, Markovian, Counted or Rational"
+            "automaton there; use " + _that_fit(type(batch.space.structure))
         )
     return Automatic(batch, loss, automata)
 
