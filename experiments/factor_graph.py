@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import ttest_rel
+from scipy.stats import ttest_1samp, ttest_rel
 
 import trelliswork as tw
 from experiments._pictures import curves
@@ -233,6 +233,7 @@ def _table(kept: dict[str, Any], own: str, args: Any) -> str:
             reached = float(test[0]) <= 0 and float(test[4]) < 1
             body += f"- {name}, {size} sentences, {rule}: {'reached' if reached else 'not reached'} "
             body += f"(error {test[0]}, p {test[1]}, weights x {test[4]})\n"
+    body += "\n" + _pooled(groups) + "\n\n" + _frontier(groups) + "\n"
     done = {f"{k[0]} {k[1]}": len(v) for k, v in groups.items()}
     return body + (
         f"\nProtocol: {args.folds} folds of train (3/5), validation and test part (1/5 each); folds done: "
@@ -258,6 +259,38 @@ def _paired(chosen: list[dict[str, Any]], other: str) -> list[str]:
         out += [f"{(ours - theirs).mean():+.2f}", f"{p:.2g}"]
     ratio = _values(chosen, "VCRF", "weights").mean() / _values(chosen, other, "weights").mean()
     return [*out, f"{ratio:.2f}"]
+
+
+def _pooled(groups: dict[tuple[str, str], list[Any]]) -> str:
+    """All treebanks and sizes together, by rule."""
+    folds = [fold for found in groups.values() for fold in found]
+    rows = [[rule, *_paired([choose(f, rule) for f in folds], "L1-CRF")] for rule in RULES]
+    head = ["penalty of VCRF", "token error", "p", "sentence error", "p", "weights, VCRF / L1-CRF"]
+    return f"VCRF minus the L1-CRF, all {len(folds)} folds together:\n\n" + markdown(head, rows)
+
+
+def _frontier(groups: dict[tuple[str, str], list[Any]]) -> str:
+    """Test error of VCRF where it has as many weights as the L1-CRF at each of its penalties."""
+    rows, pooled = [], []
+    for (name, size), found in groups.items():
+        apart = []
+        for fold in found:
+            l1, ours = (
+                np.array([[p["weights"], p["token"]] for p in fold[kind]["path"]])
+                for kind in ("L1-CRF", "VCRF")
+            )
+            ours = ours[np.argsort(ours[:, 0], kind="stable")]
+            within = (l1[:, 0] >= ours[0, 0]) & (l1[:, 0] <= ours[-1, 0])
+            there = np.interp(np.log(l1[within, 0]), np.log(ours[:, 0]), ours[:, 1])
+            apart.append(float((there - l1[within, 1]).mean()))
+        rows.append([name, size, f"{np.mean(apart):+.3f}", f"{ttest_1samp(apart, 0.0).pvalue:.2g}"])
+        pooled += apart
+    rows.append(["all", "", f"{np.mean(pooled):+.3f}", f"{ttest_1samp(pooled, 0.0).pvalue:.2g}"])
+    text = "Token error of VCRF minus that of the L1-CRF at the same number of weights (interpolated between "
+    text += (
+        "the penalties of VCRF; mean over the penalties of the L1-CRF; t test over folds), nothing chosen:"
+    )
+    return text + "\n\n" + markdown(["treebank", "sentences", "difference", "p"], rows)
 
 
 def _paths(groups: dict[tuple[str, str], list[Any]]) -> str:
