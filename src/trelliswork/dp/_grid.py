@@ -320,8 +320,8 @@ def perceptron_pass(
 def first_of_rows(values, offsets, kept, start, stop, out):
     """As many values of the beginning of each row as ``kept``, the offsets of the result, has room for."""
     for p in range(start, stop):
-        size = kept[p + 1] - kept[p]
-        out[kept[p] : kept[p + 1]] = values[offsets[p] : offsets[p] + size]
+        for k in range(kept[p + 1] - kept[p]):
+            out[kept[p] + k] = values[offsets[p] + k]
 
 
 @njit

@@ -129,7 +129,7 @@ def best_paths(batch: AlignmentBatch, law: Law, fast: bool) -> Ragged:
 
     n = len(batch)
     offsets = batch.first.offsets + batch.second.offsets
-    lengths, codes = np.zeros(n, dtype=np.int64), np.empty(offsets[-1], dtype=np.int64)
+    lengths, codes = np.zeros(n, dtype=np.int64), np.empty(offsets[-1], dtype=np.uint8)
     rest = np.ones(n, dtype=bool)
     sequences = batch.first.values, batch.first.offsets, batch.second.values, batch.second.offsets
     threads = n_threads(batch.n_jobs)
@@ -147,7 +147,7 @@ def best_paths(batch: AlignmentBatch, law: Law, fast: bool) -> Ragged:
         part = batch if rest.all() else batch.subset(np.flatnonzero(rest))
         values, own_lengths = np.empty(len(part)), np.empty(len(part), dtype=np.int64)
         own_offsets = part.first.offsets + part.second.offsets
-        own = codes if part is batch else np.empty(own_offsets[-1], dtype=np.int64)
+        own = codes if part is batch else np.empty(own_offsets[-1], dtype=np.uint8)
         arrays = (
             part._arrays(law)
             if part is batch
