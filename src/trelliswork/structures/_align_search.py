@@ -26,7 +26,7 @@ _STEPS = (1, 2, 4, 8, 16, 5, 10, 20, 50, 100)  # denominators of scores that int
 _WHOLE = 1e-12  # of the largest score: how far from a multiple of a step rounding errors may take it
 _LEAST, _MOST = 1e-30, 1e37  # sums that 32-bit floats hold with full precision
 _ROUNDING = 2.0**-23  # two roundings to 32 bits, one of the best path and one of the path found
-_TOLERATED = 1e-3  # of what the best matches are worth, lost to rounding at the worst
+_TOLERATED = 3e-3  # of what the best matches are worth, lost to rounding at the worst
 
 
 class _Lanes(NamedTuple):

@@ -94,7 +94,7 @@ class Alignment(Structure):
     the ``s``. At the worst, the score found is below the best by ``1.2e-7 (n1 + n2) S`` with "single", and
     by ``n1 + n2`` steps of ``(S + 2 max|s|) / (65000 - (n1 + n2) / 2)`` with "short". "short" is exact where
     all weights are multiples of 1, 1/2, 1/4, 1/8, 1/16, 1/5, 1/10, 1/20, 1/50 or 1/100 and this number is no
-    smaller than the step. "auto" takes "single" only where its bound is at most a thousandth of
+    smaller than the step. "auto" takes "single" only where its bound is at most 0.3 % of
     ``min(n1, n2)`` times the distance from the median weight of pairs to the largest.
 
     Examples
