@@ -475,6 +475,7 @@ def margin(
     batch = _training_batch(model, X, y)
     m, w = len(batch), np.asarray(model.coef_)
     loss = Hamming(normalized=True) if loss is None else as_loss(loss)
+    loss.check(batch.space)
     limit = float(loss.max_values(batch).max())
     _check_positive(**{"the largest value of the loss": limit})
     empirical = float(np.mean(np.clip(_shortfall(batch, w / rho, loss, kind), 0.0, limit)))

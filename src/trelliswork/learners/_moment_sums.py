@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork.learners._ridge import Matrix, SecondMoment
+from trelliswork.losses import Loss
 from trelliswork.structures._covariance import Covariance, check_dense
 from trelliswork.structures.base import Batch, Parts, Space
 
@@ -61,7 +62,15 @@ def part_costs(batch: Batch, loss: Any) -> tuple[Parts, np.ndarray]:
     if isinstance(loss, Mapping):
         return batch.mismatch(loss)
     if hasattr(loss, "part_costs"):
-        costs, constant = loss.part_costs(batch)
+        if isinstance(loss, Loss):
+            loss.check(batch.space)
+        found = loss.part_costs(batch)
+        if found is None:
+            raise InputError(
+                f"{loss!r} is not a sum over the parts of {type(batch.space.structure).__name__}, and its "
+                "moments are not known; use loss='hamming' or None"
+            )
+        costs, constant = found
         return costs, np.broadcast_to(np.asarray(constant, dtype=np.float64), (len(batch),))
     raise InputError(f"loss must be None, 'hamming', a dict or an object with part_costs, got {loss!r}")
 

@@ -45,6 +45,8 @@ class Voted(StructuredEstimator):
     def _problem(
         self, space: Space, batch: Batch, loss: Loss | None, sample_weight: Any, lam: float | None = None
     ) -> Problem:
+        if loss is not None:
+            loss.check(space)
         weights = combined_weights(batch, sample_weight, self.class_weight)
         families = find_families(space, self.families)
         rates = family_rates(batch, families, self.r, weights=weights, random_state=self.random_state)

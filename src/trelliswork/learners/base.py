@@ -243,6 +243,7 @@ class StructuredEstimator(BaseEstimator):
         check_number("k", k, 1, whole=True)
         measured = as_loss(loss)
         batch = self._packed(X, **constraints)
+        measured.check(self.space_)
         lists = batch.kbest(self._scores(batch), k)
         outputs = [batch.unpack_sample(i, found.codes) for i, found in enumerate(lists)]
         owner = np.repeat(np.arange(len(batch)), [len(found) for found in outputs])

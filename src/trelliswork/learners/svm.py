@@ -288,6 +288,7 @@ def fit_svm(
     Returns the solution, and the weight vector or the kernel expansion. ``warm`` holds inputs and
     support set of an earlier solution.
     """
+    loss.check(batch.space)
     n = len(batch)
     progress = Progress("StructuredSVM", max_iter, 0) if progress is None else progress
     share = np.ones(n) if weights is None else weights

@@ -6,7 +6,7 @@ from typing import Any
 
 from trelliswork._errors import InputError
 from trelliswork.losses.automata import LossAutomaton, WeightedAutomaton
-from trelliswork.losses.base import Loss
+from trelliswork.losses.base import Loss, losses_of
 from trelliswork.losses.base_pairs import BasePairs
 from trelliswork.losses.brackets import BracketF1, Brackets
 from trelliswork.losses.counted import Counted, Rational
@@ -37,6 +37,7 @@ __all__ = [
     "WeightedAutomaton",
     "ZeroOne",
     "as_loss",
+    "losses_of",
 ]
 
 # Every loss is listed here once, under the name that learners accept.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork.losses.automata import MAX_STATES, LossAutomaton
-from trelliswork.structures.base import Batch, Parts
+from trelliswork.structures.base import Batch, Parts, Space, Unsupported
 
-__all__ = ["Loss", "PartCosts", "is_label", "symbols_of"]
+__all__ = ["Loss", "PartCosts", "is_label", "losses_of", "symbols_of"]
 
 PartCosts = tuple[Parts, np.ndarray]
 
@@ -22,7 +22,10 @@ class Loss(BaseEstimator):
     """Base of all losses.
 
     ``loss(y_true, y_pred)`` is the loss of one pair of outputs: not negative, zero for
-    equal outputs. A subclass that decomposes over parts also has :meth:`part_costs`.
+    equal outputs. A subclass that decomposes over parts also has :meth:`part_costs`. A loss of
+    certain outputs only names their kinds in ``compares`` (``Structure.output_kind``; None, the
+    default, is any), and learners refuse it on other structures. With ``of_items`` the outputs are
+    compared as the lists that the structure makes of them (``Batch.items``), not as they are.
 
     Examples
     --------
@@ -36,9 +39,61 @@ class Loss(BaseEstimator):
     0.0
     """
 
+    compares: ClassVar[tuple[str, ...] | None] = None
+    of_items: ClassVar[bool] = False
+
     def __call__(self, y_true: Any, y_pred: Any) -> float:
         """Loss of one prediction."""
         raise NotImplementedError
+
+    def applies(self, space: Space) -> bool:
+        """Whether the outputs of a space are such as the loss compares.
+
+        Parameters
+        ----------
+        space : Space
+            A structure bound to data.
+        """
+        return self.compares is None or space.structure.output_kind in self.compares
+
+    def check(self, space: Space) -> None:
+        """Refuse a space whose outputs the loss does not compare.
+
+        Parameters
+        ----------
+        space : Space
+            A structure bound to data.
+        """
+        if not self.applies(space):
+            structure, kinds = type(space.structure), " or ".join(map(repr, self.compares or ()))
+            raise Unsupported(
+                f"loss {_named(self)} compares outputs of the kind {kinds}, and those of "
+                f"{structure.__name__} are of the kind {structure.output_kind!r}; {structure.__name__} takes "
+                f"{', '.join(map(repr, losses_of(space)))} or a Loss of your own"
+            )
+
+    def between(self, space: Space, X: Any, y_true: Any, y_pred: Any) -> np.ndarray:
+        """Loss of given outputs, compared as the structure does: what learners use.
+
+        Parameters
+        ----------
+        space : Space
+            A structure bound to data, such as ``space_`` of a learner.
+        X : list of inputs
+            Inputs.
+        y_true, y_pred : lists of outputs
+            True outputs and others, of the same inputs.
+
+        Examples
+        --------
+        >>> from trelliswork import Alignment
+        >>> from trelliswork.losses import Hamming
+        >>> X, y = [("GATTA", "GATA")], [("GATTA", "GA-TA")]
+        >>> Hamming().between(Alignment("linear").bind(X, y), X, y, [("GATTA", "GAT-A")]).tolist()
+        [1.0]
+        """
+        self.check(space)
+        return self.evaluate(space.pack(X, y_true), space.pack(X, y_pred).gold_codes)
 
     def label_loss(self, true: Any, predicted: Any) -> float:
         """Loss of one label, where an output is one label.
@@ -132,10 +187,37 @@ class Loss(BaseEstimator):
         """
         found = self.part_costs(batch)
         if found is None:
-            pairs = zip(batch.unpack(batch.gold_codes), batch.unpack(codes), strict=True)
+            read = batch.items if self.of_items else batch.unpack
+            pairs = zip(read(batch.gold_codes), read(codes), strict=True)
             return np.array([self(a, b) for a, b in pairs], dtype=np.float64)
         costs, constant = found
         return batch.evaluate(codes, batch.scores(np.zeros(batch.space.n_features)) + costs) + constant
+
+
+def losses_of(space: Space) -> list[str]:
+    """Names of the losses that apply to the outputs of a space.
+
+    Parameters
+    ----------
+    space : Space
+        A structure bound to data.
+
+    Examples
+    --------
+    >>> from trelliswork import RNA
+    >>> from trelliswork.losses import losses_of
+    >>> losses_of(RNA().bind(["GGAAACC"], ["((...))"]))
+    ['zero-one', 'hamming', 'f1', 'base-pairs']
+    """
+    from trelliswork.losses import LOSSES
+
+    return [name for name, cls in LOSSES.items() if cls().applies(space)]
+
+
+def _named(loss: Loss) -> str:
+    from trelliswork.losses import LOSSES
+
+    return next((repr(name) for name, cls in LOSSES.items() if cls is type(loss)), repr(loss))
 
 
 def symbols_of(named: Any, alphabet: Sequence[Any]) -> tuple[np.ndarray, list[tuple[Any, ...]]]:

@@ -21,6 +21,8 @@ class BasePairs(Loss):
     (1.0, 4.0)
     """
 
+    compares = ("RNA structure",)
+
     def __call__(self, y_true: Any, y_pred: Any) -> float:
         """Pairs missed plus pairs too many."""
         return float(len(set(base_pairs(y_true)) ^ set(base_pairs(y_pred))))

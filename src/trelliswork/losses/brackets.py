@@ -33,6 +33,8 @@ class Brackets(Loss):
     2.0
     """
 
+    compares = ("parse tree",)
+
     def __call__(self, y_true: Any, y_pred: Any) -> float:
         """Brackets and tags of either tree that the other lacks."""
         true, predicted = _spans(y_true, True), _spans(y_pred, True)
@@ -44,8 +46,6 @@ class Brackets(Loss):
 
     def part_costs(self, batch: Batch) -> PartCosts | None:
         """Cost 1 per wrong bracket, -1 per right one, and the number of true brackets."""
-        if not hasattr(batch, "bracket_costs"):
-            raise batch._unsupported("bracket_costs")
         return batch.bracket_costs()
 
 
@@ -61,6 +61,8 @@ class BracketF1(F1):
     >>> BracketF1()("(S (NP (D the) (N cat)) (V sat))", "(S (D the) (VP (N cat) (V sat)))")
     0.5
     """
+
+    compares = ("parse tree",)
 
     def __init__(self) -> None:
         super().__init__()

@@ -46,6 +46,11 @@ class Counted(Loss):
         self.base = base
         self.function = function
 
+    @property
+    def compares(self) -> tuple[str, ...] | None:  # type: ignore[override]
+        """What the base compares."""
+        return self.base.compares
+
     def _of(self, value: float, truth: float) -> float:
         return as_number(f"Counted: the function of {value:g}", self.function(value, truth))
 
@@ -116,6 +121,9 @@ class Rational(Loss):
     >>> Rational(build)(["D", "N"], ["D", "D"]), Rational(build)(["D", "N"], ["N", "N"])
     (1.0, 0.0)
     """
+
+    compares = ("label", "label sequence", "list of parts")
+    of_items = True
 
     def __init__(
         self,

@@ -49,6 +49,9 @@ class Edit(Loss):
     (2.0, 0.25)
     """
 
+    compares = ("label", "label sequence", "list of parts")
+    of_items = True
+
     def __init__(
         self,
         normalized: bool = False,

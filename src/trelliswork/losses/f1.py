@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trelliswork._ragged import Ragged
 from trelliswork.losses.base import Loss, is_label
-from trelliswork.structures.base import Batch
 
 __all__ = ["F1"]
 
@@ -36,6 +34,8 @@ class F1(Loss):
     0.33...
     """
 
+    of_items = True
+
     def __init__(self, entities: bool = False):
         self.entities = entities
 
@@ -56,12 +56,12 @@ class F1(Loss):
             return Counter(entity_spans(y))
         return Counter([y] if is_label(y) else y)
 
-    def evaluate(self, batch: Batch, codes: Ragged) -> np.ndarray:
-        """Loss of one given output per sample."""
+    @property
+    def compares(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Outputs that have parts; entities are parts of label sequences alone."""
         if self.entities:
-            return super().evaluate(batch, codes)
-        pairs = zip(batch.items(batch.gold_codes), batch.items(codes), strict=True)
-        return np.array([self(a, b) for a, b in pairs], dtype=np.float64)
+            return ("label sequence",)
+        return "label", "label sequence", "list of parts", "parse tree", "RNA structure", "alignment"
 
     def of_counts(self, true: int, predicted: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Loss of outputs with the given numbers of predicted and right parts.

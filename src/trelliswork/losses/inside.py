@@ -15,10 +15,11 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
+from trelliswork.losses import LOSSES
 from trelliswork.losses.automata import MAX_STATES, LossAutomaton, TooManyStates
-from trelliswork.losses.base import Loss
+from trelliswork.losses.base import Loss, losses_of
 from trelliswork.structures._readings import Product
-from trelliswork.structures.base import Batch, Decoded, Parts, Unsupported
+from trelliswork.structures.base import Batch, Decoded, Parts, Space, Unsupported
 
 __all__ = ["Additive", "Automatic", "Inside", "inside", "loss_automata"]
 
@@ -264,11 +265,12 @@ def loss_automata(batch: Batch, loss: Loss, limit: int = MAX_STATES) -> list[Los
     return found
 
 
-def _that_fit(structure: type) -> str:
+def _that_fit(space: Space) -> str:
     """What to use in the place of a loss that is no sum over parts and no automaton on a structure."""
-    if structure.offers("readings") and structure.offers("product"):  # type: ignore[attr-defined]
+    if type(space.structure).offers("readings") and type(space.structure).offers("product"):
         return "Hamming, Edit, NGrams, Markovian, Counted or Rational"
-    return "a sum over parts: 'hamming', 'brackets' (parse trees), 'base-pairs' (RNA) or 'pairs' (alignments)"
+    sums = [name for name in losses_of(space) if LOSSES[name].part_costs is not Loss.part_costs]
+    return f"a sum over parts: {' or '.join(map(repr, sums))}"
 
 
 def _by_automata(batch: Batch, loss: Loss | None) -> Automatic:
@@ -276,7 +278,7 @@ def _by_automata(batch: Batch, loss: Loss | None) -> Automatic:
     if automata is None or loss is None:
         raise Unsupported(
             f"{loss!r} is neither a sum over the parts of {type(batch.space.structure).__name__} nor an "
-            "automaton there; use " + _that_fit(type(batch.space.structure))
+            "automaton there; use " + _that_fit(batch.space)
         )
     return Automatic(batch, loss, automata)
 

@@ -41,6 +41,9 @@ class Markovian(Loss):
     2.0
     """
 
+    compares = ("label", "label sequence", "list of parts")
+    of_items = True
+
     def __init__(self, cost: Callable[[Any, int, tuple[Any, ...]], float], n: int = 2):
         self.cost = cost
         self.n = n
@@ -118,6 +121,9 @@ class NGrams(Loss):
     >>> NGrams(2)(list("abab"), list("abab")), NGrams(2)(list("abab"), list("aabb"))
     (0.0, 3.0)
     """
+
+    compares = ("label", "label sequence", "list of parts")
+    of_items = True
 
     def __init__(self, n: int = 2, *, c: float | None = None):
         self.n = n

@@ -31,6 +31,8 @@ class MissedPairs(Loss):
     0.25
     """
 
+    compares = ("alignment",)
+
     def __init__(self, core: str = "all", gap: str = "-"):
         self.core = core
         self.gap = gap

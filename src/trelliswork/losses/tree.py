@@ -10,7 +10,7 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork.losses.base import Loss, PartCosts, is_label
 from trelliswork.structures._taxonomy import Taxonomy
-from trelliswork.structures.base import Batch
+from trelliswork.structures.base import Batch, Space
 
 __all__ = ["Tree"]
 
@@ -31,6 +31,8 @@ class Tree(Loss):
     (1.0, 2.0, 0.0)
     """
 
+    compares = ("label", "label sequence")
+
     def __init__(self, taxonomy: Any = None):
         self.taxonomy = taxonomy
 
@@ -44,6 +46,16 @@ class Tree(Loss):
     def label_loss(self, true: Any, predicted: Any) -> float:
         """Height of the first common ancestor."""
         return self._tree().height_of_meeting(true, predicted)
+
+    def applies(self, space: Space) -> bool:
+        """Whether outputs are labels, and there is a taxonomy."""
+        return super().applies(space) and (self.taxonomy is not None or _taxonomy_of(space) is not None)
+
+    def check(self, space: Space) -> None:
+        """Refuse outputs that are no labels, and the lack of a taxonomy."""
+        if super().applies(space) and not self.applies(space):
+            self._tree()
+        super().check(space)
 
     def _tree(self) -> Taxonomy:
         if self.taxonomy is None:
@@ -62,7 +74,11 @@ class Tree(Loss):
     def part_costs(self, batch: Batch) -> PartCosts:
         """Height of the first common ancestor for every wrong label."""
         labels = batch.space.labels  # type: ignore[attr-defined]
-        own = getattr(batch.space, "taxonomy", None)
+        own = _taxonomy_of(batch.space)
         if self.taxonomy is None and own is not None:
             return batch.label_costs(own.meeting_heights(labels))
         return batch.label_costs(self.table(labels))
+
+
+def _taxonomy_of(space: Space) -> Taxonomy | None:
+    return getattr(space, "taxonomy", None)

@@ -522,6 +522,19 @@ class AlignmentBatch(Batch):
         counted = self.mismatch()[0]  # 0 or 1
         return self.dot_each(counted, counted).astype(np.int64)
 
+    def items(self, codes: Ragged) -> list[list[tuple[int, int]]]:
+        """Pairs of residues that given alignments match; with ``core="upper"`` those of two capitals."""
+        columns = Columns.of(self, codes)
+        out: list[list[tuple[int, int]]] = [[] for _ in range(len(self))]
+        core = self.space.structure.core == "upper"
+        for p, i, j in zip(
+            columns.owner.tolist(), columns.first.tolist(), columns.second.tolist(), strict=True
+        ):
+            first, second = self.inputs[p]
+            if not core or (str(first[i]).isupper() and str(second[j]).isupper()):
+                out[p].append((i, j))
+        return out
+
     def _upper_pairs(self) -> np.ndarray:
         """Whether a residue of a first sequence and its partner are upper-case letters."""
         upper = [

@@ -281,7 +281,7 @@ class Batch(ABC):
         return self.subset(np.full(len(codes), i)).unpack(codes)
 
     def items(self, codes: Ragged) -> list[Any]:
-        """Outputs as the collections of parts that the F1 loss compares; here the outputs themselves."""
+        """Outputs as the lists of labels or parts that losses compare; here the outputs themselves."""
         return self.unpack(codes)
 
     def unpack_marginals(self, parts: Parts) -> list[Any]:
@@ -320,6 +320,10 @@ class Batch(ABC):
     def label_costs(self, table: np.ndarray) -> tuple[Parts, np.ndarray]:
         """Costs ``table[gold label, label]`` of every labelled part, and a constant per sample."""
         raise self._unsupported("label_costs")
+
+    def bracket_costs(self) -> tuple[Parts, np.ndarray] | None:
+        """Costs that count the brackets that only one of two trees has; None where they are no sum."""
+        raise self._unsupported("bracket_costs")
 
     # -- conveniences over weights -------------------------------------------------------
 

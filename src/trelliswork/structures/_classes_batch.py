@@ -254,6 +254,10 @@ class ClassesBatch(Batch):
         """Codes to classes."""
         return [self.space.labels[c] for c in codes.values.tolist()]
 
+    def items(self, codes: Ragged) -> list[list[Any]]:
+        """Lists of one class."""
+        return [[label] for label in self.unpack(codes)]
+
     def unpack_sample(self, i: int, codes: Ragged) -> list[Any]:
         """Several classes of one sample."""
         return self.unpack(codes)

@@ -381,6 +381,10 @@ class DerivationBatch(Batch):
             raise ValueError(f"{len(codes)} outputs for {len(self)} samples; see unpack_sample")
         return [self._output(i, row) for i, row in enumerate(codes)]
 
+    def items(self, codes: Ragged) -> list[list[Any]]:
+        """Parts of given outputs."""
+        return [self._parts_of(i, row) for i, row in enumerate(codes)]
+
     def unpack_sample(self, i: int, codes: Ragged) -> list[Any]:
         """Several outputs of sample ``i``."""
         return [self._output(i, row) for row in codes]

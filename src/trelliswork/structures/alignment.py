@@ -108,6 +108,7 @@ class Alignment(Structure):
     """
 
     batch_class: ClassVar[type[Batch]] = AlignmentBatch
+    output_kind: ClassVar[str] = "alignment"
 
     def __init__(
         self,

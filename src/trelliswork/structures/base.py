@@ -40,6 +40,7 @@ class Structure(BaseEstimator):
     """
 
     batch_class: ClassVar[type[Batch] | None] = None  # what ``Space.pack`` returns
+    output_kind: ClassVar[str | None] = None  # what an output is; losses say which kinds they compare
 
     @classmethod
     def offers(cls, verb: str) -> bool:

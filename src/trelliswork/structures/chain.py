@@ -73,6 +73,7 @@ class Chain(Structure):
     """
 
     batch_class: ClassVar[type[Batch]] = ChainBatch
+    output_kind: ClassVar[str] = "label sequence"
 
     def __init__(
         self,

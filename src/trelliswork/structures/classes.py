@@ -62,6 +62,7 @@ class Classes(Structure):
     """
 
     batch_class: ClassVar[type[Batch]] = ClassesBatch
+    output_kind: ClassVar[str] = "label"
 
     def __init__(
         self,

@@ -101,6 +101,7 @@ class Derivations(Structure):
     """
 
     batch_class: ClassVar[type[Batch]] = DerivationBatch
+    output_kind: ClassVar[str] = "list of parts"
     space_class: ClassVar[type[Space]]
 
     def __init__(

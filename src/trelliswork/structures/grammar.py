@@ -110,6 +110,7 @@ class Grammar(Structure):
     """
 
     batch_class: ClassVar[type[Batch]] = GrammarBatch
+    output_kind: ClassVar[str] = "parse tree"
 
     def __init__(
         self,

@@ -46,6 +46,7 @@ class Retrieval(Structure):
     """
 
     batch_class: ClassVar[type[Batch]] = RetrievalBatch
+    output_kind: ClassVar[str] = "candidate"
 
     def __init__(self, alignment: Alignment | None = None):
         self.alignment = alignment

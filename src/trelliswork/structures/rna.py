@@ -79,6 +79,7 @@ class RNA(Structure):
     """
 
     batch_class: ClassVar[type[Batch]] = RNABatch
+    output_kind: ClassVar[str] = "RNA structure"
     space_class: ClassVar[type[Space]]
 
     def __init__(self, grammar: str = "g6", *, depth: int = 2, invalid: str = "strict", gamma: float = 1.0):
