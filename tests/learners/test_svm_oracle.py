@@ -85,7 +85,7 @@ def test_profile_and_lists_and_tangents_agree(seed, form, monkeypatch):
     oracle = Oracle(batch, Hamming(), form)
     everything = np.arange(len(batch))
     table = oracle._profile(everything)
-    by_profile = oracle._by_table(table, table.batch, table.batch.scores(w))
+    by_profile = oracle._by_table(table, table.batch.scores(w))
     np.testing.assert_allclose(np.maximum(by_profile.value, 0), wanted, atol=1e-9)
     lam = np.full(len(batch), 0.3)
     monkeypatch.setattr(Oracle, "_profile", lambda self, at, most=0: None)
@@ -210,39 +210,3 @@ def test_fractions_of_one_length_have_a_profile(form):
             wanted.append(np.nanmax(h - s * (gold - best)))
     found = Oracle(batch, Hamming(normalized=True), form, max_candidates=16).find(w)
     np.testing.assert_allclose(found.value, wanted, atol=1e-9)
-
-
-class Enumerated:
-    """Loss table of a tiny batch: every output is a column."""
-
-    def __init__(self, batch, loss):
-        self.batch = batch
-        X = [["a"] * n for n in batch.gold_codes.lengths]
-        outputs = [list(batch.space.enumerate(x)) for x in X]
-        self.width = max(map(len, outputs))
-        self.rows = [batch.space.pack([x] * len(o), o).gold_codes for x, o in zip(X, outputs, strict=True)]
-        self.losses = np.zeros((len(batch), self.width))
-        gold = batch.unpack(batch.gold_codes)
-        for i, each in enumerate(outputs):
-            self.losses[i, : len(each)] = [loss(gold[i], output) for output in each]
-
-    def best(self, scores):
-        values = np.full(self.losses.shape, -np.inf)
-        for j in range(self.width):
-            codes = [rows[j] if j < len(rows) else rows[0] for rows in self.rows]
-            there = np.array([j < len(rows) for rows in self.rows])
-            values[:, j] = np.where(there, self.batch.evaluate(_svm_oracle._joined(codes), scores), -np.inf)
-        return values
-
-    def outputs(self, scores, column):
-        return _svm_oracle._joined([rows[int(j)] for rows, j in zip(self.rows, column, strict=True)])
-
-
-def test_structures_may_bring_a_loss_table(monkeypatch):
-    batch, X, w = problem(3)
-    monkeypatch.setattr(type(batch), "loss_table", lambda self, loss: Enumerated(self, loss))
-    monkeypatch.setattr(Oracle, "_lists", None)  # not needed
-    for form in FORMS:
-        found = Oracle(batch, F1(), form).find(w)
-        wanted = enumerated(batch, X, F1(), form, w)
-        np.testing.assert_allclose(np.maximum(found.value, 0.0), wanted, atol=1e-9)

@@ -167,11 +167,19 @@ def test_hamming_counts_the_true_pairs_of_alignments(mode, output):
         codes = space.pack([x] * len(outputs), outputs).gold_codes
         for loss in (Hamming(), Hamming(normalized=True)):
             values = loss.evaluate(many, codes)
-            assert [loss(golds[i], output) for output in outputs] == values.tolist()
+            n_true = 1 if loss.normalized else batch.gold_sizes()[i]
+            missed = [n_true * MissedPairs()(golds[i], output) for output in outputs]
+            np.testing.assert_allclose(values, missed)
+            many_x, many_y = [x] * len(outputs), [golds[i]] * len(outputs)
+            np.testing.assert_array_equal(loss.between(space, many_x, many_y, outputs), values)
             assert loss.max_values(batch)[i] == values.max()
-            assert loss.max_value(golds[i]) >= values.max()
-    with pytest.raises(InputError, match="an alignment as such has no labels"):
-        Hamming(label_weight={"A": 2.0})(AlignPath([("M", 1)]), AlignPath([("D", 1), ("I", 1)]))
+
+
+def test_hamming_reads_labels_and_parts_alone():
+    path = AlignPath([("M", 1)])
+    for call in (lambda: Hamming()(path, path), lambda: Hamming().max_value(path)):
+        with pytest.raises(InputError, match=r"not AlignPath; Hamming.*between"):
+            call()
     assert Hamming()(("B-PER", "I-PER"), ("B-PER", "O")) == 1.0
     assert Hamming()(("D", "N"), ("N", "D")) == 2.0
     assert Hamming().max_value(("D", "N")) == 2.0

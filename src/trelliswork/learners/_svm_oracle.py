@@ -18,7 +18,7 @@ from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork.losses import Loss, ZeroOne
 from trelliswork.losses.automata import TooManyStates
 from trelliswork.losses.inside import Automatic, loss_automata
-from trelliswork.structures.base import Batch, LossTable, Parts, Unsupported
+from trelliswork.structures.base import Batch, Parts, Unsupported
 
 __all__ = ["Form", "Found", "LogForm", "Oracle"]
 
@@ -177,7 +177,6 @@ class Oracle:
         self.counted = (
             not self.plain and hasattr(loss, "of_counts") and not entities and offers("argmax_by_counts")
         )
-        self._planes: dict[tuple[int, ...], tuple[np.ndarray, ...]] = {}
         self._lam = np.ones(len(batch))
         self._automatic: Automatic | None = None
         logarithmic = isinstance(form, LogForm)
@@ -204,23 +203,21 @@ class Oracle:
         if self.plain:
             return self._two_best(scores, gold)
         if self.counted:
-            with contextlib.suppress(Unsupported):  # parts that cannot be counted: lists may do
+            with contextlib.suppress(
+                Unsupported
+            ):  # parts that are too many, or cannot be counted: lists may do
                 return self._by_counts(scores, gold)
         if self._automatic is not None:
             decode = self._automatic.argmax if self.form.additive else self._automatic.argmax_log
             codes, values = decode(scores)
             return Found(codes, np.maximum(self._automatic.loss_of(codes), 0.0), values - gold)
         if self.costs is None:
-            table = self.batch.loss_table(self.loss)
-            if table is not None:
-                with contextlib.suppress(Unsupported):  # tables that would be too large
-                    return self._by_table(table, self.batch, scores)
             return self._lists(w, np.arange(len(self.batch)), None, None)
         if self._additive:
             codes, values = self.batch.argmax(scores, self.costs)
             return Found(codes, self._loss_of(codes), values + self.constant - gold)
         if self._whole is not None:
-            return self._by_table(self._whole, self._whole.batch, scores)
+            return self._by_table(self._whole, scores)
         return self._tangents(w, scores, gold)
 
     def _loss_of(self, codes: Ragged) -> np.ndarray:
@@ -249,13 +246,10 @@ class Oracle:
         loss, value = np.zeros(len(self.batch)), np.zeros(len(self.batch))
 
         def choose(i: int, n_true: int, table: np.ndarray) -> tuple[int, int]:
-            key = (n_true, *table.shape)
-            if key not in self._planes:
-                losses = self.loss.of_counts(n_true, *np.indices(table.shape))
-                self._planes[key] = (losses, *self.form.plane(losses))
-            losses, h, s = self._planes[key]
+            losses = self.loss.of_counts(n_true, *np.indices(table.shape))
             # Counts that no output has are -inf; a finite margin keeps 0 * inf away.
-            values = np.where(table > -np.inf, h - s * (gold[i] - np.maximum(table, -1e300)), -np.inf)
+            values = self.form.violation(losses, gold[i] - np.maximum(table, -1e300))
+            values[table == -np.inf] = -np.inf
             row, column = divmod(int(values.argmax()), table.shape[1])
             loss[i], value[i] = losses[row, column], values[row, column]
             return row, column
@@ -330,7 +324,7 @@ class Oracle:
             if left.size and k >= _PROFILE_AFTER and lam is not None:
                 table = self._profile(at[left])
                 if table is not None:
-                    found = self._by_table(table, table.batch, table.batch.scores(w))
+                    found = self._by_table(table, table.batch.scores(w))
                     loss[left], value[left] = found.loss, found.value
                     for j, i in enumerate(left):
                         codes[i] = found.codes[j]
@@ -383,9 +377,9 @@ class Oracle:
         top = float(part.argmax(nothing, costs).values.max(initial=0.0))
         return _WholeCosts(part, costs, constant, units, round(top)) if top < most else None
 
-    def _by_table(self, table: LossTable, batch: Batch, scores: Parts) -> Found:
+    def _by_table(self, table: _WholeCosts, scores: Parts) -> Found:
         """Exact answer from the best score for every value of the loss."""
-        best = table.best(scores)
+        batch, best = table.batch, table.best(scores)
         gold = batch.evaluate(batch.gold_codes, scores)
         with np.errstate(invalid="ignore"):  # 0 * inf, at losses that no output has
             values = self.form.violation(table.losses, gold[:, None] - best)
@@ -396,7 +390,7 @@ class Oracle:
 
 
 class _WholeCosts:
-    """Loss table of a loss with whole part costs (times a unit per sample)."""
+    """Best score for every value of a loss with whole part costs (times a unit per sample)."""
 
     def __init__(self, batch: Batch, costs: Parts, constant: np.ndarray, units: np.ndarray, top: int):
         self.batch, self.costs, self._top = batch, costs, top

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,6 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork.losses.automata import MAX_STATES, LossAutomaton, unfold
 from trelliswork.losses.base import Loss, PartCosts, check_label_weight, is_label, symbols_of
-from trelliswork.structures._align_columns import alignment_pairs, is_gapped, reference_pairs
-from trelliswork.structures._align_path import AlignPath
 from trelliswork.structures.base import Batch
 
 __all__ = ["Hamming"]
@@ -21,8 +19,7 @@ class Hamming(Loss):
     """Number of wrong labels.
 
     Of outputs that are collections of parts (segments, brackets, pairs: tuples), the number of
-    predicted parts that the true output lacks; of alignments, the number of true pairs of residues that the
-    prediction lacks (``Batch.mismatch``).
+    predicted parts that the true output lacks.
 
     Parameters
     ----------
@@ -33,8 +30,10 @@ class Hamming(Loss):
 
     Notes
     -----
-    Two rows of text are compared as alignments if they are of equal length, differ in gaps (``-``) only and
-    are tuples; :class:`MissedPairs` takes other gap symbols. Learners know that an output is an alignment.
+    Learners ask the structure what is wrong with an output (``Batch.mismatch``): of an alignment the true
+    pairs of residues that it lacks, of an RNA structure the pairs that it lacks and those that it has too
+    many, of a parse tree the brackets and tags that the true one lacks, of a retrieval the candidate. Called
+    on such outputs as they are, the loss does not know them; :meth:`between` compares them as learners do.
 
     Examples
     --------
@@ -44,8 +43,6 @@ class Hamming(Loss):
     >>> Hamming(normalized=True, label_weight={"V": 4.0})(["D", "V"], ["D", "N"])
     2.0
     >>> Hamming()([(0, 2), (2, 3)], [(2, 3), (3, 4)])
-    1.0
-    >>> Hamming()(("GATTA", "GA-TA"), ("GATTA", "GAT-A"))
     1.0
     """
 
@@ -57,9 +54,7 @@ class Hamming(Loss):
         """Sum (or mean) over the places, or the parts, that differ."""
         if is_label(y_true):
             return self.label_loss(y_true, y_pred)
-        aligned = alignment_pairs(y_true, y_pred)
-        if aligned is not None:
-            return self._missed(*aligned)
+        _check_readable(y_true, y_pred)
         parts = any(isinstance(item, tuple) for item in (*y_true, *y_pred))
         if len(y_true) == len(y_pred) and not parts:
             total = sum(self._weight(a) for a, b in zip(y_true, y_pred, strict=True) if a != b)
@@ -67,14 +62,6 @@ class Hamming(Loss):
             present = set(y_true)
             total = sum(self._weight(b) for b in y_pred if b not in present)
         return float(total) / max(len(y_true), 1) if self.normalized else float(total)
-
-    def _missed(self, true: set[Any], found: set[Any]) -> float:
-        if self.label_weight is not None:
-            raise InputError(
-                "label_weight: an alignment as such has no labels; use evaluate with packed samples"
-            )
-        missed = float(len(true - found))
-        return missed / max(len(true), 1) if self.normalized else missed
 
     def label_loss(self, true: Any, predicted: Any) -> float:
         """Weight of the true label if the predicted one differs."""
@@ -87,13 +74,10 @@ class Hamming(Loss):
         """Every label wrong (no bound for collections of parts: an output may have more of them)."""
         if is_label(y_true):
             return self._weight(y_true)
-        if isinstance(y_true, AlignPath):
-            return self._missed(reference_pairs(y_true), set())
+        _check_readable(y_true)
         if any(isinstance(item, tuple) for item in y_true):
             return np.inf
         total = sum(self._weight(label) for label in y_true)
-        if is_gapped(y_true):  # or two labels: as a bound, the larger number
-            total = max(total, len(reference_pairs(y_true)))
         return total / max(len(y_true), 1) if self.normalized else total
 
     def max_values(self, batch: Batch) -> np.ndarray:
@@ -143,3 +127,12 @@ class Hamming(Loss):
             what="Hamming()",
             limit=limit,
         )
+
+
+def _check_readable(*outputs: Any) -> None:
+    for y in outputs:
+        if not isinstance(y, Iterable):
+            raise InputError(
+                f"Hamming compares labels and collections of parts, not {type(y).__name__}; "
+                "Hamming().between(space, X, y_true, y_pred) compares outputs as their structure does"
+            )

@@ -20,11 +20,9 @@ __all__ = [
     "MOVES",
     "Columns",
     "accuracy",
-    "alignment_pairs",
     "canonical_moves",
     "flags_of",
     "gapped_texts",
-    "is_gapped",
     "moves_of_texts",
     "reference_pairs",
 ]
@@ -138,25 +136,6 @@ def reference_pairs(y: Any, gap: Any = "-", core: str = "all") -> set[tuple[int,
         first, second = ([s for s in row if s != gap] for row in y)
         pairs = [(i, j) for i, j in pairs if str(first[i]).isupper() and str(second[j]).isupper()]
     return set(pairs)
-
-
-def is_gapped(y: Any, gap: str = "-") -> bool:
-    """Whether an output may be two rows of an alignment; it may then be two labels as well."""
-    if not isinstance(y, tuple) or len(y) != 2 or not all(isinstance(row, str) for row in y):
-        return False
-    return moves_of_texts(y[0], y[1], gap) is not None
-
-
-def alignment_pairs(
-    y_true: Any, y_pred: Any, gap: str = "-"
-) -> tuple[set[tuple[int, int]], set[tuple[int, int]]] | None:
-    """Pairs of residues of two alignments; None of outputs that are none, or equal rows of text."""
-    if not isinstance(y_true, AlignPath) or not isinstance(y_pred, AlignPath):
-        if not is_gapped(y_true, gap) or not is_gapped(y_pred, gap) or y_true == y_pred:
-            return None
-        if any(a.replace(gap, "") != b.replace(gap, "") for a, b in zip(y_true, y_pred, strict=True)):
-            return None
-    return reference_pairs(y_true, gap), reference_pairs(y_pred, gap)
 
 
 def accuracy(y_true: Any, y_pred: Any, gap: Any = "-", core: str = "all") -> float:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork.structures._covariance import Covariance
-from trelliswork.structures._parts import Ascent, Decoded, LossTable, Moments, Parts, RowView, Unsupported
+from trelliswork.structures._parts import Ascent, Decoded, Moments, Parts, RowView, Unsupported
 
 if TYPE_CHECKING:
     from trelliswork.structures._factors import Factors
@@ -41,7 +41,6 @@ BUILT_ON = {
     "dot_each": (),
     "scale": (),
     "part_offsets": (),
-    "loss_table": (),
     "log_probabilities": ("multinomials",),
     "outcome_weights": ("multinomials",),
     "scores_each": (),
@@ -218,8 +217,9 @@ class Batch(ABC):
     def argmax_by_counts(
         self, scores: Parts, choose: Callable[[int, int, np.ndarray], tuple[int, int]]
     ) -> tuple[Decoded, np.ndarray]:
-        """Best output of every sample with certain numbers of predicted and of right parts.
+        """Best output of every sample with certain numbers of predicted and of right :meth:`items`.
 
+        What losses of these numbers, such as F1, need for an exact search.
         ``choose(i, n_true, table)`` picks a row (number of parts) and a column (of those that are
         right) of the table of best scores of sample ``i``, whose gold output has ``n_true`` parts.
         Returns the outputs and what was chosen, shape (n_samples, 2).
@@ -229,34 +229,6 @@ class Batch(ABC):
     def argmax_at_loss(self, scores: Parts, costs: Parts, losses: np.ndarray) -> Decoded:
         """Best output of every sample among those with the total integer cost ``losses[i]``."""
         raise self._unsupported("argmax_at_loss")
-
-    def loss_table(self, loss: Any) -> LossTable | None:
-        """Exact search by the value of a loss that need not decompose over parts, or None.
-
-        A structure whose recursion can count what a loss depends on answers here (for F1, the
-        right and the predicted parts: :meth:`overlap_profile`); support vector machines then
-        need no k-best lists.
-        Losses with whole part costs are searched through :meth:`loss_profile` instead.
-
-        Parameters
-        ----------
-        loss : Loss
-            The loss; the samples have been packed with their true outputs.
-        """
-        counts = hasattr(loss, "of_counts") and not getattr(loss, "entities", False)
-        if counts and self.space.structure.offers("overlap_profile"):
-            from trelliswork.structures._overlap import OverlapTable
-
-            return OverlapTable(self, loss.of_counts)
-        return None
-
-    def overlap_profile(self, scores: Parts) -> list[np.ndarray]:
-        """Per sample, the best score of outputs by their numbers of right and of predicted :meth:`items`."""
-        raise self._unsupported("overlap_profile")
-
-    def argmax_at_overlap(self, scores: Parts, right: np.ndarray, predicted: np.ndarray) -> Decoded:
-        """Best output of every sample with the given numbers of right and of predicted :meth:`items`."""
-        raise self._unsupported("argmax_at_overlap")
 
     def readings(self) -> list[Reading]:
         """Per sample, the true output and the alphabet of outputs, for loss automata."""

@@ -12,7 +12,7 @@ from trelliswork._ragged import Ragged
 if TYPE_CHECKING:
     from trelliswork.structures.base import Batch
 
-__all__ = ["Ascent", "Decoded", "LossTable", "Moments", "Parts", "RowView", "Unsupported"]
+__all__ = ["Ascent", "Decoded", "Moments", "Parts", "RowView", "Unsupported"]
 
 
 class Unsupported(TypeError):
@@ -137,24 +137,6 @@ class RowView(NamedTuple):
     batch: Batch
     rows: Any
     n_columns: int
-
-
-class LossTable(Protocol):
-    """Best score for every value that a loss may take, for the samples of one batch.
-
-    Attributes
-    ----------
-    losses : ndarray of shape (n_samples, n_values)
-        Values of the loss; several columns may share a value.
-    """
-
-    losses: np.ndarray
-
-    def best(self, scores: Parts) -> np.ndarray:
-        """Best score among the outputs of each column, shape as ``losses``; -inf where there is none."""
-
-    def outputs(self, scores: Parts, column: np.ndarray) -> Ragged:
-        """Codes of the best output of every sample in the given column."""
 
 
 class Ascent(Protocol):

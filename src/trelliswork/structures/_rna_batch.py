@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -15,7 +15,7 @@ from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork.dp._fold_rules import BASE, BASES, F_LS, F_PAIR, L_PAIR, N_RULES, PAIRS, S_L, S_LS
 from trelliswork.structures import _rna_graph
 from trelliswork.structures._covariance import Covariance
-from trelliswork.structures.base import Batch, Decoded, LossTable, Parts, Space, Unsupported
+from trelliswork.structures.base import Batch, Decoded, Parts, Space, Unsupported
 
 if TYPE_CHECKING:
     from trelliswork.structures.rna import RNASpace
@@ -313,35 +313,25 @@ class RNABatch(Batch):
         codes = np.concatenate([np.zeros(0, dtype=np.int64), *(table for table, _ in found)])
         return Decoded(Ragged(codes, self.bases.offsets), np.array([value for _, value in found]))
 
-    def loss_table(self, loss: Any) -> LossTable | None:
-        """Table for the F1 of base pairs, where the sequences are short."""
-        short = self.bases.lengths.max(initial=0) <= _rna_graph.MAX_OVERLAP_LENGTH
-        return super().loss_table(loss) if short else None
-
-    def overlap_profile(self, scores: Parts) -> list[np.ndarray]:
-        """Best score for every number of right and of predicted pairs; for short sequences."""
-        return [
-            _rna_graph.profile(graph, a * b - 1).reshape(a, b) for graph, (a, b) in self._overlaps(scores)
-        ]
-
-    def argmax_at_overlap(self, scores: Parts, right: np.ndarray, predicted: np.ndarray) -> Decoded:
-        """Best structure of every sequence with the given numbers of right and of predicted pairs."""
-        found = [
-            _rna_graph.best_at(graph, int(right[i] * shape[1] + predicted[i]), i)
-            for i, (graph, shape) in enumerate(self._overlaps(scores))
-        ]
-        codes = np.concatenate([np.zeros(0, dtype=np.int64), *(table for table, _ in found)])
-        return Decoded(Ragged(codes, self.bases.offsets), np.array([value for _, value in found]))
-
-    def _overlaps(self, scores: Parts) -> Iterator[tuple[_rna_graph.RNAGraph, tuple[int, int]]]:
+    def argmax_by_counts(
+        self, scores: Parts, choose: Callable[[int, int, np.ndarray], tuple[int, int]]
+    ) -> tuple[Decoded, np.ndarray]:
+        """Best structure with certain numbers of pairs and of right pairs; for short sequences."""
         longest = int(self.bases.lengths.max(initial=0))
         if longest > _rna_graph.MAX_OVERLAP_LENGTH:
             raise Unsupported(
                 f"tables of right and predicted pairs are for sequences of at most "
                 f"{_rna_graph.MAX_OVERLAP_LENGTH} bases, not {longest}"
             )
-        for i, graph in enumerate(_rna_graph.graphs(self, scores)):
-            yield _rna_graph.overlap_costs(graph, self.gold_codes[i])
+        rows, values = [np.zeros(0, dtype=np.int64)], np.zeros(len(self))
+        chosen = np.zeros((len(self), 2), dtype=np.int64)
+        for i, plain in enumerate(_rna_graph.graphs(self, scores)):
+            graph, (height, width) = _rna_graph.overlap_costs(plain, self.gold_codes[i])
+            table = _rna_graph.profile(graph, height * width - 1).reshape(height, width)
+            chosen[i] = predicted, right = choose(i, height - 1, table.T)
+            row, values[i] = _rna_graph.best_at(graph, right * width + predicted, i)
+            rows.append(row)
+        return Decoded(Ragged(np.concatenate(rows), self.bases.offsets), values), chosen
 
     def mea(self, scores: Parts) -> Decoded:
         """Structures with the largest expected number of right bases; paired ones count ``gamma``."""

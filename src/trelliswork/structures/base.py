@@ -16,13 +16,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from trelliswork.structures._batch import BUILT_ON, Batch
-from trelliswork.structures._parts import Ascent, Decoded, LossTable, Moments, Parts, RowView, Unsupported
+from trelliswork.structures._parts import Ascent, Decoded, Moments, Parts, RowView, Unsupported
 
 __all__ = [
     "Ascent",
     "Batch",
     "Decoded",
-    "LossTable",
     "Moments",
     "Parts",
     "RowView",
