@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
 
 import trelliswork as tw
 from trelliswork import metrics
@@ -668,13 +669,27 @@ def test_shards_in_any_order_give_the_same(name, learner, params):
     assert merged.moments_.n_samples == len(X)
 
 
+@BOTH
+def test_too_few_iterations_are_told(learner):
+    _, X, y = STRUCTURES["labels given"]
+    settings = {"solver": "cg", "reg": 1e-3, "tol": 1e-10}
+    message = r"after max_iter=2 iterations at a relative residual of .*, above 1e-10; raise max_iter, tol or"
+    with pytest.warns(ConvergenceWarning, match=message) as told:
+        model = learner(tw.Chain(), max_iter=2, **settings).fit(X, y)
+    assert len(told) == 1
+    assert model.history_[-1]["residual"] > 1e-10
+    learner(tw.Chain(), max_iter=500, **settings).fit(X, y)  # an error if there were a warning
+    learner(tw.Chain(), max_iter=2, **{**settings, "tol": 10.0}).fit(X, y)
+
+
 def test_estimated_ridges_do_not_depend_on_order():
     rng = np.random.default_rng(0)
     y = [["XYZ"[i] for i in rng.integers(3, size=3)] for _ in range(40)]
     X = [[[f"a{rng.integers(400)}", f"b{rng.integers(400)}"] for _ in row] for row in y]
-    settings = {"reg": 0.1, "max_iter": 3}
+    settings = {"reg": 0.1}
     whole = tw.ZScore(tw.Chain(2), **settings).partial_fit(X, y, solve=False)
-    parts = [tw.ZScore(tw.Chain(2), **settings).fit(X[part], y[part]) for part in (slice(20, 40), slice(20))]
+    halves = (slice(20, 40), slice(20))
+    parts = [tw.ZScore(tw.Chain(2), **settings).partial_fit(X[part], y[part], solve=False) for part in halves]
     assert whole.moments_.space.n_features > 600
     lams = []
     for state in (whole.moments_, parts[0].merge(parts[1]).moments_):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg as la
+from sklearn.exceptions import ConvergenceWarning
 
 from trelliswork._errors import InputError
 from trelliswork.learners.base import warn_interrupted
@@ -116,6 +118,7 @@ class Ridge:
         d = moment.n_features
         self.max_iter = int(1000 + 10 * np.sqrt(d)) if max_iter is None else max_iter
         self.said: dict[str, Any] = {}
+        self._warned = False
         self._preconditioner: Preconditioner | None = None
         self._solve: Callable[[np.ndarray], np.ndarray] | None = None
         self.name = "cg"
@@ -172,17 +175,31 @@ class Ridge:
             # Too close to singular for elimination; iterations stay in the range of M.
         if self._preconditioner is None:
             self._preconditioner = self.moment.preconditioner(self.lam) or self._jacobi()
+        tol = float(np.sqrt(self.tol)) if loose else self.tol
         x, residual, n_iter = conjugate_gradients(
             self.product,
             b,
             self._preconditioner,
-            tol=np.sqrt(self.tol) if loose else self.tol,
+            tol=tol,
             max_iter=self.max_iter,
             keep_best=self.lam == 0.0,
             overwrite=overwrite,
         )
         self.said = {"solver": "cg", "residual": residual / norm, "cg_iterations": n_iter}
+        if n_iter >= self.max_iter and residual > tol * norm:
+            self._warn(residual / norm, tol)
         return x
+
+    def _warn(self, residual: float, tol: float) -> None:
+        """Tell once that conjugate gradients were cut short, and what helps."""
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"conjugate gradients stopped after max_iter={self.max_iter} iterations at a relative "
+                f"residual of {residual:.2g}, above {tol:.2g}; raise max_iter, tol or the ridge reg",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def _jacobi(self) -> Preconditioner:
         diagonal = np.maximum(self.moment.diagonal(), 0.0) + self.lam

@@ -71,7 +71,8 @@ class ZScore(MomentLearner):
     tol : float, default=1e-4
         Residual at which conjugate gradients stop, relative to the right-hand side.
     max_iter : int or None, default=None
-        Their iterations at the most; None is ``1000 + 10 sqrt(n_features)``.
+        Their iterations at the most; None is ``1000 + 10 sqrt(n_features)``. Not to reach ``tol`` by
+        then warns (``ConvergenceWarning``).
     class_weight : dict, "balanced" or None, default=None
         Weight of each label; a sample weighs the mean over its labels.
     keep_moments : bool, default=True
@@ -245,7 +246,8 @@ class SODA(MomentLearner):
     tol : float, default=1e-4
         Residual at which conjugate gradients stop, relative to the right-hand side.
     max_iter : int or None, default=None
-        Their iterations at the most; None is ``1000 + 10 sqrt(n_features)``.
+        Their iterations at the most; None is ``1000 + 10 sqrt(n_features)``. Not to reach ``tol`` by
+        then warns (``ConvergenceWarning``).
     class_weight : dict, "balanced" or None, default=None
         Weight of each label; a sample weighs the mean over its labels.
     keep_moments : bool, default=True
