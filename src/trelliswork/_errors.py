@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["InputError", "ModelFileError"]
+__all__ = ["InputError", "ModelFileError", "Unsupported"]
 
 
 class InputError(ValueError):
@@ -56,4 +56,19 @@ class ModelFileError(ValueError):
     ... except tw.ModelFileError as error:
     ...     print(type(error).__name__)
     ModelFileError
+    """
+
+
+class Unsupported(TypeError):
+    """A learner asked a structure for something that it does not offer.
+
+    Examples
+    --------
+    >>> from trelliswork import Derivations, Edge, Perceptron, Unsupported
+    >>> build = lambda x: [Edge("root", part=label, features=[(x, label)]) for label in "ab"]
+    >>> try:
+    ...     Perceptron(Derivations(build), class_weight="balanced").fit(["x"], [["a"]])
+    ... except Unsupported as error:
+    ...     print(error)
+    Derivations does not offer 'class_weights'; these structures do: Chain...
     """

@@ -225,7 +225,7 @@ MISTAKES = [
         "good.csv --taxonomy cycle.tsv --ancestor-weight nan",
         "--ancestor-weight must be a finite number >= 0, got nan",
     ),
-    ("good.csv --loss hinge", "--loss: unknown loss 'hinge'; expected zero-one or tree"),
+    ("good.csv --loss hinge", "--loss: unknown loss 'hinge'; expected one of zero-one, tree"),
     ("good.csv --C 0", "--C must be a finite number > 0, got 0.0"),
     (
         "good.csv --learner crf --C 2",
@@ -233,7 +233,8 @@ MISTAKES = [
     ),
     (
         "good.csv --learner hmm",
-        "--learner: unknown learner 'hmm'; expected one of svm, crf, perceptron, bayes, zscore, soda",
+        "--learner: unknown learner 'hmm'; expected one of svm, crf, perceptron, bayes, zscore, soda, vcrf, "
+        "structboost",
     ),
     ("- --dev -", "--dev: TRAIN and --dev cannot both be standard input"),
 ]

@@ -11,29 +11,31 @@ import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, LearnerEntry, find_learner
-from trelliswork.cli._training import check_numbers, finish, watched
+from trelliswork.cli._learners import LEARNERS, LearnerEntry
+from trelliswork.cli._learning import Learning, learns
+from trelliswork.cli._training import finish, watched
 
 if TYPE_CHECKING:
     from trelliswork.cli._kinds import OpenModel, Request
 
 __all__ = ["evaluate", "predict", "train"]
 
-_SMALL_RIDGE = {"reg": 1e-6, "reg_mode": "relative", "keep_moments": False}
+_RIDGE = {"reg": 1e-6, "reg_mode": "relative", "reference": "uniform"}
+_PAIRS = {"loss": "pairs"}
 _ALIGNERS = {
     "crf": LEARNERS["crf"],
-    "soda": LearnerEntry("SODA", "least squares on margins", ("reg",), settings=_SMALL_RIDGE),
-    "zscore": LearnerEntry("ZScore", "largest Z-score", ("reg",), settings=_SMALL_RIDGE),
-    "svm": LearnerEntry(
-        "StructuredSVM", "structural SVM", ("C", "max_iter"), settings={"C": 100.0, "loss": "pairs"}
-    ),
+    "soda": LEARNERS["soda"].but({"reg": "1e-6", "reference": "uniform"}, _RIDGE),
+    "zscore": LEARNERS["zscore"].but({"reg": "1e-6", "reference": "uniform"}, _RIDGE),
+    "svm": LEARNERS["svm"].but({"C": "100", "loss": "pairs"}, {"C": 100.0, "loss": "pairs"}),
     "perceptron": LEARNERS["perceptron"],
-    "logodds": LearnerEntry("Generative", "log-odds of pairs of symbols", ("smoothing",)),
+    "logodds": LearnerEntry("Generative", "log-odds of pairs of symbols", {"smoothing": "1"}),
     "klrso": LEARNERS["klrso"],
+    "vcrf": LEARNERS["vcrf"].but(_PAIRS, _PAIRS),
+    "structboost": LEARNERS["structboost"].but(_PAIRS, _PAIRS),
 }
-_LISTED = ", ".join(f"{name} ({entry.about})" for name, entry in _ALIGNERS.items())
 
 
+@learns(_ALIGNERS, "crf", ("pairs", "hamming", "f1", "zero-one"))
 def train(
     source: Annotated[
         str,
@@ -41,11 +43,10 @@ def train(
             metavar="PAIRS", help="Aligned FASTA, two sequences per alignment, plain or gzip; - reads stdin."
         ),
     ],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")],
+    output: _options.Output,
     dev: Annotated[
         str | None, typer.Option(help="Development pairs, scored at the end.", show_default=False)
     ] = None,
-    learner: Annotated[str, typer.Option(help=f"How scores are found: {_LISTED}.")] = "crf",
     model: Annotated[
         str,
         typer.Option(
@@ -67,39 +68,16 @@ def train(
     core: Annotated[
         bool, typer.Option("--core", help="Only columns of two capitals count in losses and scores.")
     ] = False,
-    smoothing: Annotated[
-        float | None, typer.Option(help="Count added to every pair (logodds, klrso).", show_default="1")
-    ] = None,
-    l1: Annotated[float | None, typer.Option(help="L1 penalty (crf).", show_default="0")] = None,
-    l2: Annotated[float | None, typer.Option(help="L2 penalty (crf).", show_default="1")] = None,
-    reg: Annotated[
-        float | None, typer.Option(help="Ridge (zscore, soda), or penalty (klrso: 0.1).", show_default="1e-6")
-    ] = None,
-    C: Annotated[float | None, typer.Option("--C", help="Price of errors (svm).", show_default="100")] = None,
-    max_iter: Annotated[int | None, typer.Option(min=1, help="Iterations at the most.")] = None,
+    *,
+    learning: Learning,
     encoding: _options.Encoding = None,
-    jobs: _options.Jobs = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    quiet: _options.Quiet = False,
 ) -> None:
     """Learn to align sequences from aligned pairs.
 
     PAIRS is a FASTA file: the first and second sequence are one alignment, the third and fourth the next.
     Ctrl-C ends the training early: the best scores so far are saved, and the exit code is 130.
     """
-    wanted: dict[str, Any] = {
-        "smoothing": smoothing,
-        "l1": l1,
-        "l2": l2,
-        "reg": reg,
-        "C": C,
-        "max_iter": max_iter,
-        "jobs": _options.check_jobs(jobs),
-        "seed": seed,
-    }
-    given = {name: value for name, value in wanted.items() if value is not None}
-    entry = find_learner(learner, given, _ALIGNERS)
-    check_numbers(given)
     _options.check_output(output, model=True)
     if source == dev == "-":
         raise InputError("--dev: PAIRS and --dev cannot both be standard input")
@@ -119,17 +97,17 @@ def train(
     structure.prepare([])  # checks the choices
     data = read_fasta_pairs(source, encoding or "utf-8").aligned()
     held_out = None if dev is None else read_fasta_pairs(dev, encoding or "utf-8").aligned()
-    estimator = entry.build(structure, given, verbose=int(sys.stderr.isatty() and not quiet))
+    estimator = learning.build(structure, quiet)
     done = watched(
         lambda: estimator.fit(data.X, data.y), estimator, lambda e: e.placed(data.name, data.lines), quiet
     )
     said = [
-        f"{learner}: {len(data.X):,} pairs, {sum(len(a) + len(b) for a, b in data.X):,} residues",
+        f"{learning.name}: {len(data.X):,} pairs, {sum(len(a) + len(b) for a, b in data.X):,} residues",
         f"{estimator.coef_.size:,} scores in {done.seconds:.1f} s",
     ]
     if held_out is not None:
         said.append(f"dev {estimator.score(held_out.X, held_out.y):.2%} of the true pairs of residues")
-    info = {"kind": "align", "learner": learner}
+    info = {"kind": "align", "learner": learning.name}
     finish(estimator, output, info, said, interrupted=done.interrupted, quiet=quiet)
 
 

@@ -7,14 +7,16 @@ import io
 import json
 import math
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from trelliswork._errors import InputError, ModelFileError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LearnerEntry, find_learner
-from trelliswork.cli._training import check_numbers, finish, watched
+from trelliswork.cli._learners import LEARNERS, LearnerEntry
+from trelliswork.cli._learning import Learning, learns
+from trelliswork.cli._training import finish, watched
 from trelliswork.cli._wording import counted, ending
 
 if TYPE_CHECKING:
@@ -23,38 +25,34 @@ if TYPE_CHECKING:
 
 __all__ = ["CLASSIFIERS", "evaluate", "predict", "train"]
 
-_RIDGE = {"reg": 1e-6, "reg_mode": "relative", "keep_moments": False}
+_RIDGE = {"reg": 1e-6, "reg_mode": "relative", "reference": "uniform"}
+_LOSS = ({"loss": "zero-one, with --taxonomy tree"}, {"loss": "zero-one"})
 
 # Every learner of this command is listed here once.
 CLASSIFIERS = {
-    "svm": LearnerEntry(
-        "StructuredSVM",
-        "multiclass SVM",
-        ("C", "loss", "max_iter"),
-        settings={"C": 1000.0, "loss": "zero-one"},
-    ),
-    "crf": LearnerEntry("CRF", "multinomial logistic regression", ("l1", "l2", "max_iter"), uses_dev=True),
-    "perceptron": LearnerEntry("Perceptron", "averaged perceptron", ("max_iter",)),
-    "bayes": LearnerEntry("Generative", "naive Bayes, for counts", ("smoothing",)),
-    "zscore": LearnerEntry("ZScore", "largest Z-score", ("reg",), settings=_RIDGE),
-    "soda": LearnerEntry("SODA", "least squares on margins", ("reg",), settings=_RIDGE),
+    "svm": replace(LEARNERS["svm"].but(*_LOSS), about="multiclass SVM"),
+    "crf": replace(LEARNERS["crf"], about="multinomial logistic regression"),
+    "perceptron": LEARNERS["perceptron"],
+    "bayes": LearnerEntry("Generative", "naive Bayes, for counts", {"smoothing": "1"}),
+    "zscore": LEARNERS["zscore"].but({"reg": "1e-6", "reference": "uniform"}, _RIDGE),
+    "soda": LEARNERS["soda"].but({"reg": "1e-6", "reference": "uniform"}, _RIDGE),
+    "vcrf": LEARNERS["vcrf"].but(*_LOSS),
+    "structboost": LEARNERS["structboost"].but(*_LOSS),
 }
-_LISTED = ", ".join(f"{name} ({entry.about})" for name, entry in CLASSIFIERS.items())
-_LOSSES = ("zero-one", "tree")
 
 
+@learns(CLASSIFIERS, "svm", ("zero-one", "tree"))
 def train(
     source: Annotated[
         str, typer.Argument(metavar="TRAIN", help="File of rows, plain or gzip; - reads standard input.")
     ],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")],
+    output: _options.Output,
     dev: Annotated[
         str | None,
         typer.Option(
             help="Development file: scored at the end; the crf also stops by it.", show_default=False
         ),
     ] = None,
-    learner: Annotated[str, typer.Option(help=f"How weights are found: {_LISTED}.")] = "svm",
     taxonomy: Annotated[
         str | None,
         typer.Option(
@@ -69,13 +67,6 @@ def train(
         typer.Option(
             help="How much labels share through the taxonomy: 1 as much as can be, 0 nothing.",
             show_default="1",
-        ),
-    ] = None,
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            help="zero-one, or tree: how far up the taxonomy two labels meet (svm).",
-            show_default="tree with --taxonomy, else zero-one",
         ),
     ] = None,
     format: Annotated[
@@ -100,22 +91,10 @@ def train(
         typer.Option(help="Columns or keys whose words are the features.", show_default=False),
     ] = None,
     separator: _options.Separator = None,
+    *,
+    learning: Learning,
     encoding: _options.Encoding = None,
-    l1: Annotated[float | None, typer.Option(help="L1 penalty (crf).", show_default="0")] = None,
-    l2: Annotated[float | None, typer.Option(help="L2 penalty (crf).", show_default="1")] = None,
-    smoothing: Annotated[
-        float | None, typer.Option(help="Count added to every event (bayes).", show_default="1")
-    ] = None,
-    reg: Annotated[float | None, typer.Option(help="Ridge (zscore, soda).", show_default="1e-6")] = None,
-    C: Annotated[
-        float | None, typer.Option("--C", help="Price of the mean error (svm).", show_default="1000")
-    ] = None,
-    max_iter: Annotated[
-        int | None, typer.Option(min=1, help="Iterations at the most.", show_default=False)
-    ] = None,
-    jobs: _options.Jobs = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    quiet: _options.Quiet = False,
 ) -> None:
     """Learn to classify the rows of a file.
 
@@ -123,31 +102,15 @@ def train(
     features of their own. jsonl: one object per line. Ctrl-C ends the training early: the best weights so
     far are saved, and the exit code is 130.
     """
-    wanted: dict[str, Any] = {
-        "l1": l1,
-        "l2": l2,
-        "smoothing": smoothing,
-        "reg": reg,
-        "C": C,
-        "loss": loss,
-        "max_iter": max_iter,
-        "jobs": _options.check_jobs(jobs),
-        "seed": seed,
-    }
-    given = {name: value for name, value in wanted.items() if value is not None}
-    entry = find_learner(learner, given, CLASSIFIERS)
-    check_numbers(given)
-    if loss is not None and loss not in _LOSSES:
-        raise InputError(f"--loss: unknown loss {loss!r}; expected {' or '.join(_LOSSES)}")
-    if loss == "tree" and taxonomy is None:
+    if learning.given.get("loss") == "tree" and taxonomy is None:
         raise InputError("--loss tree needs --taxonomy FILE")
     if ancestor_weight is not None:
         if taxonomy is None:
             raise InputError("--ancestor-weight needs --taxonomy FILE")
         if not 0 <= ancestor_weight < math.inf:
             raise InputError(f"--ancestor-weight must be a finite number >= 0, got {ancestor_weight}")
-    if taxonomy is not None and learner == "svm":
-        given.setdefault("loss", "tree")
+    if taxonomy is not None and "loss" in learning.entry.options:
+        learning.given.setdefault("loss", "tree")
     _options.check_output(output, model=True)
     if source == dev == "-":
         raise InputError("--dev: TRAIN and --dev cannot both be standard input")
@@ -167,10 +130,9 @@ def train(
     from trelliswork.structures._taxonomy import Taxonomy
 
     links = None if taxonomy is None else Taxonomy.read(taxonomy).edges
-    on_terminal = sys.stderr.isatty() and not quiet
     structure = Classes(links, ancestor_weight=1.0 if ancestor_weight is None else ancestor_weight)
-    estimator = entry.build(structure, given, verbose=int(on_terminal))
-    _fit_and_save(learner, entry, estimator, rows, held_out, layout, output, quiet)
+    estimator = learning.build(structure, quiet)
+    _fit_and_save(learning, estimator, rows, held_out, layout, output, quiet)
 
 
 def _names(text: str | None) -> list[str] | None:
@@ -184,8 +146,7 @@ def _read(source: str, layout: dict[str, Any], *, unlabelled: bool = False) -> R
 
 
 def _fit_and_save(
-    name: str,
-    entry: LearnerEntry,
+    learning: Learning,
     estimator: Any,
     rows: Rows,
     held_out: Rows | None,
@@ -193,17 +154,20 @@ def _fit_and_save(
     output: str,
     quiet: bool,
 ) -> None:
-    more = {"X_dev": held_out.X, "y_dev": held_out.y} if held_out is not None and entry.uses_dev else {}
+    more = (
+        {"X_dev": held_out.X, "y_dev": held_out.y} if held_out is not None and learning.entry.uses_dev else {}
+    )
     done = watched(lambda: estimator.fit(rows.X, rows.y, **more), estimator, rows.located, quiet)
     said = [
-        f"{name}: {counted(len(rows.X), 'row')}, {counted(len(estimator.space_.attributes), 'attribute')}",
+        f"{learning.name}: {counted(len(rows.X), 'row')}, "
+        + counted(len(estimator.space_.attributes), "attribute"),
         f"{counted(len(estimator.classes_), 'label')}, {counted(estimator.coef_.size, 'weight')}",
         f"{counted(estimator.n_iter_, 'iteration')} in {done.seconds:.1f} s"
         + ending(estimator, done.interrupted),
     ]
     if held_out is not None:
         said.append(f"dev accuracy {estimator.score(held_out.X, held_out.y):.2%}")
-    info = {"kind": "classify", "learner": name, "rows": layout}
+    info = {"kind": "classify", "learner": learning.name, "rows": layout}
     finish(estimator, output, info, said, interrupted=done.interrupted, quiet=quiet)
 
 

@@ -10,9 +10,10 @@ import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, LearnerEntry, find_learner
+from trelliswork.cli._learners import LEARNERS, LearnerEntry
+from trelliswork.cli._learning import Learning, learns
 from trelliswork.cli._report import one_line
-from trelliswork.cli._training import check_numbers, finish, watched
+from trelliswork.cli._training import finish, watched
 
 if TYPE_CHECKING:
     from trelliswork.cli._kinds import OpenModel, Request
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate", "predict", "train"]
 
-_FOLDERS = {"scfg": LearnerEntry("Generative", "stochastic grammar", ("smoothing",))}
+_FOLDERS = {"scfg": LearnerEntry("Generative", "stochastic grammar", {"smoothing": "1"})}
 _FOLDERS |= {name: entry for name, entry in LEARNERS.items() if name != "hmm"}
-_LISTED = ", ".join(f"{name} ({entry.about})" for name, entry in _FOLDERS.items())
 _INVALID = ("repair", "drop", "strict")
 _FORMATS = ("dot-bracket", "bpseq", "ct", "picture")
 _MOST_PICTURES = 20
 
 
+@learns(_FOLDERS, "crf", ("hamming", "base-pairs", "f1", "zero-one"))
 def train(
     source: Annotated[
         str,
@@ -37,11 +38,10 @@ def train(
             "- reads standard input.",
         ),
     ],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")],
+    output: _options.Output,
     dev: Annotated[
         str | None, typer.Option(help="Development file, scored at the end.", show_default=False)
     ] = None,
-    learner: Annotated[str, typer.Option(help=f"How weights are found: {_LISTED}.")] = "crf",
     grammar: Annotated[str, typer.Option(help="Rules: g6, or nested, which know their depth.")] = "g6",
     depth: Annotated[int, typer.Option(min=1, max=20, help="Depths of the nested grammar.")] = 2,
     invalid: Annotated[
@@ -51,49 +51,16 @@ def train(
             "repair (delete these pairs), drop (leave the sequence out) or strict (an error)."
         ),
     ] = "repair",
-    l1: Annotated[float | None, typer.Option(help="L1 penalty (crf).", show_default="0")] = None,
-    l2: Annotated[float | None, typer.Option(help="L2 penalty (crf).", show_default="1")] = None,
-    smoothing: Annotated[
-        float | None, typer.Option(help="Count added to every rule (scfg, klrso).", show_default="1")
-    ] = None,
-    reg: Annotated[
-        float | None, typer.Option(help="Ridge (zscore, soda), or penalty (klrso: 0.1).", show_default="1")
-    ] = None,
-    reference: Annotated[
-        str | None,
-        typer.Option(
-            help="What structures are compared with: uniform or generative (zscore, soda).",
-            show_default="generative",
-        ),
-    ] = None,
-    C: Annotated[
-        float | None, typer.Option("--C", help="Price of errors (svm).", show_default="1000")
-    ] = None,
-    max_iter: Annotated[int | None, typer.Option(min=1, help="Iterations at the most.")] = None,
+    *,
+    learning: Learning,
     encoding: _options.Encoding = None,
-    jobs: _options.Jobs = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    quiet: _options.Quiet = False,
 ) -> None:
     """Learn to fold RNA from sequences with known structures.
 
     The consensus structure of a Stockholm alignment is carried over to each of its sequences. Ctrl-C ends
     the training early: the best weights so far are saved, and the exit code is 130.
     """
-    wanted: dict[str, Any] = {
-        "l1": l1,
-        "l2": l2,
-        "smoothing": smoothing,
-        "reg": reg,
-        "reference": reference,
-        "C": C,
-        "max_iter": max_iter,
-        "jobs": _options.check_jobs(jobs),
-        "seed": seed,
-    }
-    given = {name: value for name, value in wanted.items() if value is not None}
-    entry = find_learner(learner, given, _FOLDERS)
-    check_numbers(given)
     if invalid not in _INVALID:
         raise InputError(f"--invalid must be one of {', '.join(_INVALID)}, got {invalid!r}")
     _options.check_output(output, model=True)
@@ -107,18 +74,18 @@ def train(
     data, name = _read(source, encoding)
     held_out = None if dev is None else _read(dev, encoding)[0]
     data, note = _usable(structure, data, name, invalid)
-    estimator = entry.build(structure, given, verbose=int(sys.stderr.isatty() and not quiet))
+    estimator = learning.build(structure, quiet)
     done = watched(
         lambda: estimator.fit(data.X, data.y), estimator, lambda e: e.placed(name, data.names), quiet
     )
     bases = sum(map(len, data.X))
     said = [
-        f"{learner}: {len(data.X):,} sequences, {bases:,} bases{note}",
+        f"{learning.name}: {len(data.X):,} sequences, {bases:,} bases{note}",
         f"{estimator.coef_.size:,} rules in {done.seconds:.1f} s",
     ]
     if held_out is not None:
         said.append(f"dev {_brief(held_out.y, estimator.predict(held_out.X))}")
-    info = {"kind": "fold", "learner": learner}
+    info = {"kind": "fold", "learner": learning.name}
     finish(estimator, output, info, said, interrupted=done.interrupted, quiet=quiet)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import trelliswork
@@ -41,8 +41,8 @@ class LearnerEntry:
         Public name of the class in :mod:`trelliswork`.
     about : str
         A few words for ``--help``.
-    options : tuple of str
-        Options that it takes beside those that all take.
+    options : mapping of str to str
+        Options that it takes beside those that all take, each with its default in words.
     uses_dev : bool
         Whether ``fit`` takes ``X_dev, y_dev``; otherwise ``--dev`` is only scored.
     template : str
@@ -60,10 +60,20 @@ class LearnerEntry:
 
     class_name: str
     about: str
-    options: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
     uses_dev: bool = False
     template: str = "default"
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def but(self, options: Mapping[str, str], settings: Mapping[str, Any]) -> LearnerEntry:
+        """Learner with other defaults, in words and as parameters of its class.
+
+        Parameters
+        ----------
+        options, settings : mapping
+            What differs.
+        """
+        return replace(self, options={**self.options, **options}, settings={**self.settings, **settings})
 
     def build(self, structure: Any, given: Mapping[str, Any], *, verbose: int = 0) -> Any:
         """Estimator with the options that were given.
@@ -80,6 +90,8 @@ class LearnerEntry:
         cls = getattr(trelliswork, self.class_name)
         known = inspect.signature(cls).parameters
         values = {**self.settings, **{_PARAMETERS[k]: v for k, v in given.items() if k in _PARAMETERS}}
+        if values.get("loss") == "none":
+            values["loss"] = None
         if verbose:
             values["verbose"] = verbose
         return cls(structure, **{k: v for k, v in values.items() if k in known})
@@ -91,22 +103,35 @@ _MOMENTS = {"reference": "generative", "reg": 1.0, "reg_mode": "absolute", "keep
 
 # Means over sentences, not sums: penalties of text are small numbers.
 _VOTED = {"lam": 1e-6, "beta": 1e-4}
-_VOTED_OPTIONS = ("lam", "beta", "loss", "max_iter", "observed")
+_VOTED_OPTIONS = {"lam": "1e-6", "beta": "1e-4", "loss": "hamming", "max_iter": "200"}
 
 # Every learner of the command line is listed here once.
 LEARNERS = {
     "crf": LearnerEntry(
-        "CRF", "conditional random field", ("l1", "l2", "max_iter", "observed"), uses_dev=True
+        "CRF",
+        "conditional random field",
+        {"l1": "0", "l2": "1", "max_iter": "200"},
+        uses_dev=True,
     ),
-    "perceptron": LearnerEntry("Perceptron", "averaged perceptron", ("max_iter", "observed")),
-    "hmm": LearnerEntry("Generative", "hidden Markov model", ("smoothing",), template="word"),
+    "perceptron": LearnerEntry("Perceptron", "averaged perceptron", {"max_iter": "20"}),
+    "hmm": LearnerEntry("Generative", "hidden Markov model", {"smoothing": "1"}, template="word"),
     "klrso": LearnerEntry(
-        "KLRSO", "generative, with probabilities predicted per input", ("smoothing", "reg"), template="word"
+        "KLRSO",
+        "generative, with probabilities predicted per input",
+        {"smoothing": "1", "reg": "0.1", "max_iter": "100"},
+        template="word",
     ),
-    "zscore": LearnerEntry("ZScore", "largest Z-score", ("reg", "reference"), settings=_MOMENTS),
-    "soda": LearnerEntry("SODA", "least squares on margins", ("reg", "reference"), settings=_MOMENTS),
+    "zscore": LearnerEntry(
+        "ZScore", "largest Z-score", {"reg": "1", "reference": "generative"}, settings=_MOMENTS
+    ),
+    "soda": LearnerEntry(
+        "SODA", "least squares on margins", {"reg": "1", "reference": "generative"}, settings=_MOMENTS
+    ),
     "svm": LearnerEntry(
-        "StructuredSVM", "structural SVM", ("C", "loss", "max_iter", "observed"), settings={"C": 1000.0}
+        "StructuredSVM",
+        "structural SVM",
+        {"C": "1000", "loss": "hamming", "max_iter": "1000"},
+        settings={"C": 1000.0},
     ),
     "vcrf": LearnerEntry("VotedCRF", "voted CRF", _VOTED_OPTIONS, settings=_VOTED),
     "structboost": LearnerEntry("StructBoost", "structured boosting", _VOTED_OPTIONS, settings=_VOTED),

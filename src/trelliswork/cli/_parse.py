@@ -11,29 +11,29 @@ import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, LearnerEntry, find_learner
+from trelliswork.cli._learners import LEARNERS, LearnerEntry
+from trelliswork.cli._learning import Learning, learns
 from trelliswork.cli._report import say
-from trelliswork.cli._training import check_numbers, finish, watched
+from trelliswork.cli._training import finish, watched
 
 if TYPE_CHECKING:
     from trelliswork.cli._kinds import OpenModel, Request
 
 __all__ = ["evaluate", "predict", "train"]
 
-_PARSERS = {"pcfg": LearnerEntry("Generative", "probabilistic grammar", ("smoothing",))}
+_PARSERS = {"pcfg": LearnerEntry("Generative", "probabilistic grammar", {"smoothing": "1"})}
 _PARSERS |= {name: entry for name, entry in LEARNERS.items() if name != "hmm"}
-_LISTED = ", ".join(f"{name} ({entry.about})" for name, entry in _PARSERS.items())
 
 
+@learns(_PARSERS, "crf", ("hamming", "brackets", "bracket-f1", "zero-one"))
 def train(
     source: Annotated[
         str, typer.Argument(metavar="TREES", help="Bracketed trees, plain or gzip; - reads standard input.")
     ],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")],
+    output: _options.Output,
     dev: Annotated[
         str | None, typer.Option(help="Development trees, scored at the end.", show_default=False)
     ] = None,
-    learner: Annotated[str, typer.Option(help=f"How weights are found: {_LISTED}.")] = "pcfg",
     of: Annotated[
         str, typer.Option("--input", help="What is parsed: words, or tags (the labels above the words).")
     ] = "words",
@@ -55,22 +55,10 @@ def train(
     max_words: Annotated[
         int | None, typer.Option(min=1, help="Leave out longer sentences.", show_default="none")
     ] = None,
-    smoothing: Annotated[
-        float | None, typer.Option(help="Count added to every rule (pcfg, klrso).", show_default="1")
-    ] = None,
-    l1: Annotated[float | None, typer.Option(help="L1 penalty (crf).", show_default="0")] = None,
-    l2: Annotated[float | None, typer.Option(help="L2 penalty (crf).", show_default="1")] = None,
-    reg: Annotated[
-        float | None, typer.Option(help="Ridge (zscore, soda), or penalty (klrso: 0.1).", show_default="1")
-    ] = None,
-    C: Annotated[
-        float | None, typer.Option("--C", help="Price of errors (svm).", show_default="1000")
-    ] = None,
-    max_iter: Annotated[int | None, typer.Option(min=1, help="Iterations at the most.")] = None,
+    *,
+    learning: Learning,
     encoding: _options.Encoding = None,
-    jobs: _options.Jobs = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    quiet: _options.Quiet = False,
 ) -> None:
     """Learn to parse sentences from a treebank.
 
@@ -78,19 +66,6 @@ def train(
     (NP-SBJ) are left out. Ctrl-C ends the training early: the best weights so far are saved, and the exit
     code is 130.
     """
-    wanted: dict[str, Any] = {
-        "smoothing": smoothing,
-        "l1": l1,
-        "l2": l2,
-        "reg": reg,
-        "C": C,
-        "max_iter": max_iter,
-        "jobs": _options.check_jobs(jobs),
-        "seed": seed,
-    }
-    given = {name: value for name, value in wanted.items() if value is not None}
-    entry = find_learner(learner, given, _PARSERS)
-    check_numbers(given)
     _options.check_output(output, model=True)
     if source == dev == "-":
         raise InputError("--dev: TREES and --dev cannot both be standard input")
@@ -109,20 +84,20 @@ def train(
     structure.check()
     data, name = _read(source, of, encoding, max_words)
     held_out = None if dev is None else _read(dev, of, encoding, max_words)[0]
-    estimator = entry.build(structure, given, verbose=int(sys.stderr.isatty() and not quiet))
+    estimator = learning.build(structure, quiet)
     done = watched(
         lambda: estimator.fit(data.X, data.y), estimator, lambda e: e.placed(name, data.lines), quiet
     )
     skipped = f" ({data.n_skipped} without words left out)" if data.n_skipped else ""
     said = [
-        f"{learner}: {len(data):,} trees{skipped}, {sum(map(len, data.X)):,} words",
+        f"{learning.name}: {len(data):,} trees{skipped}, {sum(map(len, data.X)):,} words",
         f"{estimator.coef_.size:,} rules in {done.seconds:.1f} s",
     ]
     if held_out is not None:
         from trelliswork.metrics import bracket_scores
 
         said.append(f"dev {bracket_scores(held_out.y, estimator.predict(held_out.X))}")
-    info = {"kind": "parse", "learner": learner}
+    info = {"kind": "parse", "learner": learning.name}
     finish(estimator, output, info, said, interrupted=done.interrupted, quiet=quiet)
 
 

@@ -11,6 +11,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from trelliswork._errors import Unsupported
+
 __all__ = ["INTERRUPTED", "MISTAKE", "OneLineGroup", "one_line", "say", "show_tracebacks"]
 
 BUG, MISTAKE, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
@@ -84,7 +86,7 @@ class OneLineGroup(TyperGroup):
         except BrokenPipeError:
             _drop_output()
             raise typer.Exit(CLOSED_PIPE) from None
-        except (ValueError, OSError, MemoryError, ImportError, ArithmeticError) as error:
+        except (ValueError, OSError, MemoryError, ImportError, ArithmeticError, Unsupported) as error:
             _trace()
             say(f"trelliswork: {one_line(error)}")
             raise typer.Exit(MISTAKE) from None

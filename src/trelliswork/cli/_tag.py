@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, LearnerEntry, find_learner
-from trelliswork.cli._training import check_numbers, finish, watched
+from trelliswork.cli._learners import LEARNERS
+from trelliswork.cli._learning import Learning, learns
+from trelliswork.cli._training import finish, watched
 from trelliswork.cli._wording import counted, ending
 
 if TYPE_CHECKING:
@@ -20,23 +20,26 @@ if TYPE_CHECKING:
 __all__ = ["evaluate", "predict", "train"]
 
 _SCHEMES = ("BIO", "BIOES")
-_LOSSES = ("hamming", "edit", "zero-one", "none")
-_LISTED = ", ".join(f"{name} ({entry.about})" for name, entry in LEARNERS.items())
+_SPARSE = ("crf", "perceptron", "svm", "vcrf", "structboost")  # what may learn of observed pairs alone
+_TAGGERS = {
+    name: entry.but({"observed": "all-emissions"}, {}) if name in _SPARSE else entry
+    for name, entry in LEARNERS.items()
+}
 _MISSING = "_"  # label of a candidate that a short sentence does not have
 
 
+@learns(_TAGGERS, "crf", ("hamming", "edit", "zero-one"))
 def train(
     source: Annotated[
         str, typer.Argument(metavar="TRAIN", help="Column file, plain or gzip; - reads standard input.")
     ],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")],
+    output: _options.Output,
     dev: Annotated[
         str | None,
         typer.Option(
             help="Development file: scored at the end; the crf also stops by it.", show_default=False
         ),
     ] = None,
-    learner: Annotated[str, typer.Option(help=f"How weights are found: {_LISTED}.")] = "crf",
     template: Annotated[
         str | None,
         typer.Option(
@@ -48,49 +51,11 @@ def train(
     label: Annotated[int, typer.Option(help="Column of the labels, from 0 or, negative, from the end.")] = -1,
     columns: _options.Columns = None,
     separator: _options.Separator = None,
-    encoding: _options.Encoding = None,
-    comment: _options.Comment = None,
     scheme: Annotated[
         str | None,
         typer.Option(help="BIO or BIOES: never predict what the scheme forbids.", show_default=False),
     ] = None,
     order: Annotated[int, typer.Option(min=1, help="Previous labels that a label depends on.")] = 1,
-    l1: Annotated[float | None, typer.Option(help="L1 penalty (crf).", show_default="0")] = None,
-    l2: Annotated[float | None, typer.Option(help="L2 penalty (crf).", show_default="1")] = None,
-    smoothing: Annotated[
-        float | None, typer.Option(help="Count added to every event (hmm, klrso).", show_default="1")
-    ] = None,
-    reg: Annotated[
-        float | None, typer.Option(help="Ridge (zscore, soda), or penalty (klrso: 0.1).", show_default="1")
-    ] = None,
-    reference: Annotated[
-        str | None,
-        typer.Option(
-            help="What outputs are compared with: uniform, observed or generative (zscore, soda).",
-            show_default="generative",
-        ),
-    ] = None,
-    C: Annotated[
-        float | None, typer.Option("--C", help="Price of errors (svm).", show_default="1000")
-    ] = None,
-    lam: Annotated[
-        float | None,
-        typer.Option(help="Penalty by complexity (vcrf, structboost).", show_default="1e-6"),
-    ] = None,
-    beta: Annotated[
-        float | None, typer.Option(help="Penalty of all weights (vcrf, structboost).", show_default="1e-4")
-    ] = None,
-    loss: Annotated[
-        str | None,
-        typer.Option(
-            help="Loss of an output: hamming, edit, zero-one or (vcrf) none (svm, vcrf, structboost).",
-            show_default="hamming",
-        ),
-    ] = None,
-    max_iter: Annotated[
-        int | None,
-        typer.Option(min=1, help="Iterations at the most.", show_default="crf 200, perceptron 20"),
-    ] = None,
     min_count: Annotated[int, typer.Option(min=1, help="Drop rarer features.")] = 1,
     observed: Annotated[
         bool | None,
@@ -100,40 +65,21 @@ def train(
             show_default="all-emissions",
         ),
     ] = None,
-    jobs: _options.Jobs = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    *,
+    learning: Learning,
+    encoding: _options.Encoding = None,
+    comment: _options.Comment = None,
+    quiet: _options.Quiet = False,
 ) -> None:
     """Learn to label the tokens of sentences from a column file.
 
     One token a line, its label in one of the columns, a blank line after every sentence. Ctrl-C ends the
     training early: the best weights so far are saved, and the exit code is 130.
     """
-    wanted: dict[str, Any] = {
-        "l1": l1,
-        "l2": l2,
-        "smoothing": smoothing,
-        "reg": reg,
-        "reference": reference,
-        "C": C,
-        "lam": lam,
-        "beta": beta,
-        "loss": loss,
-        "max_iter": max_iter,
-        "observed": observed,
-        "jobs": _options.check_jobs(jobs),
-        "seed": seed,
-    }
-    given = {name: value for name, value in wanted.items() if value is not None}
-    entry = find_learner(learner, given)
-    if loss not in (None, *_LOSSES) or (loss == "none" and learner != "vcrf"):
-        known = [name for name in _LOSSES if name != "none" or learner == "vcrf"]
-        raise InputError(f"--loss: unknown loss {loss!r}; expected one of {', '.join(known)}")
-    check_numbers(given)
     scheme = None if scheme is None else scheme.upper()
     if scheme not in (None, *_SCHEMES):
         raise InputError(f"--scheme: unknown scheme {scheme!r}; expected {' or '.join(_SCHEMES)}")
-    text = _options.read_template(entry.template if template is None else template)
+    text = _options.read_template(learning.entry.template if template is None else template)
     chosen, between = _options.parse_columns(columns), _options.parse_separator(separator)
     _options.check_output(output, model=True)
     if source == dev == "-":
@@ -149,9 +95,8 @@ def train(
     structure = Chain(
         order=order, scheme=scheme, min_count=min_count, emissions="observed" if observed else "all"
     )
-    on_terminal = sys.stderr.isatty() and not quiet
-    estimator = entry.build(structure, given, verbose=int(on_terminal))
-    _fit_and_save(learner, entry, estimator, text, document, layout, held_out, output, quiet)
+    estimator = learning.build(structure, quiet)
+    _fit_and_save(learning, estimator, text, document, layout, held_out, output, quiet)
 
 
 def _layout(document: Document, label: int, columns: list[int] | None, template: str) -> Layout:
@@ -194,8 +139,7 @@ def _labelled(
 
 
 def _fit_and_save(
-    name: str,
-    entry: LearnerEntry,
+    learning: Learning,
     estimator: Any,
     template: str,
     document: Document,
@@ -215,13 +159,13 @@ def _fit_and_save(
     def fit() -> None:
         more: dict[str, Any] = {}
         features = window.fit_transform(document.take(layout.inputs))
-        if held_out is not None and entry.uses_dev:
+        if held_out is not None and learning.entry.uses_dev:
             more = {"X_dev": window.transform(held_out[0]), "y_dev": held_out[1]}
         estimator.fit(features, y, **more)
 
     done = watched(fit, estimator, document.located, quiet)
     said = [
-        f"{name}: {counted(len(document), 'sentence')}, {counted(document.n_tokens, 'token')}",
+        f"{learning.name}: {counted(len(document), 'sentence')}, {counted(document.n_tokens, 'token')}",
         f"{counted(len(estimator.classes_), 'label')}, {counted(estimator.coef_.size, 'weight')}",
         f"{counted(estimator.n_iter_, 'iteration')} in {done.seconds:.1f} s"
         + ending(estimator, done.interrupted),
@@ -229,7 +173,7 @@ def _fit_and_save(
     if held_out is not None:
         found = estimator.predict(window.transform(held_out[0]))
         said.append("dev " + _brief(held_out[1], found))
-    info = {"kind": "tag", "learner": name, "layout": layout.to_info()}
+    info = {"kind": "tag", "learner": learning.name, "layout": layout.to_info()}
     model = make_pipeline(window, estimator)
     finish(model, output, info, said, interrupted=done.interrupted, quiet=quiet)
 

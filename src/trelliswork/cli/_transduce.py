@@ -29,7 +29,7 @@ def train(
             metavar="PAIRS", help="Input and output, tab-separated, one pair a line; - reads standard input."
         ),
     ],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")],
+    output: _options.Output,
     dev: Annotated[
         str | None, typer.Option(help="Development pairs, scored at the end.", show_default=False)
     ] = None,
@@ -54,7 +54,7 @@ def train(
         ),
     ] = None,
     encoding: _options.Encoding = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    quiet: _options.Quiet = False,
 ) -> None:
     """Learn to turn strings into strings from a file of pairs.
 

@@ -7,27 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from trelliswork._errors import Unsupported
 from trelliswork._ragged import Ragged
 
 if TYPE_CHECKING:
     from trelliswork.structures.base import Batch
 
 __all__ = ["Ascent", "Decoded", "Moments", "Parts", "RowView", "Unsupported"]
-
-
-class Unsupported(TypeError):
-    """A learner asked a structure for something that it does not offer.
-
-    Examples
-    --------
-    >>> from trelliswork import Derivations, Edge, Perceptron, Unsupported
-    >>> build = lambda x: [Edge("root", part=label, features=[(x, label)]) for label in "ab"]
-    >>> try:
-    ...     Perceptron(Derivations(build), class_weight="balanced").fit(["x"], [["a"]])
-    ... except Unsupported as error:
-    ...     print(error)
-    Derivations does not offer 'class_weights'; these structures do: Chain...
-    """
 
 
 class Parts:
