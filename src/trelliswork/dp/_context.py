@@ -435,8 +435,8 @@ def kbest(unary, trans, edge, successor, level_ptr, k):
     context = np.empty(size, dtype=np.int64)
     depth = np.empty(size, dtype=np.int64)
     heap = np.empty(size, dtype=np.int64)
-    n_nodes = 0
-    n_heap = 0
+    n_nodes = np.int64(0)
+    n_heap = np.int64(0)
     found = 0
     current = -1
     while True:

@@ -41,7 +41,9 @@ def prepare(allowed, starts, ends, lengths, base, moves, rho):
     for j in range(lengths.size):
         n = lengths[j]
         here = starts * n_paths[n - 1]
-        total = here.sum()
+        total = 0.0
+        for a in range(n_labels):
+            total += here[a]
         if total > 0.0:
             here /= total
         rho[base[j]] = here
@@ -158,9 +160,10 @@ def plain_product(
         for b in range(n_labels):
             for i in range(n_lanes):
                 mean[i] += rho[0, b] * after[0, b, i]
+        lift_sum = 0.0
         for i in range(n_lanes):
             lift[i] = w[i] * (total[i] - mean[i]) if about_gold else 0.0
-        lift_sum = lift[:n_lanes].sum()
+            lift_sum += lift[i]
         for b in range(n_labels):
             for i in range(n_lanes):
                 change[b, i] = rho[0, b] * (after[0, b, i] - mean[i])

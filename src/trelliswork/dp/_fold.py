@@ -320,7 +320,7 @@ def _outside(
                             dacc[n - 1 - first] = -slope / z
                 else:
                     y = seq[i - 1]
-                    n_rows = 0
+                    n_rows = np.int64(0)
                     end = before[y, max(i - 3, 0)]
                     for r in range(end + 1):
                         h = places[y, r] if r < end else i - 1
@@ -412,7 +412,7 @@ def _outside(
                             dPL[d, i, j] += factor * (
                                 dacc[j - first] + acc[j - first] * (dtable[d, S_L] + dL[d, i, j])
                             )
-                n_rows = 0
+                n_rows = np.int64(0)
                 begin = before[x, min(i + 3, n)]
                 for r in range(begin - 1, max(begin, before[x, stop - 1])):
                     k = i if r < begin else places[x, r]
@@ -451,7 +451,9 @@ def _counts(seq, n_depths, PL, PS, counts):
                 if kind >= 0:
                     counts[d, L_PAIR + kind] += PL[d, i, j]
                     counts[d, F_PAIR + kind] += PS[d, i, j]
-        opened = counts[d, L_PAIR:F_PAIR].sum()
+        opened = 0.0
+        for rule in range(L_PAIR, F_PAIR):
+            opened += counts[d, rule]
         elements += opened
         counts[min(d + 1, n_depths - 1), F_LS] += opened
         counts[d, S_LS] = elements
@@ -504,7 +506,8 @@ def inside(seq, table, pair, width):
     Lm, Le = np.zeros((D, n, n)), np.zeros((D, n, n), np.int32)
     LTm, LTe = np.empty((D, n, n)), np.empty((D, n, n), np.int32)
     no4, no3, no1 = np.empty((1, 1, 1, 1)), np.empty((1, 1, 1)), np.empty(0)
-    _inside(seq, table, pair, width, s, f, e, Lm, Le, LTm, LTe, False, table, no1, no4, no4, no3)
+    dual = no1.size > 0  # False; the constant would compile the recursion once more
+    _inside(seq, table, pair, width, s, f, e, Lm, Le, LTm, LTe, dual, table, no1, no4, no4, no3)
     return s, f, e, Lm, Le
 
 

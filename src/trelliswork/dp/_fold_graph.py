@@ -15,9 +15,9 @@ __all__ = ["derivation_graph"]
 
 
 @njit
-def _walk(seq, n_depths, node_ptr, tail_ptr, tails, rules, places, write):
-    """Number of nodes, edges and tails; with ``write`` also the arrays."""
-    n = seq.size
+def _walk(seq, n_depths, node_ptr, tail_ptr, tails, rules, places):
+    """Number of nodes, edges and tails; also the arrays, unless they are empty."""
+    n, write = seq.size, node_ptr.size > 0
     L = np.full((n_depths, n, n), -1, np.int64)
     F = np.full((n_depths, n, n), -1, np.int64)
     S = np.full((n_depths, n, n), -1, np.int64)
@@ -98,12 +98,12 @@ def derivation_graph(seq, n_depths):
         Entry of the upper triangle that the edge stands for (a base or a pair), or -1.
     """
     none = np.empty(0, np.int64)
-    n_nodes, n_edges, n_tails = _walk(seq, n_depths, none, none, none, none, none, False)
+    n_nodes, n_edges, n_tails = _walk(seq, n_depths, none, none, none, none, none)
     node_ptr, tail_ptr = np.empty(n_nodes + 1, np.int64), np.empty(n_edges + 1, np.int64)
     tails, rules, places = (
         np.empty(n_tails, np.int64),
         np.empty(n_edges, np.int64),
         np.empty(n_edges, np.int64),
     )
-    _walk(seq, n_depths, node_ptr, tail_ptr, tails, rules, places, True)
+    _walk(seq, n_depths, node_ptr, tail_ptr, tails, rules, places)
     return node_ptr, tail_ptr, tails, rules, places

@@ -259,7 +259,11 @@ def evaluate(seqs, offsets, tables, pairs, pair_offsets, start, stop, partners, 
         if not _count(seqs[offsets[i] : offsets[i + 1]], partner, counts):
             values[i] = -np.inf
             continue
-        values[i] = (counts * tables[i if tables.shape[0] > 1 else 0]).sum()
+        table, total = tables[i if tables.shape[0] > 1 else 0], 0.0
+        for d in range(table.shape[0]):
+            for rule in range(table.shape[1]):
+                total += counts[d, rule] * table[d, rule]
+        values[i] = total
         if pairs.size:
             n, at = partner.size, pair_offsets[i]
             for j in range(n):
@@ -331,9 +335,11 @@ def _offer(values, ids, n_items, limit, value, item):
 def _search(seq, table, pair, S, F, k, partners, totals):
     """Pair tables and scores of the up to ``k`` best structures; returns their number."""
     n, n_depths = seq.size, table.shape[0]
-    goals, n_goals = np.empty((256, 5), np.int64), 1  # kind, d, i, j, the goal to open after it (or -1)
+    # Goals: kind, d, i, j, the goal to open after it (or -1). Items: first goal, pair (or -1, -1), the item
+    # before, unused.
+    goals, n_goals = np.empty((256, 5), np.int64), np.int64(1)
     goals[0, 0], goals[0, 1], goals[0, 2], goals[0, 3], goals[0, 4] = _SUM, 0, 0, n - 1, -1
-    items, n_made = np.empty((256, 5), np.int64), 1  # first goal, pair (or -1, -1), the item before, unused
+    items, n_made = np.empty((256, 5), np.int64), np.int64(1)
     items[0, 0], items[0, 1], items[0, 2], items[0, 3], items[0, 4] = 0, -1, -1, -1, 0
     values, ids, n_items, found = np.empty(k), np.empty(k, np.int64), 0, 0
     if k > 0 and S[0, 0, n - 1] > -np.inf:
@@ -371,17 +377,17 @@ def _search(seq, table, pair, S, F, k, partners, totals):
                 continue
             following = after
             if split < j:
-                goals = _row(goals, n_goals, _SUM, d, split + 1, j, after)
+                goals = _row(goals, n_goals, np.int64(_SUM), d, split + 1, j, after)
                 following = n_goals
                 n_goals += 1
-            left, right = -1, -1
+            left, right = np.int64(-1), np.int64(-1)
             if split > i:
                 left, right = i, split
                 below = d if split == j and kind == _INNER else inner
-                goals = _row(goals, n_goals, _INNER, below, i + 1, split - 1, following)
+                goals = _row(goals, n_goals, np.int64(_INNER), below, i + 1, split - 1, following)
                 following = n_goals
                 n_goals += 1
-            items = _row(items, n_made, following, left, right, item, 0)
+            items = _row(items, n_made, following, left, right, item, np.int64(0))
             n_items = _offer(values, ids, n_items, limit, total, n_made)
             n_made += 1
     return found
@@ -424,7 +430,10 @@ def kbest(seqs, offsets, tables, pairs, pair_offsets, start, stop, k):
         room = partners[filled : filled + k * (hi - lo)].reshape(k, hi - lo)
         counts[i - start] = _search(seq, table, pair, S, F, k, room, totals[i - start])
         filled += counts[i - start] * (hi - lo)
-    flat = np.empty(counts.sum())
+    n_found = 0
+    for i in range(stop - start):
+        n_found += counts[i]
+    flat = np.empty(n_found)
     at = 0
     for i in range(stop - start):
         flat[at : at + counts[i]] = totals[i, : counts[i]]

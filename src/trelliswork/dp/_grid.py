@@ -202,14 +202,13 @@ def _best_path(a, b, table, gap, miss, partner, cell, flags, most, codes):
                 value = M[j] + before[n1] - before[i + 1]
                 if value > best:
                     best, best_i, best_j = value, i + 1, j
-    size = 0
+    size = np.int64(0)
+    alone_second, alone_first = np.int64(INSERT), np.int64(DELETE)  # residues beyond the last match
     if local:
+        alone_second, alone_first = np.int64(SKIP_SECOND), np.int64(SKIP_FIRST)
         i, j, state = best_i, best_j, MATCH
-        if i == 0:
-            size = _repeat(SKIP_SECOND, n2, codes, size)
-            return best, _repeat(SKIP_FIRST, n1, codes, size)
-        size = _repeat(SKIP_SECOND, n2 - j, codes, size)
-        size = _repeat(SKIP_FIRST, n1 - i, codes, size)
+        size = _repeat(alone_second, n2 - j, codes, size)
+        size = _repeat(alone_first, n1 - i, codes, size)
     else:
         best = max(M[n2], D[n2], N[n2])
         i, j, state = n1, n2, _ANY
@@ -224,11 +223,8 @@ def _best_path(a, b, table, gap, miss, partner, cell, flags, most, codes):
         if state == -1:
             break
         q -= 1
-    if local:
-        size = _repeat(SKIP_SECOND, j, codes, size)
-        return best, _repeat(SKIP_FIRST, i, codes, size)
-    size = _repeat(INSERT, j, codes, size)
-    return best, _repeat(DELETE, i, codes, size)
+    size = _repeat(alone_second, j, codes, size)
+    return best, _repeat(alone_first, i, codes, size)
 
 
 @njit
@@ -295,7 +291,7 @@ def perceptron_pass(
     for p in range(a_ptr.size - 1):
         longest = max(longest, a_ptr[p + 1] - a_ptr[p] + b_ptr[p + 1] - b_ptr[p])
     miss, partner, cell = np.zeros(longest), np.full(longest, -1), np.zeros(0)
-    codes = np.empty(longest, np.int64)
+    codes, path = np.empty(longest, np.uint8), np.empty(longest, np.int64)
     mistakes = 0
     for p in order:
         clock[0] += 1.0
@@ -306,13 +302,17 @@ def perceptron_pass(
         first, second = a[a_ptr[p] : a_ptr[p + 1]], b[b_ptr[p] : b_ptr[p + 1]]
         n1 = first.size
         _, size = _best_path(first, second, table, gap, miss[:n1], partner[:n1], cell, flags, most, codes)
-        found, true = codes[:size][::-1].copy(), gold[gold_ptr[p] : gold_ptr[p + 1]]
-        if found.size == true.size and (found == true).all():
+        found, true = path[:size], gold[gold_ptr[p] : gold_ptr[p + 1]]
+        right = size == true.size
+        for t in range(size):
+            found[t] = codes[size - 1 - t]
+            right = right and found[t] == true[t]
+        if right:
             continue
         mistakes += 1
-        for sign, path in ((1.0, true), (-1.0, found)):
-            _add_features(first, second, path, of_pair, of_gap, flags, sign * weights[p], w)
-            _add_features(first, second, path, of_pair, of_gap, flags, sign * weights[p] * clock[0], u)
+        for sign, columns in ((1.0, true), (-1.0, found)):
+            _add_features(first, second, columns, of_pair, of_gap, flags, sign * weights[p], w)
+            _add_features(first, second, columns, of_pair, of_gap, flags, sign * weights[p] * clock[0], u)
     return mistakes
 
 

@@ -288,7 +288,9 @@ def log_partition(a, a_ptr, b, b_ptr, tables, gaps, miss, partner, cell, cell_pt
     nothing = np.empty((0, 3, 1))
     for p in range(start, stop):
         one = _slices(p, a, a_ptr, b, b_ptr, tables, gaps, miss, partner, cell, cell_ptr)
-        log_z[p] = pair_backward(one[0], one[1], one[2], one[3], one[4], one[5], one[6], flags, 1, nothing)
+        log_z[p] = pair_backward(
+            one[0], one[1], one[2], one[3], one[4], one[5], one[6], flags, np.int64(1), nothing
+        )
 
 
 @njit

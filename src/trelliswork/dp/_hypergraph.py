@@ -245,7 +245,9 @@ def derivation(tail_ptr, tails, back, root):
     ndarray of int64
         Empty if there is no derivation (every derivation has at least one edge).
     """
-    _, edges, n = _follow(root, tail_ptr, tails, back, np.empty(16, np.int64), np.empty(64, np.int64), 0)
+    _, edges, n = _follow(
+        root, tail_ptr, tails, back, np.empty(16, np.int64), np.empty(64, np.int64), np.int64(0)
+    )
     return edges[:n].copy()
 
 
@@ -260,7 +262,7 @@ def derivations(graph_ptr, tail_ptr, tails, start, stop, back):
     edges : ndarray of int64
     """
     ptr = np.zeros(stop - start + 1, np.int64)
-    stack, edges, n = np.empty(16, np.int64), np.empty(64, np.int64), 0
+    stack, edges, n = np.empty(16, np.int64), np.empty(64, np.int64), np.int64(0)
     for i in range(start, stop):
         stack, edges, n = _follow(graph_ptr[i + 1] - 1, tail_ptr, tails, back, stack, edges, n)
         ptr[i - start + 1] = n
@@ -293,7 +295,7 @@ def marginals(graph_ptr, node_ptr, tail_ptr, tails, scores, start, stop, log_bet
             if rho_node[v] == 0.0:
                 rho_edge[node_ptr[v] : node_ptr[v + 1]] = 0.0
                 continue
-            _conditional(v, node_ptr, tail_ptr, tails, scores, log_beta, 0, rho_edge)
+            _conditional(v, node_ptr, tail_ptr, tails, scores, log_beta, np.int64(0), rho_edge)
             for e in range(node_ptr[v], node_ptr[v + 1]):
                 rho_edge[e] *= rho_node[v]
                 for t in range(tail_ptr[e], tail_ptr[e + 1]):
@@ -350,7 +352,7 @@ def tangent(
         lo, hi = graph_ptr[i], graph_ptr[i + 1]
         for v in range(lo, hi):
             # The output holds p(e) until the downward sweep replaces it.
-            _conditional(v, node_ptr, tail_ptr, tails, scores, log_beta, 0, drho_edge)
+            _conditional(v, node_ptr, tail_ptr, tails, scores, log_beta, np.int64(0), drho_edge)
             mean = 0.0
             for e in range(node_ptr[v], node_ptr[v + 1]):
                 if drho_edge[e] > 0.0:

@@ -74,11 +74,11 @@ def _meld(a, b, items, values, args, tail_ptr):
 @njit
 def _without_top(top, items, values, args, tail_ptr):
     """Heap that remains when its top item is taken, by two-pass pairing."""
-    pairs = -1
+    pairs = np.int64(-1)
     a = items[top, _CHILD]
     while a >= 0:
         b = items[a, _SIBLING]
-        rest = items[b, _SIBLING] if b >= 0 else -1
+        rest = items[b, _SIBLING] if b >= 0 else np.int64(-1)
         items[a, _SIBLING] = -1
         if b >= 0:
             items[b, _SIBLING] = -1
@@ -86,7 +86,7 @@ def _without_top(top, items, values, args, tail_ptr):
         items[a, _SIBLING] = pairs
         pairs = a
         a = rest
-    heap = -1
+    heap = np.int64(-1)
     while pairs >= 0:
         rest = items[pairs, _SIBLING]
         items[pairs, _SIBLING] = -1
@@ -148,7 +148,7 @@ def kbest(graph_ptr, node_ptr, tail_ptr, tails, scores, start, stop, k, best, ba
 
     for i in range(start, stop):
         lo, root = graph_ptr[i], graph_ptr[i + 1] - 1
-        n_items, n_args, depth = 0, 0, 0
+        n_items, n_args, depth = np.int64(0), 0, 0
         if best[root] > -np.inf and k > 0:
             lengths[: root + 1 - lo] = -1
             complete[: root + 1 - lo] = False

@@ -240,7 +240,8 @@ class AlignmentBatch(Batch):
         d = self.space.n_features
         feature = np.zeros(d) if both.feature is None else np.asarray(both.feature, dtype=np.float64)
         feature = np.atleast_2d(feature)
-        tables = np.concatenate([feature, np.zeros((feature.shape[0], 1))], axis=1)[:, self.of_pair]
+        padded = np.concatenate([feature, np.zeros((feature.shape[0], 1))], axis=1)
+        tables = np.ascontiguousarray(padded[:, self.of_pair])
         gaps = np.ascontiguousarray(feature[:, self.space.of_gap])
         miss = np.zeros(self.first.values.size) if both.miss is None else both.miss * (self.partner >= 0)
         cell = np.zeros(0) if both.cell is None else np.ascontiguousarray(both.cell, dtype=np.float64)
