@@ -380,7 +380,7 @@ def _search(seq, table, pair, S, F, k, partners, totals):
                 goals = _row(goals, n_goals, np.int64(_SUM), d, split + 1, j, after)
                 following = n_goals
                 n_goals += 1
-            left, right = np.int64(-1), np.int64(-1)
+            left, right = -1, -1
             if split > i:
                 left, right = i, split
                 below = d if split == j and kind == _INNER else inner

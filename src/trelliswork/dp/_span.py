@@ -146,7 +146,7 @@ def viterbi(tables, context, word_class, scores, token_ptr, tokens, beam, start,
         n_items = 0
         for j in range(1, n + 1):
             for i in range(j - 1, -1, -1):
-                n_touched = np.int64(0)
+                n_touched = 0
                 if i == j - 1:
                     for t in range(lex_ptr[words[i]], lex_ptr[words[i] + 1]):
                         v = weight[lex_rule[t]]
