@@ -160,7 +160,7 @@ def test_a_loss_is_refused_or_used_as_it_is(name, loss):
         else:
             assert f"loss {loss!r} compares outputs of the kind" in message
             assert f"{type(structure).__name__} takes {', '.join(map(repr, taken))} or" in message
-    fitted = tw.CRF(structure, max_iter=1).fit(X, y)
+    fitted = tw.Perceptron(structure, max_iter=1).fit(X, y)
     for call in (
         lambda: fitted.predict_min_risk(X, loss=loss),
         lambda: tw.bounds.margin(fitted, X, y, loss=loss),
