@@ -176,6 +176,8 @@ def block_rows(n1, n2):
 def _heads(miss, flags):
     """Log weight of leaving out the first i residues of the first sequence, for all i."""
     out = np.zeros(miss.size + 1)
+    if not flags & LOCAL:
+        return out  # none is left out, and the weight may be 0
     for i in range(miss.size):
         out[i + 1] = out[i] + (miss[i] if flags & LOGS else np.log(miss[i]))
     return out
