@@ -25,7 +25,7 @@ _PARSERS = {"pcfg": LearnerEntry("Generative", "probabilistic grammar", {"smooth
 _PARSERS |= {name: entry for name, entry in LEARNERS.items() if name != "hmm"}
 
 
-@learns(_PARSERS, "crf", ("hamming", "brackets", "bracket-f1", "zero-one"))
+@learns(_PARSERS, "pcfg", ("hamming", "brackets", "bracket-f1", "zero-one"))
 def train(
     source: Annotated[
         str, typer.Argument(metavar="TREES", help="Bracketed trees, plain or gzip; - reads standard input.")
