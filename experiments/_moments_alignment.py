@@ -11,6 +11,7 @@ import numpy as np
 
 import trelliswork as tw
 from experiments._report import RESULTS, markdown, options, write
+from trelliswork.losses import MissedPairs
 
 LETTERS = "ACDEFGHIKLMNPQRSTVWY"
 SIZES = (1, 2, 5, 10, 20, 50, 100, 500)
@@ -75,13 +76,16 @@ def random_pairs(law: Law, n: int, rng: np.random.Generator, length: int = 10) -
     return out
 
 
-def misaligned(model: Any, batch: Any, truth: Any, best: np.ndarray) -> float:
-    """Pairs whose alignment is not a best one under the true scores, in per cent."""
+def misaligned(model: Any, batch: Any, truth: Any, best: np.ndarray) -> tuple[float, float]:
+    """Pairs whose alignment is not a best one under the true scores, and letters missed, in per cent."""
     found = batch.argmax(batch.scores(model.coef_)).codes
-    return 100.0 * float(np.mean(batch.evaluate(found, truth) < best - 1e-9))
+    wrong = batch.evaluate(found, truth) < best - 1e-9
+    return 100.0 * float(np.mean(wrong)), 100.0 * float(np.mean(MissedPairs().evaluate(batch, found)))
 
 
-def one_run(law: Law, run: int, n_test: int, epochs: int, picture: bool) -> dict[tuple[str, int], float]:
+def one_run(
+    law: Law, run: int, n_test: int, epochs: int, picture: bool
+) -> dict[tuple[str, int], tuple[float, float]]:
     """Test errors of one random matrix of each kind, by learner and number of training pairs."""
     rng = np.random.default_rng([5, run])
     errors = {}
@@ -90,7 +94,7 @@ def one_run(law: Law, run: int, n_test: int, epochs: int, picture: bool) -> dict
         truth = tw.Fixed(structure, random_weights(law, model, rng)).fit()
         X = random_pairs(law, max(SIZES) + n_test, rng)
         y = truth.predict(X)
-        batch = truth.space_.pack(X[max(SIZES) :])
+        batch = truth.space_.pack(X[max(SIZES) :], y[max(SIZES) :])
         scores = batch.scores(truth.coef_)
         best = batch.argmax(scores).values
         for n in SIZES:
@@ -128,10 +132,13 @@ def table5(arguments: Sequence[str]) -> None:
             for law in LAWS
         }
         errors: dict[Law, dict[tuple[str, int], list[float]]] = {}
+        missed: dict[tuple[str, int], list[float]] = {}
         for law, futures in done.items():
             for future in futures:
-                for key, value in future.result().items():
-                    errors.setdefault(law, {}).setdefault(key, []).append(value)
+                for key, (whole, letters) in future.result().items():
+                    errors.setdefault(law, {}).setdefault(key, []).append(whole)
+                    if law is main:
+                        missed.setdefault(key, []).append(letters)
     body = "Test error (misaligned pairs, %; standard deviation over runs), beside the paper's:\n\n"
     body += errors_beside_paper(errors[main])
     level = {n: np.mean(errors[main]["SODA(211)", n]) for n in SIZES}
@@ -146,7 +153,11 @@ def table5(arguments: Sequence[str]) -> None:
         "columns depends on it (below).\n\n"
         f"SODA(211) below generative at n = {', '.join(map(str, below)) or 'none'} (of 1 to 100); within "
         f"10 % of the paper's column at n = {', '.join(map(str, near)) or 'none'}.\n\n"
-        "![the true matrix and the one that SODA found from 100 pairs](magic_moments_fig8.png)"
+        "![the true matrix and the one that SODA found from 100 pairs](magic_moments_fig8.png)\n\n"
+        "Not all of the printed table can be what its text says: percentages with a mean of 98.14 over 100 "
+        "runs have a standard deviation of at most 13.6 (printed: 14.5). The same runs by another measure, "
+        "the pairs of letters that the true alignments have and the predicted ones have not, in per cent:\n\n"
+        + errors_beside_paper(missed)
     )
     for law in others:
         body += f"\n\nThe same with another law, {args.others} runs. {law.about()}.\n\n"
