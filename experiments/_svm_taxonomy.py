@@ -254,9 +254,9 @@ class Protocol:
 
     Few samples per class: half of the training part, class by class, chooses the form; training
     sets come from the other half, and all that is left of it and the test part are the test. As
-    training sets have all classes alike, so has the test: its losses are means over classes (the
-    cross-validation of the paper also gives both the same classes). A fold of the whole collection
-    (``per_class`` 0): random halves of its training samples choose, and all test samples count alike.
+    training sets have all classes alike, so has the test: its losses are means over classes. A fold
+    of the whole collection (``per_class`` 0): random halves of its training samples choose, and all
+    test samples count alike.
     """
 
     def __init__(self, data: Labelled, judge: Judge, per_class: int, seed: int, fold: Any = None):
@@ -452,8 +452,9 @@ def _write(args: Any, rows: list[list[Any]], notes: list[str]) -> None:
             f"be chosen, on {args.trials} random draws and the samples left of that half; then come "
             f"{args.draws} draws from the other half, tested on all that is left of it and on the test part. "
             "A training set has as many samples of a rare class as of a frequent one, so the test counts "
-            "classes alike too (tree loss over classes), as the paper's cross-validation does; the loss over "
-            "samples, in which the frequent classes prevail, stands beside it. In the last column the "
+            "classes alike too (tree loss over classes; the paper does not say how its test samples are "
+            "spread). The loss over samples, in which the frequent classes prevail, stands beside it. In the "
+            "last column the "
             "difference and its standard error over draws.\n\n"
         )
     body += (
