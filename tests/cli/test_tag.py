@@ -9,8 +9,10 @@ import re
 import pytest
 
 import trelliswork as tw
+from trelliswork.cli import _tag
 from trelliswork.cli._columns import Document
 from trelliswork.cli._learners import LEARNERS, LearnerEntry
+from trelliswork.cli._learning import learns
 from trelliswork.io import read_conll
 from trelliswork.learners._progress import Progress
 from trelliswork.persist import read_info
@@ -255,11 +257,13 @@ def test_interrupt_too_early_saves_nothing(run, files, monkeypatch):
     assert not (files / "m.tw").exists()
 
 
-def test_a_learner_is_one_table_entry(run, files, monkeypatch):
-    monkeypatch.setitem(LEARNERS, "plain", LearnerEntry("Perceptron", "test", ("max_iter",), template="word"))
-    done = run("train", "tag", "train.txt", "-o", "m.tw", "--learner", "plain", "--max-iter", 2)
-    assert done.exit_code == 0
-    assert done.stderr.startswith("plain: ")
+def test_a_learner_is_one_table_entry(files, monkeypatch, capsys):
+    monkeypatch.chdir(files)
+    entry = LearnerEntry("Perceptron", "test", {"max_iter": "20"}, template="word")
+    train = learns({**LEARNERS, "plain": entry}, "crf", ("hamming",))(_tag.train.__wrapped__)
+    train(source="train.txt", output="m.tw", learner="plain", max_iter=2)
+    assert capsys.readouterr().err.startswith("plain: ")
+    assert tw.load("m.tw")[-1].max_iter == 2
 
 
 @pytest.mark.parametrize(
