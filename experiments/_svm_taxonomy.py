@@ -454,8 +454,7 @@ def _write(args: Any, rows: list[list[Any]], notes: list[str]) -> None:
             "A training set has as many samples of a rare class as of a frequent one, so the test counts "
             "classes alike too (tree loss over classes; the paper does not say how its test samples are "
             "spread). The loss over samples, in which the frequent classes prevail, stands beside it. In the "
-            "last column the "
-            "difference and its standard error over draws.\n\n"
+            "last column the difference and its standard error over draws.\n\n"
         )
     body += (
         "Gaussian kernel for ImCLEF07A (exact for few samples, projected on "

@@ -11,7 +11,7 @@ import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, LearnerEntry
+from trelliswork.cli._learners import LEARNERS, PLAIN_MOMENTS, LearnerEntry
 from trelliswork.cli._learning import Learning, learns
 from trelliswork.cli._training import finish, watched
 
@@ -20,12 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate", "predict", "train"]
 
-_RIDGE = {"reg": 1e-6, "reg_mode": "relative", "reference": "uniform"}
 _PAIRS = {"loss": "pairs"}
 _ALIGNERS = {
     "crf": LEARNERS["crf"],
-    "soda": LEARNERS["soda"].but({"reg": "1e-6", "reference": "uniform"}, _RIDGE),
-    "zscore": LEARNERS["zscore"].but({"reg": "1e-6", "reference": "uniform"}, _RIDGE),
+    "soda": LEARNERS["soda"].but(*PLAIN_MOMENTS),
+    "zscore": LEARNERS["zscore"].but(*PLAIN_MOMENTS),
     "svm": LEARNERS["svm"].but({"C": "100", "loss": "pairs"}, {"C": 100.0, "loss": "pairs"}),
     "perceptron": LEARNERS["perceptron"],
     "logodds": LearnerEntry("Generative", "log-odds of pairs of symbols", {"smoothing": "1"}),

@@ -14,7 +14,7 @@ import typer
 
 from trelliswork._errors import InputError, ModelFileError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, LearnerEntry
+from trelliswork.cli._learners import LEARNERS, PLAIN_MOMENTS, LearnerEntry
 from trelliswork.cli._learning import Learning, learns
 from trelliswork.cli._training import finish, watched
 from trelliswork.cli._wording import counted, ending
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CLASSIFIERS", "evaluate", "predict", "train"]
 
-_RIDGE = {"reg": 1e-6, "reg_mode": "relative", "reference": "uniform"}
 _LOSS = ({"loss": "zero-one, with --taxonomy tree"}, {"loss": "zero-one"})
 
 # Every learner of this command is listed here once.
@@ -34,8 +33,8 @@ CLASSIFIERS = {
     "crf": replace(LEARNERS["crf"], about="multinomial logistic regression"),
     "perceptron": LEARNERS["perceptron"],
     "bayes": LearnerEntry("Generative", "naive Bayes, for counts", {"smoothing": "1"}),
-    "zscore": LEARNERS["zscore"].but({"reg": "1e-6", "reference": "uniform"}, _RIDGE),
-    "soda": LEARNERS["soda"].but({"reg": "1e-6", "reference": "uniform"}, _RIDGE),
+    "zscore": LEARNERS["zscore"].but(*PLAIN_MOMENTS),
+    "soda": LEARNERS["soda"].but(*PLAIN_MOMENTS),
     "vcrf": LEARNERS["vcrf"].but(*_LOSS),
     "structboost": LEARNERS["structboost"].but(*_LOSS),
 }

@@ -10,7 +10,7 @@ from typing import Any
 import trelliswork
 from trelliswork._errors import InputError
 
-__all__ = ["LEARNERS", "LearnerEntry", "find_learner"]
+__all__ = ["LEARNERS", "PLAIN_MOMENTS", "LearnerEntry", "find_learner"]
 
 # Option -> parameter of the learner's class. Options that are not here (order, scheme, ...) belong to the
 # structure.
@@ -100,6 +100,12 @@ class LearnerEntry:
 # Labels of text are mostly skewed (one of them covers most tokens), where moments need a reference measure;
 # files keep the weights, not the moments.
 _MOMENTS = {"reference": "generative", "reg": 1.0, "reg_mode": "absolute", "keep_moments": False}
+
+# Where nothing is skewed: defaults in words, and as parameters, for outputs other than text.
+PLAIN_MOMENTS = (
+    {"reg": "1e-6", "reference": "uniform"},
+    {"reg": 1e-6, "reg_mode": "relative", "reference": "uniform"},
+)
 
 # Means over sentences, not sums: penalties of text are small numbers.
 _VOTED = {"lam": 1e-6, "beta": 1e-4}

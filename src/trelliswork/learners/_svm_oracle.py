@@ -203,9 +203,8 @@ class Oracle:
         if self.plain:
             return self._two_best(scores, gold)
         if self.counted:
-            with contextlib.suppress(
-                Unsupported
-            ):  # parts that are too many, or cannot be counted: lists may do
+            # Parts that are too many, or cannot be counted: lists may do.
+            with contextlib.suppress(Unsupported):
                 return self._by_counts(scores, gold)
         if self._automatic is not None:
             decode = self._automatic.argmax if self.form.additive else self._automatic.argmax_log
