@@ -12,6 +12,8 @@ import trelliswork as tw
 from trelliswork import Chain, Classes, Derivations, InputError, StructuredSVM, Unsupported
 from trelliswork.kernels import KERNELS, RBF, Linear, Polynomial, as_kernel
 from trelliswork.learners import svm as svm_module
+from trelliswork.structures import _classes_ascent
+from trelliswork.structures._classes_ascent import GramAscent
 
 
 def chain_data(n=10, seed=0):
@@ -140,6 +142,69 @@ def test_objectives_are_those_of_the_returned_model(max_iter, solver, monkeypatc
         model.fit(X, y)
         assert model.primal_ == pytest.approx(objective(model, X, y, 20.0), rel=1e-9)
         assert model.gap_ == pytest.approx((model.primal_ - model.dual_) / model.primal_)
+
+
+def class_data(kind, n=24, width=120, seed=3):
+    """Few rows with many columns, where inner products are cheaper than weights."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(["a", "b", "c", "d"], n)
+    X = rng.normal(size=(n, width)) * (rng.random((n, width)) < 0.5) + 0.3 * (y == "a")[:, None]
+    X[3] = X[5]  # equal rows
+    if kind == "empty":
+        X[4] = 0.0
+    if kind in ("sparse", "empty"):
+        X = sp.csr_matrix(X)
+    return X, y
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "empty"])
+@pytest.mark.parametrize("tree", [None, {"u": ["a", "b"], "v": ["c", "d"]}])
+@pytest.mark.parametrize("slack", ["l1", "l2"])
+@pytest.mark.parametrize("rescale", ["margin", "slack"])
+def test_weights_scores_and_planes_reach_one_optimum(kind, tree, slack, rescale, monkeypatch):
+    X, y = class_data(kind)
+    loss = "zero-one" if tree is None else "tree"
+    params = {"C": 8.0, "loss": loss, "slack": slack, "rescale": rescale, "tol": 1e-7}
+    structure = Classes(tree, ancestor_weight=0.7)
+    batch = StructuredSVM(structure).fit(X, y).space_.pack(X, y)
+    problem = batch.mismatch()[0], None, np.ones(len(batch)), np.zeros(len(batch))
+    assert isinstance(batch.ascent(*problem), GramAscent)
+    by_scores = StructuredSVM(structure, **params).fit(X, y)
+    kernel = StructuredSVM(structure, kernel="linear", **params).fit(X, y)
+    planes = StructuredSVM(structure, solver="working-set", **params).fit(X, y)
+    monkeypatch.setattr(_classes_ascent, "_GRAM_FROM", np.inf)
+    by_weights = StructuredSVM(structure, **params).fit(X, y)
+    for other in (kernel, planes, by_weights):
+        assert other.primal_ == pytest.approx(by_scores.primal_, rel=1e-6)
+    np.testing.assert_allclose(by_weights.coef_, by_scores.coef_, atol=2e-3)
+    right = by_scores.space_.pack(X, y)
+    slacks = kernel._scores(right).label - by_scores._scores(right).label
+    np.testing.assert_allclose(slacks, 0.0, atol=1e-2)
+
+
+@pytest.mark.parametrize("slack", ["l1", "l2"])
+def test_kernels_of_classes(slack, monkeypatch):
+    """Inner products of samples, planes, and planes in shards: the same optimum, certified."""
+    monkeypatch.setattr(_classes_ascent, "_ROWS_AT_ONCE", 7)
+    X, y = class_data("dense", n=40, width=3)
+    params = {"C": 20.0, "kernel": RBF(0.5), "slack": slack, "tol": 1e-6}
+    model = StructuredSVM(Classes(), **params).fit(X, y)
+    if slack == "l1":
+        assert model.primal_ == pytest.approx(objective(model, X, y, 20.0), rel=1e-9)
+    monkeypatch.setattr(svm_module, "_ROWS_PER_SHARD", 9)
+    little = StructuredSVM(Classes(), cache_mb=5e-3, **params).fit(X, y)
+    sets = StructuredSVM(Classes(), solver="working-set", **params).fit(X, y)
+    for other in (little, sets):
+        assert other.primal_ == pytest.approx(model.primal_, rel=3e-6)
+        values = [one._scores(one.space_.pack(X)).label for one in (other, model)]
+        np.testing.assert_allclose(*values, atol=2e-2)
+    first = model.n_iter_
+    again = model.set_params(warm_start=True).fit(X, y)
+    assert again.n_iter_ < first
+    assert again.gap_ <= 1e-6
+    wider = again.set_params(C=25.0).fit(X, y)
+    cold = StructuredSVM(Classes(), **{**params, "C": 25.0}).fit(X, y)
+    assert wider.primal_ == pytest.approx(cold.primal_, rel=2e-6)
 
 
 def test_hard_margin():

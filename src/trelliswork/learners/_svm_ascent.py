@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from trelliswork.kernels import Kernel
 from trelliswork.learners._progress import Progress
 from trelliswork.learners._svm_oracle import Form
 from trelliswork.learners._svm_solvers import Solution, refuse_inseparable
 from trelliswork.losses import Loss, ZeroOne
-from trelliswork.structures.base import Ascent, Batch, Parts
+from trelliswork.structures.base import Ascent, Batch, Parts, RowView
 
 __all__ = ["judge_ascent", "solve_ascent", "start_ascent"]
 
@@ -16,8 +17,10 @@ _SWEEPS = 10  # over active samples, per round
 _ACTIVE, _ENOUGH = 1.0, 0.3
 
 
-def start_ascent(batch: Batch, loss: Loss, form: Form, shares: np.ndarray, cache_mb: float) -> Ascent | None:
-    """Compiled ascent for a problem, if the structure has one."""
+def start_ascent(
+    batch: Batch, loss: Loss, form: Form, shares: np.ndarray, cache_mb: float, kernel: Kernel | None = None
+) -> tuple[Ascent, RowView | None] | None:
+    """Compiled ascent for a problem, if the structure has one; with a kernel also the rows it is about."""
     hamming_like = form.rescale == "margin" and form.slack == "l1" and not isinstance(loss, ZeroOne)
     found = loss.part_costs(batch) if batch.one_label or hamming_like else None
     if found is None or found[1].any():
@@ -27,8 +30,14 @@ def start_ascent(batch: Batch, loss: Loss, form: Form, shares: np.ndarray, cache
         planes = {name: form.plane(values) for name, values in height.items() if values is not None}
         height = Parts(**{name: h for name, (h, _) in planes.items()})
         scale = Parts(**{name: s for name, (_, s) in planes.items()})
-    cap = shares if form.slack == "l1" else np.where(shares > 0, np.inf, 0.0)
-    return batch.ascent(height, scale, cap.copy(), curvature_of(form, shares), cache_mb)
+    cap = shares.copy() if form.slack == "l1" else np.where(shares > 0, np.inf, 0.0)
+    problem = (height, scale, cap, curvature_of(form, shares), cache_mb)
+    view = None if kernel is None else batch.row_view()
+    if view is None:
+        ascent = batch.ascent(*problem)
+    else:
+        ascent = view.batch.kernel_ascent(view.rows, kernel, *problem)
+    return None if ascent is None else (ascent, view)
 
 
 def curvature_of(form: Form, shares: np.ndarray) -> np.ndarray:
@@ -86,8 +95,7 @@ def solve_ascent(
 
 
 def _dual(ascent: Ascent, form: Form, shares: np.ndarray) -> float:
-    w = ascent.weights()
-    squares = float(w @ w) + float(curvature_of(form, shares) @ ascent.masses() ** 2)
+    squares = ascent.squared_norm() + float(curvature_of(form, shares) @ ascent.masses() ** 2)
     return ascent.linear_term() - 0.5 * squares
 
 
@@ -95,8 +103,7 @@ def judge_ascent(ascent: Ascent, form: Form, shares: np.ndarray, solution: Solut
     """Exact objectives at the present weights, at the cost of one search."""
     used = shares > 0
     slack = np.maximum(ascent.violations()[used], 0.0)
-    w = ascent.weights()
-    squared, shrink = float(w @ w), 1.0
+    squared, shrink = ascent.squared_norm(), 1.0
     if form.slack == "none":
         # Hard margins: weights count once they are scaled so that every constraint holds.
         shrink = 1.0 - float(slack.max(initial=0.0))
@@ -106,4 +113,4 @@ def judge_ascent(ascent: Ascent, form: Form, shares: np.ndarray, solution: Solut
         primal = 0.5 * squared + float(shares[used] @ (slack if form.slack == "l1" else 0.5 * slack**2))
     solution.dual = _dual(ascent, form, shares)
     if primal < solution.primal:
-        solution.primal, solution.weights = primal, w / shrink
+        solution.primal, solution.weights = primal, ascent.weights() / shrink

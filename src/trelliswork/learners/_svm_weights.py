@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from trelliswork.kernels import Kernel
 from trelliswork.structures.base import RowView
 
-__all__ = ["KernelWeights", "LinearWeights", "Weights"]
+__all__ = ["Expansion", "KernelWeights", "LinearWeights", "Weights"]
 
 _NO_KERNEL = np.zeros((0, 0))
 
@@ -73,6 +73,32 @@ class LinearWeights:
     def squared_norm(self) -> float:
         """``|w|^2``."""
         return float(self.w @ self.w)
+
+
+class Expansion(NamedTuple):
+    """A kernel model.
+
+    Attributes
+    ----------
+    rows : ndarray or csr_matrix
+        Rows with a coefficient.
+    coef : ndarray of shape (n_rows, n_columns)
+        Their coefficients.
+    rest : ndarray
+        Weights of the features without rows.
+    """
+
+    rows: Any
+    coef: np.ndarray
+    rest: np.ndarray
+
+    @classmethod
+    def of(cls, view: RowView, w: np.ndarray) -> Expansion:
+        """From coefficients of the features of a view."""
+        stop = view.rows.shape[0] * view.n_columns
+        table = w[:stop].reshape(-1, view.n_columns)
+        used = np.flatnonzero(table.any(axis=1))
+        return cls(view.rows[used], table[used], w[stop:])
 
 
 class KernelWeights:
@@ -181,10 +207,11 @@ class KernelWeights:
             for values in (*self.solution, *self._products):
                 values *= factor
 
-    def expansion(self) -> tuple[Any, np.ndarray]:
-        """Rows with a coefficient, and their coefficients (n_rows, n_columns)."""
+    def expansion(self) -> Expansion:
+        """Rows with a coefficient, and what else there is."""
         tables = [self._table(own).T for own in self.solution]
         used = [np.flatnonzero(table.any(axis=1)) for table in tables]
         rows = [rows[at] for rows, at in zip(self.rows, used, strict=True)]
         stacked = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows)
-        return stacked, np.concatenate([table[at] for table, at in zip(tables, used, strict=True)])
+        coef = np.concatenate([table[at] for table, at in zip(tables, used, strict=True)])
+        return Expansion(stacked, coef, self.rest)

@@ -17,7 +17,7 @@ from trelliswork.learners._svm_oracle import Form, check_form
 from trelliswork.learners._svm_planes import Shard
 from trelliswork.learners._svm_solvers import Solution, judge_blocks, solve_blocks, solve_one_slack
 from trelliswork.learners._svm_start import as_start
-from trelliswork.learners._svm_weights import KernelWeights, LinearWeights
+from trelliswork.learners._svm_weights import Expansion, KernelWeights, LinearWeights
 from trelliswork.learners.base import StructuredEstimator, check_number, combined_weights, warn_interrupted
 from trelliswork.losses import Loss, as_loss
 from trelliswork.structures.base import Batch, Structure
@@ -203,9 +203,8 @@ class StructuredSVM(StructuredEstimator):
             )
         for name in ("coef_", "support_rows_", "dual_coef_", "linear_coef_"):
             self.__dict__.pop(name, None)
-        if isinstance(model, KernelWeights):
-            self.support_rows_, self.dual_coef_ = model.expansion()
-            self.linear_coef_ = model.rest
+        if isinstance(model, Expansion):
+            self.support_rows_, self.dual_coef_, self.linear_coef_ = model
         else:
             self.coef_ = model
         self.space_ = space
@@ -282,7 +281,7 @@ def fit_svm(
     random_state: Any = 0,
     warm: tuple[Any, list[tuple[int, Any, float]]] | None = None,
     progress: Progress | None = None,
-) -> tuple[Solution, np.ndarray | KernelWeights]:
+) -> tuple[Solution, np.ndarray | Expansion]:
     """Solve the problem of :class:`StructuredSVM` for a packed batch.
 
     Returns the solution, and the weight vector or the kernel expansion. ``warm`` holds inputs and
@@ -296,11 +295,12 @@ def fit_svm(
     rng = check_random_state(random_state)
     solution = Solution()
     start = None if warm is None else as_start(warm[0], batch, warm[1], loss, form, shares)
-    model: np.ndarray | KernelWeights
+    model: np.ndarray | Expansion
     options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "progress": progress, "solution": solution}
-    direct = kernel is None and not average and solver in ("auto", "bcfw")
-    ascent = start_ascent(batch, loss, form, shares, cache_mb) if direct else None
-    if ascent is not None:
+    direct = not average and solver in ("auto", "bcfw")
+    found = start_ascent(batch, loss, form, shares, cache_mb, kernel) if direct else None
+    if found is not None:
+        ascent, view = found
         if start is not None:
             ascent.start_from(start)
         try:
@@ -308,7 +308,8 @@ def fit_svm(
         except KeyboardInterrupt:
             solution.interrupted = True
             judge_ascent(ascent, form, shares, solution)
-        model = ascent.weights()
+        w = ascent.weights() if solution.weights is None else solution.weights
+        model = w if view is None else Expansion.of(view, w)
         solution.support = ascent.support()
     else:
         n_shards = max(1, min(_MAX_SHARDS, n // _SAMPLES_PER_SHARD))
@@ -353,11 +354,11 @@ def fit_svm(
             solution.support = sorted(
                 (entry for shard in shards for entry in shard.support()), key=lambda entry: entry[0]
             )
-        model = linear.w if expansion is None else expansion
         if expansion is not None:
             expansion.stretch(solution.stretch)
-    if solution.weights is not None:
-        model = solution.weights
+            model = expansion.expansion()
+        else:
+            model = linear.w if solution.weights is None else solution.weights
     if solution.interrupted:
         warn_interrupted(f"StructuredSVM after {solution.n_iter} rounds")
     elif not solution.converged:

@@ -344,6 +344,31 @@ class Batch(ABC):
         """
         return None
 
+    def kernel_ascent(
+        self,
+        rows: Any,
+        kernel: Any,
+        height: Parts,
+        scale: Parts | None,
+        cap: np.ndarray,
+        curvature: np.ndarray,
+        cache_mb: float = 1000.0,
+    ) -> Ascent | None:
+        """Compiled solver for the batch of a :meth:`row_view`, or None where there is none.
+
+        Parameters
+        ----------
+        rows : ndarray or csr_matrix
+            Distinct rows of the view.
+        kernel : Kernel
+            Their similarity.
+        height, scale, cap, curvature
+            As for :meth:`ascent`.
+        cache_mb : float
+            Bound on the memory for the kernel matrix, in megabytes.
+        """
+        return None
+
     def row_view(self) -> RowView:
         """The same samples with one feature per distinct input row, for kernels on rows."""
         raise self._unsupported("row_view")

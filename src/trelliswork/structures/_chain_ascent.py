@@ -144,6 +144,11 @@ class ChainAscent:
         grams = space.ngram_matrix.T @ self.trans.ravel()
         return np.concatenate([space.emission_layout.gather(self.emission), grams])
 
+    def squared_norm(self) -> float:
+        """``|w|^2``."""
+        w = self.weights()
+        return float(w @ w)
+
     def linear_term(self) -> float:
         """Sum of dual variables times heights."""
         return float(np.vdot(self.beta, self.height))

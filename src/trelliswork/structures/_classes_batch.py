@@ -310,12 +310,32 @@ class ClassesBatch(Batch):
         cache_mb: float = 1000.0,
     ) -> Ascent | None:
         """Sequential dual method over samples, with all classes at hand."""
-        from trelliswork.structures._classes_ascent import ClassesAscent
+        from trelliswork.structures._classes_ascent import by_class, linear_ascent
 
         if height.label.nbytes > cache_mb * 2**20:
             return None
-        one = np.ones_like(height.label)
-        return ClassesAscent.start(self, height.label, one if scale is None else scale.label, cap, curvature)
+        problem = by_class(self, height.label, None if scale is None else scale.label)
+        return None if problem is None else linear_ascent(self, cache_mb, *problem, cap, curvature)
+
+    def kernel_ascent(
+        self,
+        rows: Any,
+        kernel: Any,
+        height: Parts,
+        scale: Parts | None,
+        cap: np.ndarray,
+        curvature: np.ndarray,
+        cache_mb: float = 1000.0,
+    ) -> Ascent | None:
+        """The same from inner products of samples."""
+        from trelliswork.structures._classes_ascent import GramAscent, by_class, gram_of
+
+        if 8 * len(self) ** 2 + height.label.nbytes > cache_mb * 2**20:
+            return None
+        problem = by_class(self, height.label, None if scale is None else scale.label)
+        if problem is None:
+            return None
+        return GramAscent(self, gram_of(self, rows, kernel), *problem, cap, curvature)
 
     def row_view(self) -> RowView:
         """The same samples with one attribute per distinct row."""

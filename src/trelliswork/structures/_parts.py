@@ -151,6 +151,9 @@ class Ascent(Protocol):
     def weights(self) -> np.ndarray:
         """The present weights (a copy)."""
 
+    def squared_norm(self) -> float:
+        """``|w|^2``."""
+
     def linear_term(self) -> float:
         """Sum of dual variables times heights."""
 
