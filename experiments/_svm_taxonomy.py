@@ -8,28 +8,29 @@ import itertools
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
-from sklearn.kernel_approximation import Nystroem
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
 import trelliswork as tw
 from experiments._report import markdown, options, write
 from trelliswork.io import read_conll
+from trelliswork.kernels import RBF
 from trelliswork.losses import Tree
 from trelliswork.structures._taxonomy import Taxonomy
 
 SHARES = (0.01, 0.03, 0.1, 0.2, 0.4, 1.0, 3.0, 10.0, 30.0)  # weight of the slack of one sample: C / n
-COARSE = (0.1, 0.3, 1.0, 3.0, 10.0)  # at full size
+COARSE = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)  # at full size
 ANCESTORS = (1.0, 0.5, 0.25, 0.1)  # weights of ancestors
 TOL = 0.0001  # relative gap: where C is small the slacks are nearly all of the objective
 COARSE_TOL = 0.001  # at full size
-LANDMARKS = 1000  # whose span stands for the space of a kernel at full size
+RACE = 3.0  # standard errors behind the best form of its method at which a form is given up, at full size
+ENOUGH = 4000  # judged samples by which a form is chosen at full size: fewer are split again
 METHODS = ("flat 0/1", "taxonomy 0/1", "flat + tree loss", "taxonomy + tree loss")
 
 
@@ -42,7 +43,7 @@ class Form(NamedTuple):
 
 
 class Labelled(NamedTuple):
-    """Rows and classes, the taxonomy as (parent, child) pairs, and the kernel of rows.
+    """Rows and classes, the taxonomy as (parent, child) pairs, and the kernel of rows (None: linear).
 
     The first ``n`` samples are the training part of the collection, the others its test part.
     """
@@ -51,10 +52,10 @@ class Labelled(NamedTuple):
     y: np.ndarray
     n: int
     links: list[tuple[str, str]]
-    kernel: str = "linear"
+    kernel: Any = None
 
     @classmethod
-    def of(cls, rows: Sequence[Any], labels: Sequence[Any], links: list[Any], kernel: str = "linear"):
+    def of(cls, rows: Sequence[Any], labels: Sequence[Any], links: list[Any], kernel: Any = None):
         """From a training and a test part."""
         stack = sp.vstack if sp.issparse(rows[0]) else np.concatenate
         X, y = stack(rows), np.concatenate([np.asarray(part) for part in labels])
@@ -109,7 +110,7 @@ def imclef(folder: str) -> Labelled:
     leaf, links = _of_paths(sorted({row[-1] for row in (*a, *b)}))
     scale = StandardScaler().fit(A)
     rows = [scale.transform(part) / np.sqrt(part.shape[1]) for part in (A, B)]
-    return Labelled.of(rows, [[leaf[row[-1]] for row in part] for part in (a, b)], links, kernel="rbf")
+    return Labelled.of(rows, [[leaf[row[-1]] for row in part] for part in (a, b)], links, kernel=RBF(1.0))
 
 
 def enron(folder: str) -> Labelled:
@@ -213,7 +214,9 @@ def machine(method: str, data: Labelled, n: int, form: Form, tol: float) -> Any:
     taxonomy = data.links if method.startswith("taxonomy") else None
     structure = tw.Classes(taxonomy, labels=sorted(set(data.y.tolist())), ancestor_weight=form.ancestors)
     loss: Any = Tree(data.links) if method.endswith("tree loss") else "zero-one"
-    return tw.StructuredSVM(structure, form.share * n, loss=loss, rescale=form.rescale, tol=tol, n_jobs=1)
+    return tw.StructuredSVM(
+        structure, form.share * n, loss=loss, rescale=form.rescale, kernel=data.kernel, tol=tol, n_jobs=1
+    )
 
 
 def forms(method: str, shares: Sequence[float], height: float = 1.0) -> list[Form]:
@@ -282,17 +285,12 @@ class Protocol:
         return np.concatenate([rng.permutation(part)[: self.per_class] for part in classes])
 
     def rows(self, train: np.ndarray, test: np.ndarray) -> tuple[Any, Any]:
-        """Rows of training and test; those of few samples in the span of the training rows.
-
-        The same machines with few columns; at full size some rows span the space of a kernel.
-        """
+        """Rows of training and test, without columns that the training rows do not have."""
         X, others = self.data.X[train], self.data.X[test]
-        if not self.per_class and self.data.kernel == "linear":
+        if not sp.issparse(X):
             return X, others
-        size = train.size if self.per_class else min(train.size, LANDMARKS)
-        gamma = None if self.data.kernel == "linear" else 1.0
-        span = Nystroem(kernel=self.data.kernel, gamma=gamma, n_components=size, random_state=self.seed)
-        return span.fit_transform(X), span.transform(others)
+        used = np.unique(X.indices)
+        return X[:, used], others[:, used]
 
     def losses(self, method: str, form: Form, train: np.ndarray, rows: tuple[Any, Any], test: np.ndarray):
         """Tree losses of the test samples."""
@@ -300,26 +298,46 @@ class Protocol:
         model = machine(method, self.data, train.size, form, tol).fit(rows[0], self.data.y[train])
         return self.judge(test, model.predict(rows[1]))
 
-    def chosen(self, trials: int, inner: int) -> dict[str, Form]:
-        """For every method the form with the least tree loss on other samples than those of training."""
-        means: dict[tuple[str, Form], float] = {}
-        for trial in range(trials if self.per_class or self.development.size < 2 * inner else 1):
-            rng = np.random.default_rng([self.seed, self.per_class, trial, 1])
-            if self.per_class:
+    def splits(self, trials: int, inner: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Samples that train and samples that judge, to choose the form."""
+        if self.per_class:
+            for trial in range(trials):
+                rng = np.random.default_rng([self.seed, self.per_class, trial, 1])
                 a = self.drawn(self.development, trial, 2)
-                b = rng.permutation(np.setdiff1d(self.development, a))
-            else:
-                a, b = np.array_split(rng.permutation(self.development)[: 2 * inner], 2)
+                yield a, rng.permutation(np.setdiff1d(self.development, a))
+            return
+        for repeat in range(-(-ENOUGH // self.development.size)):
+            for a, b in KFold(inner, shuffle=True, random_state=self.seed + repeat).split(self.development):
+                yield self.development[a], self.development[b]
+
+    def chosen(self, trials: int, inner: int) -> dict[str, Form]:
+        """For every method the form with the least tree loss on other samples than those of training.
+
+        At full size forms that are surely not the best of their method leave the race.
+        """
+        height = 1.0 if self.per_class else float(self.judge.heights.max())
+        shares = SHARES if self.per_class else COARSE
+        racing = {method: forms(method, shares, height) for method in METHODS}
+        totals: dict[tuple[str, Form], float] = collections.Counter()
+        seen: dict[tuple[str, Form], list[np.ndarray]] = collections.defaultdict(list)
+        for a, b in self.splits(trials, inner):
             rows = self.rows(a, b)
-            for method in METHODS:
-                height = 1.0 if self.per_class else float(self.judge.heights.max())
-                for form in forms(method, SHARES if self.per_class else COARSE, height):
-                    loss = self.loss(b, self.losses(method, form, a, rows, b))
-                    means[method, form] = means.get((method, form), 0.0) + loss
-        best: dict[str, Form] = {}
-        for method, form in sorted(means, key=lambda key: means[key]):
-            best.setdefault(method, form)
-        return best
+            for method, left in racing.items():
+                for form in left:
+                    losses = self.losses(method, form, a, rows, b)
+                    totals[method, form] += self.loss(b, losses)
+                    seen[method, form].append(losses)
+                best = min(left, key=lambda form: totals[method, form])
+                if not self.per_class:
+                    behind = {form: _behind(seen[method, form], seen[method, best]) for form in left}
+                    racing[method] = [form for form in left if behind[form] <= RACE]
+        return {method: min(left, key=lambda form: totals[method, form]) for method, left in racing.items()}
+
+
+def _behind(losses: list[np.ndarray], best: list[np.ndarray]) -> float:
+    """By how many standard errors the losses of the same samples are larger."""
+    apart = np.concatenate(losses) - np.concatenate(best)
+    return float(apart.mean() / max(apart.std() / np.sqrt(apart.size), 1e-12))
 
 
 def taxonomies(arguments: Sequence[str]) -> None:
@@ -327,10 +345,10 @@ def taxonomies(arguments: Sequence[str]) -> None:
     args = options(
         arguments,
         draws=(50, "random draws of small training sets"),
-        trials=(16, "other draws that choose the form (halves of a small collection)"),
+        trials=(16, "other draws that choose the form"),
         only=("", "data whose names hold this, in a result of their own"),
         folds=(0, "not few samples per class, but cross-validation of the whole collection"),
-        inner=(2000, "samples of a fold that choose the form, and as many that judge it"),
+        inner=(3, "folds of the training samples of a fold, which choose the form"),
         seed=(0, "seed"),
     )
     rows: list[list[Any]] = []
@@ -442,9 +460,10 @@ def _write(args: Any, rows: list[list[Any]], notes: list[str]) -> None:
     shares = f"{coarse} (times the largest tree loss for margins of it)" if args.folds else grid
     if args.folds:
         body += (
-            f"L1 slacks, relative gap {COARSE_TOL:g}. {args.folds} random folds of the whole collection; one "
-            f"machine of {args.inner:,} training samples of the fold, judged on as many others, or "
-            f"{args.trials} random halves of fewer, choose; standard errors over samples.\n\n"
+            f"L1 slacks, relative gap {COARSE_TOL:g}. {args.folds} random folds of the whole collection; "
+            f"{args.inner} folds of the training samples of each choose (again and again until {ENOUGH:,} "
+            f"samples are judged; a form that is {RACE:g} standard errors behind the best of its method is "
+            "given up); standard errors over samples.\n\n"
         )
     else:
         body += (
@@ -457,8 +476,7 @@ def _write(args: Any, rows: list[list[Any]], notes: list[str]) -> None:
             "last column the difference and its standard error over draws.\n\n"
         )
     body += (
-        "Gaussian kernel for ImCLEF07A (exact for few samples, projected on "
-        f"{LANDMARKS:,} random samples for all), linear machines for the others.\n\n"
+        "Gaussian kernel for ImCLEF07A, linear machines for the others.\n\n"
         f"To choose from: C / n of {shares}, the weight of the attributes of ancestors of "
         f"{weights} (the class itself has 1; the paper has 1 for all), slack or margin rescaling of the tree "
         "loss (for 0/1 they are the same). Intercepts are penalised like other weights, in all methods. "
