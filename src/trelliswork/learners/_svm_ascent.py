@@ -11,10 +11,11 @@ from trelliswork.learners._svm_solvers import Solution, refuse_inseparable
 from trelliswork.losses import Loss, ZeroOne
 from trelliswork.structures.base import Ascent, Batch, Parts, RowView
 
-__all__ = ["judge_ascent", "solve_ascent", "start_ascent"]
+__all__ = ["KERNEL_SHARE", "judge_ascent", "solve_ascent", "start_ascent"]
 
 _SWEEPS = 10  # over active samples, per round
 _ACTIVE, _ENOUGH = 1.0, 0.3
+KERNEL_SHARE = 0.75  # of the cache goes to kernel matrices
 
 
 def start_ascent(
@@ -31,12 +32,12 @@ def start_ascent(
         height = Parts(**{name: h for name, (h, _) in planes.items()})
         scale = Parts(**{name: s for name, (_, s) in planes.items()})
     cap = shares.copy() if form.slack == "l1" else np.where(shares > 0, np.inf, 0.0)
-    problem = (height, scale, cap, curvature_of(form, shares), cache_mb)
+    problem = (height, scale, cap, curvature_of(form, shares))
     view = None if kernel is None else batch.row_view()
     if view is None:
-        ascent = batch.ascent(*problem)
+        ascent = batch.ascent(*problem, cache_mb)
     else:
-        ascent = view.batch.kernel_ascent(view.rows, kernel, *problem)
+        ascent = view.batch.kernel_ascent(view.rows, kernel, *problem, KERNEL_SHARE * cache_mb)
     return None if ascent is None else (ascent, view)
 
 

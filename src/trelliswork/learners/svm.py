@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from trelliswork._errors import InputError
 from trelliswork.kernels import as_kernel
 from trelliswork.learners._progress import Progress
-from trelliswork.learners._svm_ascent import judge_ascent, solve_ascent, start_ascent
+from trelliswork.learners._svm_ascent import KERNEL_SHARE, judge_ascent, solve_ascent, start_ascent
 from trelliswork.learners._svm_oracle import Form, check_form
 from trelliswork.learners._svm_planes import Shard
 from trelliswork.learners._svm_solvers import Solution, judge_blocks, solve_blocks, solve_one_slack
@@ -28,7 +28,6 @@ _SOLVERS = ("auto", "bcfw", "working-set", "one-slack")
 _SAMPLES_PER_SHARD, _MAX_SHARDS = 64, 8
 _ROWS_PER_SHARD = 1000
 _ROWS_AT_ONCE = 2048
-_KERNEL_SHARE = 0.75  # of the cache goes to kernel matrices
 
 
 class StructuredSVM(StructuredEstimator):
@@ -314,7 +313,7 @@ def fit_svm(
     else:
         n_shards = max(1, min(_MAX_SHARDS, n // _SAMPLES_PER_SHARD))
         if kernel is not None:
-            n_shards = _kernel_shards(batch, _KERNEL_SHARE * cache_mb)
+            n_shards = _kernel_shards(batch, KERNEL_SHARE * cache_mb)
         if solver == "one-slack":
             n_shards = 1
         samples = [np.sort(part) for part in np.array_split(rng.permutation(n), n_shards)]
@@ -324,8 +323,8 @@ def fit_svm(
         if kernel is not None:
             views = [part.row_view() for part in batches]
             batches = [view.batch for view in views]
-            expansion = KernelWeights(views, kernel, _KERNEL_SHARE * cache_mb)
-            cache_mb *= 1.0 - _KERNEL_SHARE
+            expansion = KernelWeights(views, kernel, KERNEL_SHARE * cache_mb)
+            cache_mb *= 1.0 - KERNEL_SHARE
         shared = linear if expansion is None else expansion
         shards = [
             Shard(i, part, one, loss, form, approx, shares[part], cache_mb / n_shards)

@@ -248,11 +248,16 @@ def gram_of(batch: ClassesBatch, rows: Any, kernel: Any) -> np.ndarray:
     matrix = batch.emission.token_matrix()
     own, markers = matrix[:, :n_rows].tocsr(), matrix[:, n_rows:].toarray()
     known = np.flatnonzero(np.diff(own.indptr))  # samples that have a row
-    ordered = rows[own.indices]
+    repeated = n_rows < known.size
+    products = kernel(rows, rows) if repeated else None  # equal rows are evaluated once
+    ordered = rows if repeated else rows[own.indices]
     gram = np.zeros((n, n))
     for first in range(0, n, _ROWS_AT_ONCE):  # in parts, to have no second matrix of that size
         low, high = np.searchsorted(known, [first, first + _ROWS_AT_ONCE])
-        values = kernel(ordered[low:high], ordered)
+        if products is None:
+            values = kernel(ordered[low:high], ordered)
+        else:
+            values = np.take(products[own.indices[low:high]], own.indices, axis=1)
         if known.size == n:
             gram[low:high] = values
         else:

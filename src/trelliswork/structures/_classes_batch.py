@@ -330,7 +330,8 @@ class ClassesBatch(Batch):
         """The same from inner products of samples."""
         from trelliswork.structures._classes_ascent import GramAscent, by_class, gram_of
 
-        if 8 * len(self) ** 2 + height.label.nbytes > cache_mb * 2**20:
+        n, n_rows = len(self), rows.shape[0]
+        if 8 * (n**2 + (n_rows**2 if n_rows < n else 0)) > cache_mb * 2**20:
             return None
         problem = by_class(self, height.label, None if scale is None else scale.label)
         if problem is None:
