@@ -112,6 +112,23 @@ def test_equal_rows_are_evaluated_once():
     assert calls == [(2, model.support_rows_.shape[0])]
 
 
+@pytest.mark.parametrize("structure", [Chain(), Classes()])
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (lambda A, B: np.ones(3), r"the kernel gave an array of shape \(3,\) for \d+ and \d+ inputs"),
+        (lambda A, B: np.full((len(A), len(B)), np.nan), r"(sample|row) 0: the kernel gives nan"),
+        (lambda A, B: np.full((len(A), len(B)), "x"), "must give an array of real numbers"),
+    ],
+)
+def test_kernels_that_give_no_numbers(structure, kernel, message):
+    X, y = chain_data(4)
+    if isinstance(structure, Classes):
+        X, y = np.eye(3), ["a", "b", "c"]
+    with pytest.raises(InputError, match=message):
+        StructuredSVM(structure, kernel=kernel).fit(X, y)
+
+
 def test_structures_without_rows():
     with pytest.raises(Unsupported, match="'row_view'; these structures do: Chain, Classes"):
         StructuredSVM(Derivations(lambda x: [("r", (), ["f"], "p")]), kernel="rbf").fit(["x"], [["p"]])

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork.kernels._strings import NGram
 from trelliswork.kernels._vectors import Kernel, Polynomial
 
-__all__ = ["Composed", "Normalized", "Precomputed", "Product", "Sum", "diagonal_of"]
+__all__ = ["Composed", "Normalized", "Precomputed", "Product", "Sum", "diagonal_of", "similarities"]
+
+_LARGEST = 1e100  # sums of squares of larger similarities overflow
 
 
 def diagonal_of(kernel: Any, A: Any) -> np.ndarray:
@@ -20,6 +23,32 @@ def diagonal_of(kernel: Any, A: Any) -> np.ndarray:
         return kernel.diagonal(A)
     n = A.shape[0] if hasattr(A, "shape") else len(A)
     return np.array([float(np.asarray(kernel(A[i : i + 1], A[i : i + 1]))[0, 0]) for i in range(n)])
+
+
+def similarities(
+    kernel: Any, A: Any, B: Any, names: np.ndarray | None = None, what: str = "sample"
+) -> np.ndarray:
+    """Values of a kernel, checked; ``names`` are the numbers under which ``A`` is told of."""
+    n = A.shape[0] if hasattr(A, "shape") else len(A)
+    m = B.shape[0] if hasattr(B, "shape") else len(B)
+    if not n or not m:
+        return np.zeros((n, m))
+    found = kernel(A, B)
+    K = np.asarray(found.toarray() if sp.issparse(found) else found)
+    if K.dtype.kind not in "fiub":
+        raise InputError(f"the kernel must give an array of real numbers, got {K.dtype}")
+    K = K.astype(np.float64, copy=False)
+    if K.shape != (n, m):
+        raise InputError(f"the kernel gave an array of shape {K.shape} for {n} and {m} inputs")
+    # Greatest and least are not finite, or too large, where any value is.
+    if not max(-K.min(), K.max()) <= _LARGEST:
+        i, j = map(int, np.argwhere(~(np.abs(K) <= _LARGEST))[0])
+        number = i if names is None else int(names[i])
+        raise InputError(
+            f"{what} {number}: the kernel gives {K[i, j]}; it must be finite for every two inputs, and no "
+            f"larger than {_LARGEST:g}"
+        )
+    return K
 
 
 class Normalized(Kernel):

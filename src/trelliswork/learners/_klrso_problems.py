@@ -10,14 +10,14 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork.kernels import Linear, Normalized, Spectrum, VectorNGrams, as_kernel
+from trelliswork.kernels._compose import similarities
 from trelliswork.learners._logistic import factor
 from trelliswork.learners._lowrank import nystrom, pivoted_cholesky, random_basis
 from trelliswork.structures.base import Batch
 
-__all__ = ["Design", "Problem", "choose_kernel", "distinct", "make_design", "problems", "similarities"]
+__all__ = ["Design", "Problem", "choose_kernel", "distinct", "make_design", "problems"]
 
 _MAX_GRAM_BYTES = 4 << 30
-_LARGEST = 1e100  # sums of squares of larger similarities overflow
 _COLUMNS_BYTES = 1 << 31  # from here on a basis is found without the whole Gram matrix
 
 
@@ -104,30 +104,6 @@ def _key(x: Any) -> Hashable:
 def take(inputs: Any, index: Iterable[int]) -> Any:
     """Some of the inputs."""
     return inputs[index] if hasattr(inputs, "shape") else [inputs[i] for i in index]
-
-
-def similarities(kernel: Any, A: Any, B: Any, names: np.ndarray | None = None) -> np.ndarray:
-    """Values of the kernel, checked."""
-    n = A.shape[0] if hasattr(A, "shape") else len(A)
-    m = B.shape[0] if hasattr(B, "shape") else len(B)
-    if not n or not m:
-        return np.zeros((n, m))
-    found = kernel(A, B)
-    K = np.asarray(found.toarray() if sp.issparse(found) else found)
-    if K.dtype.kind not in "fiub":
-        raise InputError(f"the kernel must give an array of real numbers, got {K.dtype}")
-    K = K.astype(np.float64, copy=False)
-    if K.shape != (n, m):
-        raise InputError(f"the kernel gave an array of shape {K.shape} for {n} and {m} inputs")
-    # Greatest and least are not finite, or too large, where any value is.
-    if not max(-K.min(), K.max()) <= _LARGEST:
-        i, j = map(int, np.argwhere(~(np.abs(K) <= _LARGEST))[0])
-        sample = i if names is None else int(names[i])
-        raise InputError(
-            f"sample {sample}: the kernel gives {K[i, j]}; it must be finite for every two inputs, and no "
-            f"larger than {_LARGEST:g}"
-        )
-    return K
 
 
 def make_design(

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork.kernels import Kernel, Precomputed
-from trelliswork.kernels._compose import diagonal_of
+from trelliswork.kernels._compose import diagonal_of, similarities
 from trelliswork.learners._lowrank import Basis, greedy_basis, nystrom, pivoted_cholesky, random_basis
 from trelliswork.learners._regression_constraints import solve_constraints, solve_masks
 from trelliswork.learners._regression_maps import take
@@ -112,13 +112,7 @@ def fit_dual(
     if isinstance(kernel, Precomputed):
         K = check_gram(np.asarray(X, dtype=np.float64)[:, inputs]).copy()
     else:
-        found = kernel(inputs, inputs)
-        try:
-            K = np.asarray(found, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError(f"the kernel must give a matrix of numbers, got {found!r:.80}") from None
-        if K.shape != (n, n) or not np.isfinite(K).all():
-            raise InputError(f"the kernel must give finite numbers of shape {(n, n)}, got shape {K.shape}")
+        K = similarities(kernel, inputs, inputs)
         if not isinstance(kernel, Kernel):
             check_gram(K)  # a function of the user's
     if root is not None:
@@ -163,7 +157,7 @@ def _fit_basis(
     scale = np.ones(n) if root is None else root
 
     def columns(j: np.ndarray) -> np.ndarray:
-        return np.asarray(kernel(rows, take(inputs, j))) * scale[:, None] * scale[j]
+        return similarities(kernel, rows, take(inputs, j)) * scale[:, None] * scale[j]
 
     if isinstance(kernel, Precomputed):
         diagonal = rows[np.arange(n), inputs] * scale**2

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork.kernels import Kernel
+from trelliswork.kernels._compose import similarities
 from trelliswork.structures.base import RowView
 
 __all__ = ["Expansion", "KernelWeights", "LinearWeights", "Weights"]
@@ -131,13 +132,16 @@ class KernelWeights:
         self._room = int(cache_mb * 2**20)
         self._cache: dict[tuple[int, int], np.ndarray] = {}
 
+    def _values(self, A: Any, B: Any) -> np.ndarray:
+        return similarities(self.kernel, A, B, what="row")
+
     def _matrix(self, a: int, b: int) -> np.ndarray | None:
         """Kernel matrix of the rows of two shards, ``a <= b``, if there is room for it."""
         found = self._cache.get((a, b))
         size = 8 * self.rows[a].shape[0] * self.rows[b].shape[0]
         # First come, first kept: shards are visited in turn, where the last used is the worst to drop.
         if found is None and (a == b or size <= self._room):
-            found = np.ascontiguousarray(self.kernel(self.rows[a], self.rows[b]))
+            found = np.ascontiguousarray(self._values(self.rows[a], self.rows[b]))
             if size <= self._room:
                 self._room -= size
                 self._cache[a, b] = found
@@ -149,7 +153,7 @@ class KernelWeights:
         if matrix is not None:
             return table @ (matrix if number < other else matrix.T)
         used = np.flatnonzero(table.any(axis=0))
-        return table[:, used] @ self.kernel(self.rows[number][used], self.rows[other])
+        return table[:, used] @ self._values(self.rows[number][used], self.rows[other])
 
     def _table(self, values: np.ndarray) -> np.ndarray:
         """Part of a vector that belongs to rows, shape (n_columns, n_rows)."""

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits  # comes with scikit-learn
 from trelliswork._errors import InputError
 from trelliswork._ragged import offsets_of
 from trelliswork._threads import n_threads, run
+from trelliswork.kernels._compose import similarities
 from trelliswork.learners._klrso_problems import (
     Design,
     Problem,
@@ -18,7 +19,6 @@ from trelliswork.learners._klrso_problems import (
     distinct,
     make_design,
     problems,
-    similarities,
     take,
 )
 from trelliswork.learners._logistic import Logistic, fit_logistic

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from trelliswork._errors import InputError
 from trelliswork.kernels import as_kernel
+from trelliswork.kernels._compose import similarities
 from trelliswork.learners._progress import Progress
 from trelliswork.learners._svm_ascent import KERNEL_SHARE, judge_ascent, solve_ascent, start_ascent
 from trelliswork.learners._svm_oracle import Form, check_form
@@ -259,7 +260,9 @@ class StructuredSVM(StructuredEstimator):
         values = np.empty((view.rows.shape[0], view.n_columns))
         for first in range(0, values.shape[0], _ROWS_AT_ONCE):
             rows = view.rows[first : first + _ROWS_AT_ONCE]
-            values[first : first + _ROWS_AT_ONCE] = kernel(rows, self.support_rows_) @ self.dual_coef_
+            values[first : first + _ROWS_AT_ONCE] = (
+                similarities(kernel, rows, self.support_rows_, what="row") @ self.dual_coef_
+            )
         return view.batch.scores(np.concatenate([values.ravel(), self.linear_coef_]))
 
 

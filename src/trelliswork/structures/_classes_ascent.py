@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from trelliswork.kernels._compose import similarities
 from trelliswork.structures.base import Parts
 
 if TYPE_CHECKING:
@@ -249,13 +250,13 @@ def gram_of(batch: ClassesBatch, rows: Any, kernel: Any) -> np.ndarray:
     own, markers = matrix[:, :n_rows].tocsr(), matrix[:, n_rows:].toarray()
     known = np.flatnonzero(np.diff(own.indptr))  # samples that have a row
     repeated = n_rows < known.size
-    products = kernel(rows, rows) if repeated else None  # equal rows are evaluated once
+    products = similarities(kernel, rows, rows, what="row") if repeated else None  # each row once
     ordered = rows if repeated else rows[own.indices]
     gram = np.zeros((n, n))
     for first in range(0, n, _ROWS_AT_ONCE):  # in parts, to have no second matrix of that size
         low, high = np.searchsorted(known, [first, first + _ROWS_AT_ONCE])
         if products is None:
-            values = kernel(ordered[low:high], ordered)
+            values = similarities(kernel, ordered[low:high], ordered, known[low:high])
         else:
             values = np.take(products[own.indices[low:high]], own.indices, axis=1)
         if known.size == n:
