@@ -257,9 +257,9 @@ class Protocol:
 
     Few samples per class: half of the training part, class by class, chooses the form; training
     sets come from the other half, and all that is left of it and the test part are the test. As
-    training sets have all classes alike, so has the test: its losses are means over classes. A fold
-    of the whole collection (``per_class`` 0): random halves of its training samples choose, and all
-    test samples count alike.
+    training sets have all classes alike, so has the test: its losses are means over classes. Full
+    size (``per_class`` 0, with training and test samples given): folds of the training samples
+    choose, and all test samples count alike.
     """
 
     def __init__(self, data: Labelled, judge: Judge, per_class: int, seed: int, fold: Any = None):
@@ -347,7 +347,7 @@ def taxonomies(arguments: Sequence[str]) -> None:
         draws=(50, "random draws of small training sets"),
         trials=(16, "other draws that choose the form"),
         only=("", "data whose names hold this, in a result of their own"),
-        folds=(0, "not few samples per class, but cross-validation of the whole collection"),
+        folds=(0, "0: few samples per class; 1: all of the training part; more: folds of the collection"),
         inner=(3, "folds of the training samples of a fold, which choose the form"),
         seed=(0, "seed"),
     )
@@ -365,7 +365,9 @@ def taxonomies(arguments: Sequence[str]) -> None:
         )
         started = time.perf_counter()
         if args.folds:
-            splits = KFold(args.folds, shuffle=True, random_state=args.seed).split(data.X)
+            splits = [(np.arange(data.n), np.arange(data.n, data.y.size))]
+            if args.folds > 1:
+                splits = KFold(args.folds, shuffle=True, random_state=args.seed).split(data.X)
             rows += compared(name, [Protocol(data, judge, 0, args.seed, fold) for fold in splits], args)
         else:
             for per_class in (2, 4):
@@ -459,11 +461,13 @@ def _write(args: Any, rows: list[list[Any]], notes: list[str]) -> None:
     grid, coarse, weights = (", ".join(f"{v:g}" for v in part) for part in (SHARES, COARSE, ANCESTORS))
     shares = f"{coarse} (times the largest tree loss for margins of it)" if args.folds else grid
     if args.folds:
+        parts = "Training and test part as they are given"
+        if args.folds > 1:
+            parts = f"{args.folds} random folds of the whole collection"
         body += (
-            f"L1 slacks, relative gap {COARSE_TOL:g}. {args.folds} random folds of the whole collection; "
-            f"{args.inner} folds of the training samples of each choose (again and again until {ENOUGH:,} "
-            f"samples are judged; a form that is {RACE:g} standard errors behind the best of its method is "
-            "given up); standard errors over samples.\n\n"
+            f"L1 slacks, relative gap {COARSE_TOL:g}. {parts}; {args.inner} folds of the training samples "
+            f"choose (again and again until {ENOUGH:,} samples are judged; a form that is {RACE:g} standard "
+            "errors behind the best of its method is given up); standard errors over samples.\n\n"
         )
     else:
         body += (
@@ -486,5 +490,6 @@ def _write(args: Any, rows: list[list[Any]], notes: list[str]) -> None:
         "tree loss: 4 per class, accuracy 28.32, 28.32, 27.47, 29.74, tree loss 1.36, 1.32, 1.30, 1.21; 2 "
         "per class, 20.20, 20.46, 20.20, 21.73 and 1.54, 1.51, 1.39, 1.33."
     )
-    name = "".join(c for c in args.only.lower() if c.isalnum()) + "_folds" * bool(args.folds)
+    ending = ("", "_all", "_folds")[min(args.folds, 2)]
+    name = "".join(c for c in args.only.lower() if c.isalnum()) + ending
     write(f"svm_isos_taxonomies{'_' * bool(name)}{name}", "Structural SVM: taxonomies (Table 1)", body)
