@@ -189,3 +189,13 @@ def test_rows_and_similarities_are_checked():
         model(output=tw.NGrams(None)).fit(X, Y)
     with pytest.raises(tw.InputError, match="sample 1: y is NoneType"):
         model().fit(X, Y).score(X[:2], [Y[0], None])
+
+
+@pytest.mark.parametrize("ridge", [0.1, [0.1, 1.0]])
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0, 1.0]])
+def test_what_a_kernel_gave_is_left_alone(ridge, weights):
+    X = np.array([[1.0, 0.0], [0.5, 1.0], [0.0, 2.0]])
+    gram = X @ X.T
+    model = tw.KernelRegression(lambda A, B: gram, tw.Values(), ridge=ridge)
+    model.fit(X, [1.0, 2.0, 3.0], sample_weight=weights)
+    np.testing.assert_array_equal(gram, X @ X.T)

@@ -114,7 +114,7 @@ def fit_dual(
     else:
         K = similarities(kernel, inputs, inputs)
         if not isinstance(kernel, Kernel):
-            check_gram(K)  # a function of the user's
+            K = check_gram(K).copy()  # a function of the user's, which may keep what it gave
     if root is not None:
         K *= root[:, None]
         K *= root
