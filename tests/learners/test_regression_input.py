@@ -7,6 +7,7 @@ import pytest
 
 import trelliswork as tw
 from trelliswork import kernels
+from trelliswork.kernels import RBF, Composed, Kernel, Normalized
 
 X, Y = ["ab", "ba", "", "abb"], ["xy", "yx", "", "xyy"]
 KERNEL = kernels.Spectrum(1, 3, boundary=True)
@@ -167,7 +168,7 @@ def test_rows_and_similarities_are_checked():
     assert rows.fit([[1, 2], [2, 3]], [1, 2]).predict([[1, 2]]) == pytest.approx([1.0], abs=0.1)
     with pytest.raises(tw.InputError, match="rows of 3 numbers; those that they are compared with have 2"):
         rows.predict(np.eye(3))
-    with pytest.raises(tw.InputError, match="sample 1: its similarities hold NaN"):
+    with pytest.raises(tw.InputError, match="sample 1: the kernel gives nan"):
         rows.predict([[1.0, 2.0], [np.nan, 1.0]])
     with pytest.raises(tw.InputError, match="take rows of numbers"):
         rows.fit(X, [1, 2, 3, 4])
@@ -175,7 +176,7 @@ def test_rows_and_similarities_are_checked():
     given = model(kernel="precomputed").fit(gram, Y)
     with pytest.raises(tw.InputError, match="rows of 8 similarities; the model was fitted to 4 samples"):
         given.predict(np.hstack([gram, gram]))
-    with pytest.raises(tw.InputError, match="sample 0: its similarities hold NaN"):
+    with pytest.raises(tw.InputError, match="sample 0: the kernel gives nan"):
         given.predict(np.full((1, 4), np.nan))
     weighed = model(kernel="precomputed").fit(gram, Y, sample_weight=[1, 1, 1, 0])
     assert weighed.predict(gram[:3]) == Y[:3]
@@ -196,6 +197,27 @@ def test_rows_and_similarities_are_checked():
 def test_what_a_kernel_gave_is_left_alone(ridge, weights):
     X = np.array([[1.0, 0.0], [0.5, 1.0], [0.0, 2.0]])
     gram = X @ X.T
-    model = tw.KernelRegression(lambda A, B: gram, tw.Values(), ridge=ridge)
-    model.fit(X, [1.0, 2.0, 3.0], sample_weight=weights)
-    np.testing.assert_array_equal(gram, X @ X.T)
+
+    class Keeper(Kernel):
+        def __call__(self, A, B):
+            return gram
+
+    def kept(A, B):
+        return gram
+
+    for kernel in (kept, Keeper(), Normalized(Keeper()), Composed(kept, RBF(1.0))):
+        model = tw.KernelRegression(kernel, tw.Values(), ridge=ridge)
+        model.fit(X, [1.0, 2.0, 3.0], sample_weight=weights)
+        np.testing.assert_array_equal(gram, X @ X.T)
+
+
+def test_values_of_kernels_are_checked_at_prediction():
+    ragged = tw.KernelRegression(lambda A, B: [[1.0] * (1 + i) for i in range(len(A))], tw.NGrams(1))
+    with pytest.raises(tw.InputError, match="must give an array of real numbers"):
+        ragged.fit(["x", "y", "xy"], ["ab", "ba", "aa"])
+    shapes = [lambda A, B: A @ B.T, lambda A, B: np.ones(len(B))]
+    model = tw.KernelRegression(lambda A, B: shapes[0](A, B), tw.Values(), ridge=0.1)
+    model.fit(np.eye(3), [1.0, 2.0, 3.0])
+    shapes.reverse()
+    with pytest.raises(tw.InputError, match=r"gave an array of shape \(3,\) for 2 and 3 inputs"):
+        model.predict(np.eye(3)[:2])

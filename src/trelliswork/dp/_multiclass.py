@@ -67,7 +67,7 @@ def _solve(g, norm, common, scale, top, mine, total, cap, extra, max_steps, some
         if mine[k] > 0.0 or top[k] > 0.0:
             some[n_some] = k
             n_some += 1
-    enough = 1e-10
+    enough = 1e-14
     for number in range(max_steps):
         best, high = -1, 0.0
         worst, low = -2, np.inf

@@ -12,7 +12,7 @@ from trelliswork._errors import InputError
 from trelliswork.kernels._strings import NGram
 from trelliswork.kernels._vectors import Kernel, Polynomial
 
-__all__ = ["Composed", "Normalized", "Precomputed", "Product", "Sum", "diagonal_of", "similarities"]
+__all__ = ["Composed", "Normalized", "Precomputed", "Product", "Sum", "diagonal_of", "fresh", "similarities"]
 
 _LARGEST = 1e100  # sums of squares of larger similarities overflow
 
@@ -25,19 +25,22 @@ def diagonal_of(kernel: Any, A: Any) -> np.ndarray:
     return np.array([float(np.asarray(kernel(A[i : i + 1], A[i : i + 1]))[0, 0]) for i in range(n)])
 
 
-def similarities(
-    kernel: Any, A: Any, B: Any, names: np.ndarray | None = None, what: str = "sample"
-) -> np.ndarray:
+def similarities(kernel: Any, A: Any, B: Any, names: np.ndarray | None = None) -> np.ndarray:
     """Values of a kernel, checked; ``names`` are the numbers under which ``A`` is told of."""
     n = A.shape[0] if hasattr(A, "shape") else len(A)
     m = B.shape[0] if hasattr(B, "shape") else len(B)
     if not n or not m:
         return np.zeros((n, m))
     found = kernel(A, B)
-    K = np.asarray(found.toarray() if sp.issparse(found) else found)
-    if K.dtype.kind not in "fiub":
-        raise InputError(f"the kernel must give an array of real numbers, got {K.dtype}")
-    K = K.astype(np.float64, copy=False)
+    got: Any = type(found).__name__
+    try:
+        K = np.asarray(found.toarray() if sp.issparse(found) else found)
+        got = K.dtype
+        if K.dtype.kind not in "fiubO" or (K.dtype.kind == "O" and K.ndim == 0):
+            raise TypeError
+        K = K.astype(np.float64, copy=False)
+    except (TypeError, ValueError):  # also for lists of unequal lengths
+        raise InputError(f"the kernel must give an array of real numbers, got {got}") from None
     if K.shape != (n, m):
         raise InputError(f"the kernel gave an array of shape {K.shape} for {n} and {m} inputs")
     # Greatest and least are not finite, or too large, where any value is.
@@ -45,10 +48,17 @@ def similarities(
         i, j = map(int, np.argwhere(~(np.abs(K) <= _LARGEST))[0])
         number = i if names is None else int(names[i])
         raise InputError(
-            f"{what} {number}: the kernel gives {K[i, j]}; it must be finite for every two inputs, and no "
+            f"sample {number}: the kernel gives {K[i, j]}; it must be finite for every two inputs, and no "
             f"larger than {_LARGEST:g}"
         )
     return K
+
+
+def fresh(kernel: Any, A: Any, B: Any) -> np.ndarray:
+    """Values of a kernel that may be changed; a function of the user's may keep what it gives."""
+    if type(kernel).__module__.startswith("trelliswork."):
+        return kernel(A, B)
+    return similarities(kernel, A, B).copy()
 
 
 class Normalized(Kernel):
@@ -77,7 +87,7 @@ class Normalized(Kernel):
         inner = self._inner()
         left = diagonal_of(inner, A)
         right = left if A is B else diagonal_of(inner, B)
-        out = inner(A, B)
+        out = fresh(inner, A, B)
         out *= _inverse_root(left)[:, None]
         out *= _inverse_root(right)
         return out
@@ -122,8 +132,8 @@ class Composed(Kernel):
         """The outer kernel of the inner one."""
         inner, outer = self._parts()
         if isinstance(outer, Polynomial):  # needs no norms
-            return outer.of(inner(A, B))
-        return outer.of(inner(A, B), diagonal_of(inner, A), diagonal_of(inner, B))
+            return outer.of(fresh(inner, A, B))
+        return outer.of(fresh(inner, A, B), diagonal_of(inner, A), diagonal_of(inner, B))
 
     def diagonal(self, A: Any) -> np.ndarray:
         """The outer kernel of the inner diagonal."""

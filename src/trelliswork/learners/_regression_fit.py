@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork.kernels import Kernel, Precomputed
-from trelliswork.kernels._compose import diagonal_of, similarities
+from trelliswork.kernels._compose import diagonal_of, fresh, similarities
 from trelliswork.learners._lowrank import Basis, greedy_basis, nystrom, pivoted_cholesky, random_basis
 from trelliswork.learners._regression_constraints import solve_constraints, solve_masks
 from trelliswork.learners._regression_maps import take
@@ -112,9 +113,9 @@ def fit_dual(
     if isinstance(kernel, Precomputed):
         K = check_gram(np.asarray(X, dtype=np.float64)[:, inputs]).copy()
     else:
-        K = similarities(kernel, inputs, inputs)
+        K = similarities(partial(fresh, kernel), inputs, inputs)
         if not isinstance(kernel, Kernel):
-            K = check_gram(K).copy()  # a function of the user's, which may keep what it gave
+            check_gram(K)  # a function of the user's
     if root is not None:
         K *= root[:, None]
         K *= root

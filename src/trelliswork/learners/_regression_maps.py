@@ -10,6 +10,7 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork.kernels import Linear, NGram, Spectrum
+from trelliswork.kernels._compose import similarities
 from trelliswork.kernels._strings import NGramMap, as_vectors
 
 __all__ = ["ColumnMap", "EmpiricalMap", "feature_map", "prepared", "restored_map", "take"]
@@ -88,7 +89,7 @@ class EmpiricalMap:
             own = np.flatnonzero(self.position == p)
             if there.size and own.size:
                 rows = items.values[items.offsets[:-1][there] + p]
-                out[np.ix_(there, own)] = self.kernel(rows, self.values[own])
+                out[np.ix_(there, own)] = similarities(self.kernel, rows, self.values[own], there)
         if self.weights is not None:
             out *= np.sqrt(np.repeat(self.weights, np.diff(self.offsets)))
         return out

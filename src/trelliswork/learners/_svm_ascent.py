@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trelliswork._errors import InputError
 from trelliswork.kernels import Kernel
 from trelliswork.learners._progress import Progress
 from trelliswork.learners._svm_oracle import Form
@@ -14,7 +15,9 @@ from trelliswork.structures.base import Ascent, Batch, Parts, RowView
 __all__ = ["KERNEL_SHARE", "judge_ascent", "solve_ascent", "start_ascent"]
 
 _SWEEPS = 10  # over active samples, per round
+_HARD_SWEEPS, _HARD_ENOUGH = 100, 0.01  # what cannot be separated shows in how far the dual gets
 _ACTIVE, _ENOUGH = 1.0, 0.3
+_INDEFINITE = 1e-6
 KERNEL_SHARE = 0.75  # of the cache goes to kernel matrices
 
 
@@ -37,7 +40,7 @@ def start_ascent(
     if view is None:
         ascent = batch.ascent(*problem, cache_mb)
     else:
-        ascent = view.batch.kernel_ascent(view.rows, kernel, *problem, KERNEL_SHARE * cache_mb)
+        ascent = view.batch.kernel_ascent(view.rows, view.first, kernel, *problem, KERNEL_SHARE * cache_mb)
     return None if ascent is None else (ascent, view)
 
 
@@ -64,22 +67,23 @@ def solve_ascent(
 
     Parameters as in ``solve_blocks``; a round is one sweep that looks for new outputs.
     """
-    usable = np.flatnonzero(shares > 0)
+    usable, hard = np.flatnonzero(shares > 0), form.slack == "none"
     for number in range(1, max_iter + 1):
         solution.n_iter = number
         ascent.sweep(rng.permutation(usable), True)
         seen = float(ascent.gap[usable].sum())
         left = seen
-        for _ in range(_SWEEPS):
-            active = usable[ascent.gap[usable] > _ACTIVE * left / max(usable.size, 1)]
+        for _ in range(_HARD_SWEEPS if hard else _SWEEPS):
+            # Hard margins: samples that contradict each other take turns, so all are visited.
+            active = usable if hard else usable[ascent.gap[usable] > _ACTIVE * left / max(usable.size, 1)]
             if not active.size:
                 break
             ascent.sweep(rng.permutation(active), False)
             left = float(ascent.gap[active].sum())
-            if left <= _ENOUGH * seen:
+            if left <= (_HARD_ENOUGH if hard else _ENOUGH) * seen:
                 break
         solution.dual = _dual(ascent, form, shares)
-        certified = form.slack == "none" or seen <= 3.0 * tol * abs(solution.dual) or number == max_iter
+        certified = hard or seen <= 3.0 * tol * abs(solution.dual) or number == max_iter
         if certified:
             judge_ascent(ascent, form, shares, solution)
         solution.n_constraints = ascent.n_constraints
@@ -95,6 +99,13 @@ def solve_ascent(
             break
 
 
+def _not_a_kernel(why: str) -> InputError:
+    return InputError(
+        f"the kernel is not positive semidefinite ({why}), so there is no optimum to find; take another "
+        "kernel, or add a constant to its diagonal"
+    )
+
+
 def _dual(ascent: Ascent, form: Form, shares: np.ndarray) -> float:
     squares = ascent.squared_norm() + float(curvature_of(form, shares) @ ascent.masses() ** 2)
     return ascent.linear_term() - 0.5 * squares
@@ -105,13 +116,20 @@ def judge_ascent(ascent: Ascent, form: Form, shares: np.ndarray, solution: Solut
     used = shares > 0
     slack = np.maximum(ascent.violations()[used], 0.0)
     squared, shrink = ascent.squared_norm(), 1.0
+    if not np.isfinite(squared) or squared < -_INDEFINITE * abs(ascent.linear_term()):
+        raise _not_a_kernel(f"|w|^2 = {squared:.3g}")
     if form.slack == "none":
         # Hard margins: weights count once they are scaled so that every constraint holds.
         shrink = 1.0 - float(slack.max(initial=0.0))
         primal = 0.5 * squared / shrink**2 if shrink > 0 else np.inf
-        refuse_inseparable(ascent.linear_term(), ascent.longest(), float(np.sqrt(squared)))
+        total = np.inf if ascent.contradictory() else ascent.linear_term()
+        refuse_inseparable(total, ascent.longest(), float(np.sqrt(max(squared, 0.0))))
     else:
         primal = 0.5 * squared + float(shares[used] @ (slack if form.slack == "l1" else 0.5 * slack**2))
     solution.dual = _dual(ascent, form, shares)
+    if solution.dual > primal + _INDEFINITE * max(abs(primal), abs(solution.dual)):
+        raise _not_a_kernel(f"the dual objective {solution.dual:.6g} is above the primal {primal:.6g}")
     if primal < solution.primal:
+        ascent.keep()
+        solution.stretch = 1.0 / shrink
         solution.primal, solution.weights = primal, ascent.weights() / shrink

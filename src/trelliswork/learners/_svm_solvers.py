@@ -36,9 +36,9 @@ class Solution:
     converged, interrupted : bool
         Whether the relative gap fell to ``tol``; whether the user stopped the solver.
     weights : ndarray or None
-        Best weights of a linear model.
+        Best weights: of a linear model, or in the features of a ``RowView``.
     stretch : float
-        Factor of a kernel expansion (hard margins: until every constraint holds).
+        Factor of the dual variables (hard margins: until every constraint holds).
     support : list
         Sample, output and dual variable of the constraints in use.
     """
@@ -198,7 +198,8 @@ def _judge(
     shrink = 1.0
     if shards[0].form.slack == "none":
         # Hard margins: weights count once they are scaled so that every constraint holds.
-        shrink = min((1.0 - float(one.value.max(initial=0.0)) for one in found), default=1.0)
+        used = [one.value[shard.shares > 0] for shard, one in zip(shards, found, strict=True)]
+        shrink = min((1.0 - float(value.max(initial=0.0)) for value in used), default=1.0)
         primal = 0.5 * norm / shrink**2 if shrink > 0 else np.inf
     else:
         primal = 0.5 * norm + sum(s.loss_term(one.value) for s, one in zip(shards, found, strict=True))
@@ -209,6 +210,7 @@ def _judge(
     elif primal < solution.primal:
         solution.primal = primal
         solution.weights = (weights.w if averaged is None else averaged) / shrink
+        solution.stretch = 1.0 / shrink
 
 
 def _check_separable(shards: list[Shard], weights: Weights) -> None:

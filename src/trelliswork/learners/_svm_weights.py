@@ -99,7 +99,7 @@ class Expansion(NamedTuple):
         stop = view.rows.shape[0] * view.n_columns
         table = w[:stop].reshape(-1, view.n_columns)
         used = np.flatnonzero(table.any(axis=1))
-        return cls(view.rows[used], table[used], w[stop:])
+        return cls(view.rows[used], table[used], w[stop:].copy())
 
 
 class KernelWeights:
@@ -112,15 +112,18 @@ class KernelWeights:
     ----------
     views : list of RowView
         Rows of every shard.
+    samples : list of ndarray
+        Samples of every shard, for messages.
     kernel : Kernel
         Similarity of rows.
     cache_mb : float
         Kernel matrices are kept up to this size.
     """
 
-    def __init__(self, views: list[RowView], kernel: Kernel, cache_mb: float):
+    def __init__(self, views: list[RowView], samples: list[np.ndarray], kernel: Kernel, cache_mb: float):
         self.repeats = 8 if len(views) > 1 else 1  # telling the others is what costs
         self.rows = [view.rows for view in views]
+        self._names = [part[view.first] for part, view in zip(samples, views, strict=True)]
         self.n_columns = views[0].n_columns
         self.kernel = kernel
         pairs = [rows.shape[0] * self.n_columns for rows in self.rows]
@@ -132,8 +135,8 @@ class KernelWeights:
         self._room = int(cache_mb * 2**20)
         self._cache: dict[tuple[int, int], np.ndarray] = {}
 
-    def _values(self, A: Any, B: Any) -> np.ndarray:
-        return similarities(self.kernel, A, B, what="row")
+    def _values(self, a: int, b: int, used: np.ndarray | slice = slice(None)) -> np.ndarray:
+        return similarities(self.kernel, self.rows[a][used], self.rows[b], self._names[a][used])
 
     def _matrix(self, a: int, b: int) -> np.ndarray | None:
         """Kernel matrix of the rows of two shards, ``a <= b``, if there is room for it."""
@@ -141,7 +144,7 @@ class KernelWeights:
         size = 8 * self.rows[a].shape[0] * self.rows[b].shape[0]
         # First come, first kept: shards are visited in turn, where the last used is the worst to drop.
         if found is None and (a == b or size <= self._room):
-            found = np.ascontiguousarray(self._values(self.rows[a], self.rows[b]))
+            found = np.ascontiguousarray(self._values(a, b))
             if size <= self._room:
                 self._room -= size
                 self._cache[a, b] = found
@@ -153,7 +156,7 @@ class KernelWeights:
         if matrix is not None:
             return table @ (matrix if number < other else matrix.T)
         used = np.flatnonzero(table.any(axis=0))
-        return table[:, used] @ self._values(self.rows[number][used], self.rows[other])
+        return table[:, used] @ self._values(number, other, used)
 
     def _table(self, values: np.ndarray) -> np.ndarray:
         """Part of a vector that belongs to rows, shape (n_columns, n_rows)."""

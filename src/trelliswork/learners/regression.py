@@ -15,6 +15,7 @@ from trelliswork._errors import InputError
 from trelliswork._ngrams import check_sequences
 from trelliswork._ragged import Ragged
 from trelliswork.kernels import Linear, Precomputed, Spectrum, as_kernel
+from trelliswork.kernels._compose import similarities
 from trelliswork.learners._regression_codes import NGramCode, PositionCode, ValueCode, position_items
 from trelliswork.learners._regression_fit import Fit, fit_dual, fit_primal
 from trelliswork.learners._regression_maps import EmpiricalMap, feature_map, prepared, restored_map, take
@@ -331,7 +332,7 @@ class KernelRegression(BaseEstimator):
             if primal:
                 out[index] = self.map_.transform(some) @ self.coef_.T
             else:
-                out[index] = np.asarray(kernel(some, self.X_fit_)) @ self.dual_coef_
+                out[index] = similarities(kernel, some, self.X_fit_, index) @ self.dual_coef_
         return out
 
     def predict(self, X: Any) -> Any:

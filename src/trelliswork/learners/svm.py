@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from trelliswork._errors import InputError
-from trelliswork.kernels import as_kernel
+from trelliswork.kernels import Precomputed, as_kernel
 from trelliswork.kernels._compose import similarities
 from trelliswork.learners._progress import Progress
 from trelliswork.learners._svm_ascent import KERNEL_SHARE, judge_ascent, solve_ascent, start_ascent
@@ -221,6 +221,8 @@ class StructuredSVM(StructuredEstimator):
         if self.solver not in _SOLVERS:
             raise InputError(f"solver must be one of {', '.join(map(repr, _SOLVERS))}, got {self.solver!r}")
         kernel = None if self.kernel is None else as_kernel(self.kernel)
+        if isinstance(kernel, Precomputed):
+            raise InputError("StructuredSVM compares rows itself: give the kernel, not precomputed values")
         if self.solver == "one-slack" and (form.slack != "l1" or kernel is not None):
             raise InputError("solver='one-slack' needs slack='l1' and no kernel; use solver='working-set'")
         if self.average and (self.solver not in ("auto", "bcfw") or kernel is not None):
@@ -260,9 +262,9 @@ class StructuredSVM(StructuredEstimator):
         values = np.empty((view.rows.shape[0], view.n_columns))
         for first in range(0, values.shape[0], _ROWS_AT_ONCE):
             rows = view.rows[first : first + _ROWS_AT_ONCE]
-            values[first : first + _ROWS_AT_ONCE] = (
-                similarities(kernel, rows, self.support_rows_, what="row") @ self.dual_coef_
-            )
+            names = view.first[first : first + _ROWS_AT_ONCE]
+            products = similarities(kernel, rows, self.support_rows_, names)
+            values[first : first + _ROWS_AT_ONCE] = products @ self.dual_coef_
         return view.batch.scores(np.concatenate([values.ravel(), self.linear_coef_]))
 
 
@@ -326,7 +328,7 @@ def fit_svm(
         if kernel is not None:
             views = [part.row_view() for part in batches]
             batches = [view.batch for view in views]
-            expansion = KernelWeights(views, kernel, KERNEL_SHARE * cache_mb)
+            expansion = KernelWeights(views, samples, kernel, KERNEL_SHARE * cache_mb)
             cache_mb *= 1.0 - KERNEL_SHARE
         shared = linear if expansion is None else expansion
         shards = [
@@ -361,6 +363,8 @@ def fit_svm(
             model = expansion.expansion()
         else:
             model = linear.w if solution.weights is None else solution.weights
+    if solution.stretch != 1.0:
+        solution.support = [(i, output, alpha * solution.stretch) for i, output, alpha in solution.support]
     if solution.interrupted:
         warn_interrupted(f"StructuredSVM after {solution.n_iter} rounds")
     elif not solution.converged:

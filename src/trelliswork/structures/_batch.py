@@ -347,6 +347,7 @@ class Batch(ABC):
     def kernel_ascent(
         self,
         rows: Any,
+        first: np.ndarray,
         kernel: Any,
         height: Parts,
         scale: Parts | None,
@@ -358,8 +359,8 @@ class Batch(ABC):
 
         Parameters
         ----------
-        rows : ndarray or csr_matrix
-            Distinct rows of the view.
+        rows, first : ndarray or csr_matrix, ndarray
+            Distinct rows of the view, and the sample that each is first met in.
         kernel : Kernel
             Their similarity.
         height, scale, cap, curvature

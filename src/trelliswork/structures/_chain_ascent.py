@@ -61,6 +61,7 @@ class ChainAscent:
         self.idle = np.zeros((n, _FIRST_SLOTS), dtype=np.int32)
         self.n_constraints = 0
         self._bytes = cache_mb * 2**20
+        self._kept: tuple[np.ndarray, np.ndarray] | None = None
 
     def start_from(self, start: Any) -> None:
         """Begin with given dual variables; of each sequence as many as there is room for."""
@@ -161,16 +162,26 @@ class ChainAscent:
         """Norm of the longest plane."""
         return float(np.sqrt(self.gram.max(initial=0.0)))
 
+    def contradictory(self) -> bool:
+        """Whether a plane in use is zero."""
+        squares = np.einsum("ipp->ip", self.gram)
+        return bool(np.any((self.beta > 0) & (squares == 0.0) & (self.height > 0)))
+
+    def keep(self) -> None:
+        """Remember the present dual variables and their sequences."""
+        self._kept = (self.beta.copy(), self.labels.copy())
+
     def support(self) -> list[tuple[int, Any, float]]:
-        """Sequence, labels and dual variable of all planes in use."""
+        """Sequence, labels and dual variable of the planes in use when :meth:`keep` was called last."""
+        beta, labels = (self.beta, self.labels) if self._kept is None else self._kept
         offsets = self.batch.offsets
         found: list[tuple[int, Any, float]] = []
-        for p in range(self.beta.shape[1]):
-            at = np.flatnonzero(self.beta[:, p] > 0)
+        for p in range(beta.shape[1]):
+            at = np.flatnonzero(beta[:, p] > 0)
             if not at.size:
                 continue
             lengths = np.diff(offsets)[at]
-            codes = self.labels[p, gather_ranges(offsets, at)].astype(np.int64)
+            codes = labels[p, gather_ranges(offsets, at)].astype(np.int64)
             outputs = self.batch.unpack(Ragged(codes, np.concatenate([[0], np.cumsum(lengths)])))
-            found.extend(zip(at.tolist(), outputs, self.beta[at, p].tolist(), strict=True))
+            found.extend(zip(at.tolist(), outputs, beta[at, p].tolist(), strict=True))
         return sorted(found, key=lambda entry: entry[0])

@@ -47,4 +47,5 @@ def row_view(batch: ChainBatch) -> RowView:
     names = [str(i) for i in range(rows.shape[0])]
     by_row = ChainSpace(space.structure.complete(), space.labels, names, space.allowed)
     view = ChainBatch(by_row, batch.offsets, emission, None, batch._gold, batch.allowed, batch.n_jobs)
-    return RowView(view, rows, space.n_labels)
+    first = np.searchsorted(batch.offsets, emission.first_tokens(rows.shape[0]), side="right") - 1
+    return RowView(view, rows, space.n_labels, first)

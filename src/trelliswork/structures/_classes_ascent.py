@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from trelliswork._errors import InputError
 from trelliswork.kernels._compose import similarities
 from trelliswork.structures.base import Parts
 
 if TYPE_CHECKING:
     from trelliswork.structures._classes_batch import ClassesBatch
 
-__all__ = ["ClassesAscent", "GramAscent", "RowAscent", "by_class", "gram_of", "linear_ascent"]
+__all__ = ["ClassesAscent", "GramAscent", "RowAscent", "by_class", "gram_of", "linear_ascent", "table_bytes"]
 
 _BLOCK_STEPS = 100
 _GRAM_FROM = 8.0  # entries of a row times nodes, per sample: above this scores are cheaper than weights
@@ -51,6 +52,7 @@ class ClassesAscent:
         n = self.gold.size
         self.beta = np.zeros((n, batch.space.n_labels))
         self.mass, self.gap = np.zeros(n), np.zeros(n)
+        self._kept: np.ndarray | None = None
 
     @property
     def n_constraints(self) -> int:
@@ -81,11 +83,23 @@ class ClassesAscent:
         norm = float(norms.max(initial=0.0))
         return float(np.sqrt(2.0 * norm * self._common.max())) * float(self.scale.max(initial=0.0))
 
+    def _contradictory(self, norms: np.ndarray) -> bool:
+        own = np.diagonal(self._common)
+        apart = own[:, None] - 2.0 * self._common + own
+        reached = np.where(norms[:, None] > 0.0, apart[self.gold], 0.0) > 0.0
+        wanted = (self.height[self.gold] > 0.0) & (self.cap > 0.0)[:, None]
+        wanted[np.arange(self.gold.size), self.gold] = False
+        return bool(np.any(wanted & ~reached))
+
+    def keep(self) -> None:
+        """Remember the present dual variables."""
+        self._kept = self.beta.copy()
+
     def support(self) -> list[tuple[int, Any, float]]:
-        """Sample, class and dual variable of all constraints in use."""
-        labels = self.batch.space.labels
-        i, k = np.nonzero(self.beta)
-        alpha = self.beta[i, k] * self.scale[self.gold[i], k]
+        """Sample, class and dual variable of the constraints in use when :meth:`keep` was called last."""
+        beta, labels = self.beta if self._kept is None else self._kept, self.batch.space.labels
+        i, k = np.nonzero(beta)
+        alpha = beta[i, k] * self.scale[self.gold[i], k]
         return [(int(a), labels[b], float(c)) for a, b, c in zip(i, k, alpha, strict=True)]
 
 
@@ -144,6 +158,10 @@ class RowAscent(ClassesAscent):
     def longest(self) -> float:
         """Upper bound on the norm of a plane."""
         return self._longest(self._norm)
+
+    def contradictory(self) -> bool:
+        """Whether a plane is zero that must not be."""
+        return self._contradictory(self._norm)
 
 
 class GramAscent(ClassesAscent):
@@ -213,6 +231,10 @@ class GramAscent(ClassesAscent):
         """Upper bound on the norm of a plane."""
         return self._longest(np.diagonal(self._gram))
 
+    def contradictory(self) -> bool:
+        """Whether a plane is zero that must not be."""
+        return self._contradictory(np.diagonal(self._gram))
+
 
 def by_class(
     batch: ClassesBatch, height: np.ndarray, scale: np.ndarray | None
@@ -230,6 +252,12 @@ def by_class(
     return tables[0], tables[1]
 
 
+def table_bytes(batch: ClassesBatch) -> int:
+    """Memory of an ascent beside the weights or inner products."""
+    n, k, n_nodes = len(batch), batch.space.n_labels, batch.space.above.shape[1]
+    return 8 * (3 * k * k + 2 * n * k + n * n_nodes)
+
+
 def linear_ascent(batch: ClassesBatch, cache_mb: float, *problem: np.ndarray) -> RowAscent | GramAscent:
     """The cheaper of the two ascents for a linear model."""
     rows = batch.emission.token_matrix()
@@ -240,17 +268,21 @@ def linear_ascent(batch: ClassesBatch, cache_mb: float, *problem: np.ndarray) ->
     if rows.nnz > _DENSE_FROM * n * rows.shape[1]:
         dense = rows.toarray()
         return GramAscent(batch, dense @ dense.T, *problem)
-    return GramAscent(batch, (rows @ rows.T).toarray(), *problem)
+    gram = np.empty((n, n))
+    for first in range(0, n, _ROWS_AT_ONCE):  # nearly full, so a sparse product would be larger yet
+        some = slice(first, first + _ROWS_AT_ONCE)
+        gram[some] = (rows[some] @ rows.T).toarray()
+    return GramAscent(batch, gram, *problem)
 
 
-def gram_of(batch: ClassesBatch, rows: Any, kernel: Any) -> np.ndarray:
+def gram_of(batch: ClassesBatch, rows: Any, first_of: np.ndarray, kernel: Any) -> np.ndarray:
     """Inner products of the samples of a ``RowView``: a kernel of rows, and markers."""
     n, n_rows = len(batch), rows.shape[0]
     matrix = batch.emission.token_matrix()
     own, markers = matrix[:, :n_rows].tocsr(), matrix[:, n_rows:].toarray()
     known = np.flatnonzero(np.diff(own.indptr))  # samples that have a row
     repeated = n_rows < known.size
-    products = similarities(kernel, rows, rows, what="row") if repeated else None  # each row once
+    products = similarities(kernel, rows, rows, first_of) if repeated else None  # each row once
     ordered = rows if repeated else rows[own.indices]
     gram = np.zeros((n, n))
     for first in range(0, n, _ROWS_AT_ONCE):  # in parts, to have no second matrix of that size
@@ -264,4 +296,10 @@ def gram_of(batch: ClassesBatch, rows: Any, kernel: Any) -> np.ndarray:
         else:
             gram[np.ix_(known[low:high], known)] = values
         gram[first : first + _ROWS_AT_ONCE] += markers[first : first + _ROWS_AT_ONCE] @ markers.T
+    bad = np.flatnonzero(np.diagonal(gram) < 0.0)
+    if bad.size:
+        raise InputError(
+            f"sample {bad[0]}: the kernel gives {gram[bad[0], bad[0]]:.3g} for it and itself; the kernel is "
+            "not positive semidefinite, take another"
+        )
     return gram

@@ -310,9 +310,9 @@ class ClassesBatch(Batch):
         cache_mb: float = 1000.0,
     ) -> Ascent | None:
         """Sequential dual method over samples, with all classes at hand."""
-        from trelliswork.structures._classes_ascent import by_class, linear_ascent
+        from trelliswork.structures._classes_ascent import by_class, linear_ascent, table_bytes
 
-        if height.label.nbytes > cache_mb * 2**20:
+        if table_bytes(self) > cache_mb * 2**20:
             return None
         problem = by_class(self, height.label, None if scale is None else scale.label)
         return None if problem is None else linear_ascent(self, cache_mb, *problem, cap, curvature)
@@ -320,6 +320,7 @@ class ClassesBatch(Batch):
     def kernel_ascent(
         self,
         rows: Any,
+        first: np.ndarray,
         kernel: Any,
         height: Parts,
         scale: Parts | None,
@@ -328,15 +329,16 @@ class ClassesBatch(Batch):
         cache_mb: float = 1000.0,
     ) -> Ascent | None:
         """The same from inner products of samples."""
-        from trelliswork.structures._classes_ascent import GramAscent, by_class, gram_of
+        from trelliswork.structures._classes_ascent import GramAscent, by_class, gram_of, table_bytes
 
         n, n_rows = len(self), rows.shape[0]
-        if 8 * (n**2 + (n_rows**2 if n_rows < n else 0)) > cache_mb * 2**20:
+        matrices = 8 * (n**2 + (n_rows**2 if n_rows < n else 0))
+        if matrices + table_bytes(self) > cache_mb * 2**20:
             return None
         problem = by_class(self, height.label, None if scale is None else scale.label)
         if problem is None:
             return None
-        return GramAscent(self, gram_of(self, rows, kernel), *problem, cap, curvature)
+        return GramAscent(self, gram_of(self, rows, first, kernel), *problem, cap, curvature)
 
     def row_view(self) -> RowView:
         """The same samples with one attribute per distinct row."""
@@ -346,4 +348,5 @@ class ClassesBatch(Batch):
         emission, rows = self.emission.by_row(len(space.attributes))
         names = [str(i) for i in range(rows.shape[0])]
         by_row = ClassesSpace(space.structure, space.labels, names, space.taxonomy)
-        return RowView(ClassesBatch(by_row, emission, self._gold, self.n_jobs), rows, len(space.nodes))
+        view = ClassesBatch(by_row, emission, self._gold, self.n_jobs)
+        return RowView(view, rows, len(space.nodes), emission.first_tokens(rows.shape[0]))

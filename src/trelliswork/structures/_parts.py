@@ -118,11 +118,14 @@ class RowView(NamedTuple):
         Distinct rows.
     n_columns : int
         Number of columns.
+    first : ndarray of shape (n_rows,)
+        Sample that a row is first met in.
     """
 
     batch: Batch
     rows: Any
     n_columns: int
+    first: np.ndarray
 
 
 class Ascent(Protocol):
@@ -162,6 +165,12 @@ class Ascent(Protocol):
 
     def longest(self) -> float:
         """Norm of the longest plane, or an upper bound."""
+
+    def contradictory(self) -> bool:
+        """Whether a violated plane is zero: no weights reach its height."""
+
+    def keep(self) -> None:
+        """Remember the present dual variables: they are those of :meth:`support`."""
 
     def support(self) -> list[tuple[int, Any, float]]:
         """Sample, output and dual variable of all planes in use."""

@@ -289,6 +289,14 @@ class TokenMap:
             base += matrix.shape[0]
         return sp.vstack(matrices, format="csr"), np.stack(rows, axis=1)
 
+    def first_tokens(self, n_rows: int) -> np.ndarray:
+        """First token with each of the rows of a map made by :meth:`by_row`."""
+        index = self.blocks[0].index
+        known = np.flatnonzero(index >= 0)[::-1]
+        out = np.zeros(n_rows, dtype=np.int64)
+        out[index[known]] = known  # the last to be written is the first token
+        return out
+
     def by_row(self, n_real: int) -> tuple[TokenMap, Any]:
         """Map with one attribute per distinct row, and those rows over the first ``n_real`` attributes.
 
