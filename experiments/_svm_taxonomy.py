@@ -29,6 +29,7 @@ COARSE = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)  # at full size
 ANCESTORS = (1.0, 0.5, 0.25, 0.1)  # weights of ancestors
 TOL = 0.0001  # relative gap: where C is small the slacks are nearly all of the objective
 COARSE_TOL = 0.001  # at full size
+CACHE_MB = 4000  # holds the kernel matrix of all samples
 RACE = 3.0  # standard errors behind the best form of its method at which a form is given up, at full size
 ENOUGH = 4000  # judged samples by which a form is chosen at full size: fewer are split again
 METHODS = ("flat 0/1", "taxonomy 0/1", "flat + tree loss", "taxonomy + tree loss")
@@ -215,7 +216,14 @@ def machine(method: str, data: Labelled, n: int, form: Form, tol: float) -> Any:
     structure = tw.Classes(taxonomy, labels=sorted(set(data.y.tolist())), ancestor_weight=form.ancestors)
     loss: Any = Tree(data.links) if method.endswith("tree loss") else "zero-one"
     return tw.StructuredSVM(
-        structure, form.share * n, loss=loss, rescale=form.rescale, kernel=data.kernel, tol=tol, n_jobs=1
+        structure,
+        form.share * n,
+        loss=loss,
+        rescale=form.rescale,
+        kernel=data.kernel,
+        tol=tol,
+        cache_mb=CACHE_MB,
+        n_jobs=1,
     )
 
 
