@@ -228,7 +228,7 @@ def table(r: dict[str, Any]) -> str:
         f"| LinearSVC (liblinear) | {news['clock']:.2f} | {news['objective']:.1f} | {news['theirs']:.2f} |",
         f"| ours, tol = {news['tol']:g} | {news['ours']:.2f} | {news['primal']:.1f} | "
         f"{news['accuracy']:.2f} |",
-        f"| **ratio** | **{news['ours'] / news['clock']:.1f}x** | | |",
+        f"| **ratio** | **{news['ours'] / news['clock']:.2f}x** | | |",
         "",
         f"Certified gap {100 * news['gap']:.3f} %; peak memory above the data {news['memory']:.0f} MB.",
     ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trelliswork._ragged import Ragged, gather_ranges
+from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork.structures.base import Parts
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class ChainAscent:
         self.idle = np.zeros((n, _FIRST_SLOTS), dtype=np.int32)
         self.n_constraints = 0
         self._bytes = cache_mb * 2**20
-        self._kept: tuple[np.ndarray, np.ndarray] | None = None
+        self._kept: list[tuple[np.ndarray, Ragged, np.ndarray]] | None = None
 
     def start_from(self, start: Any) -> None:
         """Begin with given dual variables; of each sequence as many as there is room for."""
@@ -169,19 +169,21 @@ class ChainAscent:
 
     def keep(self) -> None:
         """Remember the present dual variables and their sequences."""
-        self._kept = (self.beta.copy(), self.labels.copy())
+        offsets = self.batch.offsets
+        kept: list[tuple[np.ndarray, Ragged, np.ndarray]] = []
+        for p in range(self.beta.shape[1]):
+            at = np.flatnonzero(self.beta[:, p] > 0)
+            if at.size:
+                codes = Ragged(self.labels[p, gather_ranges(offsets, at)], offsets_of(np.diff(offsets)[at]))
+                kept.append((at, codes, self.beta[at, p]))
+        self._kept = kept
 
     def support(self) -> list[tuple[int, Any, float]]:
         """Sequence, labels and dual variable of the planes in use when :meth:`keep` was called last."""
-        beta, labels = (self.beta, self.labels) if self._kept is None else self._kept
-        offsets = self.batch.offsets
+        if self._kept is None:
+            self.keep()
         found: list[tuple[int, Any, float]] = []
-        for p in range(beta.shape[1]):
-            at = np.flatnonzero(beta[:, p] > 0)
-            if not at.size:
-                continue
-            lengths = np.diff(offsets)[at]
-            codes = labels[p, gather_ranges(offsets, at)].astype(np.int64)
-            outputs = self.batch.unpack(Ragged(codes, np.concatenate([[0], np.cumsum(lengths)])))
-            found.extend(zip(at.tolist(), outputs, beta[at, p].tolist(), strict=True))
+        for at, codes, beta in self._kept or []:
+            outputs = self.batch.unpack(Ragged(codes.values.astype(np.int64), codes.offsets))
+            found.extend(zip(at.tolist(), outputs, beta.tolist(), strict=True))
         return sorted(found, key=lambda entry: entry[0])
