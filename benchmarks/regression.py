@@ -65,7 +65,7 @@ def peer(args: Any) -> dict[str, Any]:
 def euler(args: Any) -> dict[str, Any]:
     """A string of a million letters from its 6-gram counts."""
     from trelliswork._ngrams import Coded, count_matrix, distinct_rows, ngram_windows, padded
-    from trelliswork.learners._preimage_graph import DeBruijn
+    from trelliswork.learners.regression.preimage_graph import DeBruijn
 
     n, letters = 6, 26
     codes = np.random.default_rng(0).integers(0, letters, EDGES)

@@ -60,4 +60,4 @@ def de_bruijn(text: str, path: Path) -> None:
 
 
 if __name__ == "__main__":
-    de_bruijn("banana", Path(__file__).parent / "de-bruijn.svg")
+    de_bruijn("banana", Path(__file__).parent / "images" / "de-bruijn.svg")

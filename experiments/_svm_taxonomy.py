@@ -22,7 +22,7 @@ from experiments._report import markdown, options, write
 from trelliswork.io import read_conll
 from trelliswork.kernels import RBF
 from trelliswork.losses import Tree
-from trelliswork.structures._taxonomy import Taxonomy
+from trelliswork.structures.classes.taxonomy import Taxonomy
 
 SHARES = (0.01, 0.03, 0.1, 0.2, 0.4, 1.0, 3.0, 10.0, 30.0)  # weight of the slack of one sample: C / n
 COARSE = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)  # at full size

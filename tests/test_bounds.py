@@ -10,7 +10,7 @@ import pytest
 import trelliswork as tw
 from trelliswork import bounds
 from trelliswork.losses import Counted, Edit, Hamming, Markovian
-from trelliswork.structures._chain_graph import chain_graph, edge_features, token_features
+from trelliswork.structures.chain.graph import chain_graph, edge_features, token_features
 
 LABELS = ["A", "B", "C"]
 

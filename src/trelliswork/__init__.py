@@ -50,8 +50,8 @@ _NAMES = {
     "Values": "trelliswork.learners",
     "VotedCRF": "trelliswork.learners",
     "ZScore": "trelliswork.learners",
-    "ngram_counts": "trelliswork.learners.preimage",
-    "preimage": "trelliswork.learners.preimage",
+    "ngram_counts": "trelliswork.learners.regression.preimage",
+    "preimage": "trelliswork.learners.regression.preimage",
 }
 _MODULES = ("bounds", "features", "io", "kernels", "losses", "metrics", "plots", "testing")
 
@@ -93,8 +93,8 @@ if TYPE_CHECKING:
     from trelliswork.learners import Values as Values
     from trelliswork.learners import VotedCRF as VotedCRF
     from trelliswork.learners import ZScore as ZScore
-    from trelliswork.learners.preimage import ngram_counts as ngram_counts
-    from trelliswork.learners.preimage import preimage as preimage
+    from trelliswork.learners.regression.preimage import ngram_counts as ngram_counts
+    from trelliswork.learners.regression.preimage import preimage as preimage
     from trelliswork.persist import load as load
     from trelliswork.persist import save as save
     from trelliswork.structures import RNA as RNA

@@ -504,7 +504,7 @@ def _shortfall(batch: Batch, w: np.ndarray, loss: Loss, kind: str) -> np.ndarray
     if kind == "additive":
         scores = batch.scores(w)
         return inside(batch, loss).argmax(scores).values - batch.evaluate(batch.gold_codes, scores)
-    from trelliswork.learners._svm_oracle import Form, Oracle
+    from trelliswork.learners.svm.oracle import Form, Oracle
 
     return Oracle(batch, loss, Form("l1", "slack")).find(w).value
 
@@ -513,7 +513,7 @@ def _family_complexities(
     batch: Batch, w: np.ndarray, families: Any, method: str, random_state: Any
 ) -> dict[Any, tuple[float, float]]:
     """L1 norm of the weights of every family, and its complexity for weights of norm 1."""
-    from trelliswork.learners._families import find_families
+    from trelliswork.learners.voted.families import find_families
 
     found = find_families(batch.space, families)
     out = {}

@@ -27,7 +27,7 @@ import trelliswork
 from trelliswork import _archive
 from trelliswork._encode import Decoder, Encoder, refusal
 from trelliswork._errors import InputError, ModelFileError
-from trelliswork.structures._align_path import AlignPath
+from trelliswork.structures.alignment.path import AlignPath
 from trelliswork.structures.base import Space, Structure
 
 __all__ = ["load", "read_info", "save"]
@@ -36,7 +36,7 @@ __all__ = ["load", "read_info", "save"]
 _TABLES = {
     "learners": ("trelliswork.learners", "LEARNERS"),
     "regressors": ("trelliswork.learners", "REGRESSORS"),
-    "outputs": ("trelliswork.learners._regression_outputs", "OUTPUTS"),
+    "outputs": ("trelliswork.learners.regression.outputs", "OUTPUTS"),
     "language": ("trelliswork.language", "NGramModel"),
     "structures": ("trelliswork.structures", "STRUCTURES"),
     "losses": ("trelliswork.losses", "LOSSES"),

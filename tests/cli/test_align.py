@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import trelliswork as tw
-from trelliswork.cli._align import _ALIGNERS
+from trelliswork.cli.tasks.align import _ALIGNERS
 
 
 def pairs(n, seed):

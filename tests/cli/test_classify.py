@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import trelliswork as tw
-from trelliswork.cli._classify import CLASSIFIERS
+from trelliswork.cli.tasks.classify import CLASSIFIERS
 from trelliswork.io import read_rows
 from trelliswork.persist import read_info
 
@@ -283,7 +283,7 @@ def test_mistakes_with_a_model(run, bad, arguments, message):
 
 
 def test_interrupt_keeps_the_weights(run, files, monkeypatch):
-    from trelliswork.learners._progress import Progress
+    from trelliswork.learners.optimize.progress import Progress
 
     def step(self, **values):
         raise KeyboardInterrupt

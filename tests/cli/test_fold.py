@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import trelliswork as tw
-from trelliswork.cli._fold import _FOLDERS
+from trelliswork.cli.tasks.fold import _FOLDERS
 from trelliswork.io import read_bpseq, read_ct, read_dot_bracket
 from trelliswork.persist import read_info
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 import trelliswork as tw
-from trelliswork.cli import _align, _classify, _fold, _parse, _tag
 from trelliswork.cli._learners import _PARAMETERS, LEARNERS
+from trelliswork.cli.tasks import align, classify, fold, parse, tag
 
 from .conftest import conll
 
 TABLES = {
-    "tag": _tag._TAGGERS,
-    "classify": _classify.CLASSIFIERS,
-    "align": _align._ALIGNERS,
-    "fold": _fold._FOLDERS,
-    "parse": _parse._PARSERS,
+    "tag": tag._TAGGERS,
+    "classify": classify.CLASSIFIERS,
+    "align": align._ALIGNERS,
+    "fold": fold._FOLDERS,
+    "parse": parse._PARSERS,
 }
 PAIRS = [(kind, name) for kind, table in TABLES.items() for name in table]
 FILES = {

@@ -9,12 +9,12 @@ import re
 import pytest
 
 import trelliswork as tw
-from trelliswork.cli import _tag
 from trelliswork.cli._columns import Document
 from trelliswork.cli._learners import LEARNERS, LearnerEntry
 from trelliswork.cli._learning import learns
+from trelliswork.cli.tasks import tag
 from trelliswork.io import read_conll
-from trelliswork.learners._progress import Progress
+from trelliswork.learners.optimize.progress import Progress
 from trelliswork.persist import read_info
 
 from .conftest import conll
@@ -248,7 +248,7 @@ def test_interrupt_too_early_saves_nothing(run, files, monkeypatch):
     def interrupted(self, w, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("trelliswork.structures._chain_batch.ChainBatch.expect", interrupted)
+    monkeypatch.setattr("trelliswork.structures.chain.batch.ChainBatch.expect", interrupted)
     done = run("train", "tag", "train.txt", "-o", "m.tw")
     assert (done.exit_code, done.stderr) == (
         130,
@@ -260,7 +260,7 @@ def test_interrupt_too_early_saves_nothing(run, files, monkeypatch):
 def test_a_learner_is_one_table_entry(files, monkeypatch, capsys):
     monkeypatch.chdir(files)
     entry = LearnerEntry("Perceptron", "test", {"max_iter": "20"}, template="word")
-    train = learns({**LEARNERS, "plain": entry}, "crf", ("hamming",))(_tag.train.__wrapped__)
+    train = learns({**LEARNERS, "plain": entry}, "crf", ("hamming",))(tag.train.__wrapped__)
     train(source="train.txt", output="m.tw", learner="plain", max_iter=2)
     assert capsys.readouterr().err.startswith("plain: ")
     assert tw.load("m.tw")[-1].max_iter == 2

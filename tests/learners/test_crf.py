@@ -12,10 +12,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import trelliswork as tw
-from trelliswork.learners._optimize import Stop, lbfgs, newton_cg
 from trelliswork.learners.crf import fit_crf
+from trelliswork.learners.optimize.smooth import Stop, lbfgs, newton_cg
 from trelliswork.structures import ChainSpace
-from trelliswork.structures._chain_batch import ChainBatch
+from trelliswork.structures.chain.batch import ChainBatch
 
 
 def problem(seed=0, n=8, n_words=5, labels=("A", "B", "C"), longest=5):

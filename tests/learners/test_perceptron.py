@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trelliswork as tw
-from trelliswork.dp import _online
+from trelliswork.dp.solvers import chain_perceptron
 from trelliswork.structures.base import Batch
 
 LABELS = ["B-X", "I-X", "O"]
@@ -256,7 +256,7 @@ def test_weight_zero_teaches_nothing_and_class_weights_scale_the_steps():
 def test_an_interrupt_keeps_the_passes_so_far(monkeypatch):
     X, y = random_data(np.random.default_rng(13))
     two = tw.Perceptron(tw.Chain(), 2).fit(X, y)
-    plain = _online.perceptron_pass
+    plain = chain_perceptron.perceptron_pass
     calls = []
 
     def interrupted(*args):
@@ -265,7 +265,7 @@ def test_an_interrupt_keeps_the_passes_so_far(monkeypatch):
             raise KeyboardInterrupt
         return plain(*args)
 
-    monkeypatch.setattr(_online, "perceptron_pass", interrupted)
+    monkeypatch.setattr(chain_perceptron, "perceptron_pass", interrupted)
     model = tw.Perceptron(tw.Chain(), 5)
     with pytest.warns(tw.FitInterrupted, match="Perceptron after 2 passes"):
         model.fit(X, y)
@@ -275,7 +275,7 @@ def test_an_interrupt_keeps_the_passes_so_far(monkeypatch):
 
 def test_an_interrupted_pass_still_averages_rightly(monkeypatch):
     """The clock counts with the weights, so a pass that is cut off does not skew the average."""
-    from trelliswork.structures._chain_batch import ChainBatch
+    from trelliswork.structures.chain.batch import ChainBatch
 
     rng = np.random.default_rng(0)
     X = [[f"w{i}" for i in rng.integers(20, size=6)] for _ in range(50)]

@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import trelliswork as tw
-from trelliswork.learners._svm_oracle import LogForm, Oracle
+from trelliswork.learners.svm.oracle import LogForm, Oracle
 from trelliswork.losses import (
     F1,
     Counted,
@@ -23,8 +23,8 @@ from trelliswork.losses import (
 )
 from trelliswork.losses.automata import TooManyStates
 from trelliswork.losses.inside import Additive, inside, loss_automata
-from trelliswork.structures._chain_product import ChainView
-from trelliswork.structures._product import GraphProduct
+from trelliswork.structures.chain.product import ChainView
+from trelliswork.structures.derivations.product import GraphProduct
 
 X = [["a", "b", "a", "c"], ["b", "a"], ["c"], ["a", "a", "b"]]
 Y = [["A", "B", "C", "A"], ["B", "B"], ["C"], ["A", "C", "A"]]

@@ -34,12 +34,12 @@ class Kind(NamedTuple):
 
 # Every kind is listed here once.
 KINDS = {
-    "tag": Kind("trelliswork.cli._tag", "Chain"),
-    "parse": Kind("trelliswork.cli._parse", "Grammar"),
-    "transduce": Kind("trelliswork.cli._transduce", "KernelRegression"),
-    "classify": Kind("trelliswork.cli._classify", "Classes"),
-    "fold": Kind("trelliswork.cli._fold", "RNA"),
-    "align": Kind("trelliswork.cli._align", "Alignment"),
+    "tag": Kind("trelliswork.cli.tasks.tag", "Chain"),
+    "parse": Kind("trelliswork.cli.tasks.parse", "Grammar"),
+    "transduce": Kind("trelliswork.cli.tasks.transduce", "KernelRegression"),
+    "classify": Kind("trelliswork.cli.tasks.classify", "Classes"),
+    "fold": Kind("trelliswork.cli.tasks.fold", "RNA"),
+    "align": Kind("trelliswork.cli.tasks.align", "Alignment"),
 }
 
 

@@ -142,8 +142,8 @@ def _kernels() -> Iterator[Any]:
     """All compiled functions of :mod:`trelliswork.dp`."""
     import trelliswork.dp
 
-    for found in pkgutil.iter_modules(trelliswork.dp.__path__):
-        module = importlib.import_module(f"trelliswork.dp.{found.name}")
+    for found in pkgutil.walk_packages(trelliswork.dp.__path__, "trelliswork.dp."):
+        module = importlib.import_module(found.name)
         for value in vars(module).values():
             if hasattr(value, "stats") and getattr(value, "__module__", None) == module.__name__:
                 yield value

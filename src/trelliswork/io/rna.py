@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from trelliswork._brackets import base_pairs, dot_bracket, pair_table
+from trelliswork._dotbracket import base_pairs, dot_bracket, pair_table
 from trelliswork._errors import InputError
 from trelliswork.io._text import read_text, write_text
 

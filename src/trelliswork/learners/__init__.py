@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from trelliswork.learners._regression_outputs import NGrams, Positions, Values
 from trelliswork.learners.base import Candidate, FitInterrupted, StructuredEstimator
-from trelliswork.learners.boosting import StructBoost
 from trelliswork.learners.crf import CRF
 from trelliswork.learners.generative import Fixed, Generative
-from trelliswork.learners.klrso import KLRSO
-from trelliswork.learners.moments import SODA, ZScore
+from trelliswork.learners.klrso.estimator import KLRSO
+from trelliswork.learners.moments.estimators import SODA, ZScore
 from trelliswork.learners.perceptron import Perceptron
-from trelliswork.learners.regression import KernelRegression
-from trelliswork.learners.svm import StructuredSVM
-from trelliswork.learners.voted import VotedCRF
+from trelliswork.learners.regression.estimator import KernelRegression
+from trelliswork.learners.regression.outputs import NGrams, Positions, Values
+from trelliswork.learners.svm.estimator import StructuredSVM
+from trelliswork.learners.voted.boosting import StructBoost
+from trelliswork.learners.voted.crf import VotedCRF
 
 __all__ = [
     "CRF",

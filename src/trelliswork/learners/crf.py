@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork.learners._optimize import Minimum, Stop, gradient_norm, lbfgs, newton_cg, pseudo_gradient
-from trelliswork.learners._progress import Progress
 from trelliswork.learners.base import (
     StructuredEstimator,
     check_number,
@@ -16,6 +14,15 @@ from trelliswork.learners.base import (
     combined_weights,
     given_weights,
     warn_interrupted,
+)
+from trelliswork.learners.optimize.progress import Progress
+from trelliswork.learners.optimize.smooth import (
+    Minimum,
+    Stop,
+    gradient_norm,
+    lbfgs,
+    newton_cg,
+    pseudo_gradient,
 )
 from trelliswork.structures.base import Batch, Space, Structure
 

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from trelliswork._errors import InputError
-from trelliswork.learners._progress import Progress
 from trelliswork.learners.base import (
     StructuredEstimator,
     carry_over,
@@ -17,6 +16,7 @@ from trelliswork.learners.base import (
     combined_weights,
     warn_interrupted,
 )
+from trelliswork.learners.optimize.progress import Progress
 from trelliswork.structures.base import Batch, Structure
 
 __all__ = ["Perceptron"]

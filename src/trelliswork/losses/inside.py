@@ -18,8 +18,8 @@ from trelliswork._ragged import Ragged
 from trelliswork.losses import LOSSES
 from trelliswork.losses.automata import MAX_STATES, LossAutomaton, TooManyStates
 from trelliswork.losses.base import Loss, losses_of
-from trelliswork.structures._readings import Product
 from trelliswork.structures.base import Batch, Decoded, Parts, Space, Unsupported
+from trelliswork.structures.readings import Product
 
 __all__ = ["Additive", "Automatic", "Inside", "inside", "loss_automata"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork.losses.base import Loss, PartCosts
-from trelliswork.structures._align_columns import accuracy
+from trelliswork.structures.alignment.columns import accuracy
 from trelliswork.structures.base import Batch
 
 __all__ = ["MissedPairs"]

@@ -9,8 +9,8 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork.losses.base import Loss, PartCosts, is_label
-from trelliswork.structures._taxonomy import Taxonomy
 from trelliswork.structures.base import Batch, Space
+from trelliswork.structures.classes.taxonomy import Taxonomy
 
 __all__ = ["Tree"]
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trelliswork._brackets import base_pairs
+from trelliswork._dotbracket import base_pairs
 from trelliswork._errors import InputError
 from trelliswork.metrics._weights import checked_weights
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork.plots.rna import _matplotlib
-from trelliswork.structures._align_path import AlignPath
+from trelliswork.structures.alignment.path import AlignPath
 
 __all__ = ["plot_alignment", "plot_matrix"]
 

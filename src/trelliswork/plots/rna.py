@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trelliswork._brackets import base_pairs
+from trelliswork._dotbracket import base_pairs
 from trelliswork._errors import InputError
 
 __all__ = ["arcs"]

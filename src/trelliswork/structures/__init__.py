@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from trelliswork._brackets import base_pairs, dot_bracket, pair_table
-from trelliswork.structures._align_path import AlignPath
-from trelliswork.structures._align_weights import alignment_weights, read_matrix, write_matrix
-from trelliswork.structures.alignment import Alignment, AlignmentSpace
+from trelliswork._dotbracket import base_pairs, dot_bracket, pair_table
+from trelliswork.structures.alignment.path import AlignPath
+from trelliswork.structures.alignment.retrieval import Retrieval, RetrievalSpace
+from trelliswork.structures.alignment.structure import Alignment, AlignmentSpace
+from trelliswork.structures.alignment.weights import alignment_weights, read_matrix, write_matrix
 from trelliswork.structures.base import Batch, Decoded, Moments, Parts, RowView, Space, Structure, Unsupported
-from trelliswork.structures.chain import Chain, ChainSpace
-from trelliswork.structures.classes import Classes, ClassesSpace
-from trelliswork.structures.derivations import Derivations, DerivationSpace, Edge
-from trelliswork.structures.grammar import Grammar, GrammarSpace
-from trelliswork.structures.retrieval import Retrieval, RetrievalSpace
-from trelliswork.structures.rna import RNA, RNASpace
+from trelliswork.structures.chain.structure import Chain, ChainSpace
+from trelliswork.structures.classes.structure import Classes, ClassesSpace
+from trelliswork.structures.derivations.structure import Derivations, DerivationSpace, Edge
+from trelliswork.structures.grammar.structure import Grammar, GrammarSpace
+from trelliswork.structures.rna.structure import RNA, RNASpace
 
 __all__ = [
     "RNA",

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from trelliswork.structures._batch import BUILT_ON, Batch
-from trelliswork.structures._parts import Ascent, Decoded, Moments, Parts, RowView, Unsupported
+from trelliswork.structures.batch import BUILT_ON, Batch
+from trelliswork.structures.parts import Ascent, Decoded, Moments, Parts, RowView, Unsupported
 
 __all__ = [
     "Ascent",

@@ -1,0 +1,1 @@
+"""Compiled solvers for one learner on one structure; never needed for correctness."""

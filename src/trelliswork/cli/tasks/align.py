@@ -1,0 +1,217 @@
+"""Align sequences: aligned pairs in, a scoring model out."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trelliswork._errors import InputError
+from trelliswork.cli import _options
+from trelliswork.cli._learners import LEARNERS, PLAIN_MOMENTS, LearnerEntry
+from trelliswork.cli._learning import Learning, learns
+from trelliswork.cli._training import finish, watched
+
+if TYPE_CHECKING:
+    from trelliswork.cli._kinds import OpenModel, Request
+
+__all__ = ["evaluate", "predict", "train"]
+
+_PAIRS = {"loss": "pairs"}
+_ALIGNERS = {
+    "crf": LEARNERS["crf"],
+    "soda": LEARNERS["soda"].but(*PLAIN_MOMENTS),
+    "zscore": LEARNERS["zscore"].but(*PLAIN_MOMENTS),
+    "svm": LEARNERS["svm"].but({"C": "100", "loss": "pairs"}, {"C": 100.0, "loss": "pairs"}),
+    "perceptron": LEARNERS["perceptron"],
+    "logodds": LearnerEntry("Generative", "log-odds of pairs of symbols", {"smoothing": "1"}),
+    "klrso": LEARNERS["klrso"],
+    "vcrf": LEARNERS["vcrf"].but(_PAIRS, _PAIRS),
+    "structboost": LEARNERS["structboost"].but(_PAIRS, _PAIRS),
+}
+
+
+@learns(_ALIGNERS, "crf", ("pairs", "hamming", "f1", "zero-one"))
+def train(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="PAIRS", help="Aligned FASTA, two sequences per alignment, plain or gzip; - reads stdin."
+        ),
+    ],
+    output: _options.Output,
+    dev: Annotated[
+        str | None, typer.Option(help="Development pairs, scored at the end.", show_default=False)
+    ] = None,
+    model: Annotated[
+        str,
+        typer.Option(
+            help="What is scored: linear, affine, substitution, substitution-affine, ordered, ordered-affine."
+        ),
+    ] = "substitution-affine",
+    mode: Annotated[str, typer.Option(help="global, semiglobal (free ends) or local.")] = "global",
+    free: Annotated[
+        str, typer.Option(help="Semiglobal: sequence whose ends are free: first, second, both.")
+    ] = "both",
+    canonical: Annotated[
+        bool, typer.Option("--canonical", help="Never a deletion right after an insertion.")
+    ] = False,
+    alphabet: Annotated[
+        str | None,
+        typer.Option(help="protein, dna, rna or the letters.", show_default="those of PAIRS"),
+    ] = None,
+    unknown: Annotated[str, typer.Option(help="Other letters: error, or zero (score nothing).")] = "error",
+    core: Annotated[
+        bool, typer.Option("--core", help="Only columns of two capitals count in losses and scores.")
+    ] = False,
+    *,
+    learning: Learning,
+    encoding: _options.Encoding = None,
+    quiet: _options.Quiet = False,
+) -> None:
+    """Learn to align sequences from aligned pairs.
+
+    PAIRS is a FASTA file: the first and second sequence are one alignment, the third and fourth the next.
+    Ctrl-C ends the training early: the best scores so far are saved, and the exit code is 130.
+    """
+    _options.check_output(output, model=True)
+    if source == dev == "-":
+        raise InputError("--dev: PAIRS and --dev cannot both be standard input")
+
+    from trelliswork.io import read_fasta_pairs
+    from trelliswork.structures import Alignment
+
+    structure = Alignment(
+        model,
+        mode=mode,
+        free=free,
+        canonical=canonical,
+        alphabet=alphabet,
+        unknown=unknown,
+        core="upper" if core else "all",
+    )
+    structure.prepare([])  # checks the choices
+    data = read_fasta_pairs(source, encoding or "utf-8").aligned()
+    held_out = None if dev is None else read_fasta_pairs(dev, encoding or "utf-8").aligned()
+    estimator = learning.build(structure, quiet)
+    done = watched(
+        lambda: estimator.fit(data.X, data.y), estimator, lambda e: e.placed(data.name, data.lines), quiet
+    )
+    said = [
+        f"{learning.name}: {len(data.X):,} pairs, {sum(len(a) + len(b) for a, b in data.X):,} residues",
+        f"{estimator.coef_.size:,} scores in {done.seconds:.1f} s",
+    ]
+    if held_out is not None:
+        said.append(f"dev {estimator.score(held_out.X, held_out.y):.2%} of the true pairs of residues")
+    info = {"kind": "align", "learner": learning.name}
+    finish(estimator, output, info, said, interrupted=done.interrupted, quiet=quiet)
+
+
+def predict(opened: OpenModel, request: Request) -> None:
+    """Write the alignments of pairs of sequences.
+
+    Parameters
+    ----------
+    opened : OpenModel
+        The model.
+    request : Request
+        A FASTA file with pairs of sequences; gaps in it are passed over. ``form`` "fasta" writes aligned
+        FASTA (with ``kbest`` or ``probabilities``, rank and probability stand in the headers), "cigar" a
+        line per alignment: the two names, where they start (from 0), the CIGAR string and the score,
+        and with ``probabilities`` the probability. ``mea`` takes the alignment with the most right pairs
+        expected.
+    """
+    from trelliswork.io import read_fasta_pairs
+    from trelliswork.io._text import write_text
+    from trelliswork.learners.base import Candidate
+
+    if request.form not in (None, "fasta", "cigar"):
+        raise InputError(f"--format: expected fasta or cigar, got {request.form!r}")
+    if request.mea and (request.kbest > 1 or request.probabilities):
+        raise InputError("--mea gives one alignment; it does not go with --kbest and --probabilities")
+    _options.check_output(request.output)
+    data = read_fasta_pairs(request.source, request.encoding or "utf-8")
+    learner = opened.learner
+    try:
+        batch = learner._packed(data.X)
+        scores = learner._scores(batch)
+        if request.kbest > 1 or request.probabilities:
+            log_z = batch.log_partition(scores)
+            lists = [
+                [
+                    Candidate(batch.space.path_of(row), float(v), min(1.0, math.exp(v - log_z[i])))
+                    for row, v in zip(found.codes, found.values, strict=True)
+                ]
+                for i, found in enumerate(batch.kbest(scores, request.kbest))
+            ]
+        else:
+            codes = (batch.mea(scores) if request.mea else batch.argmax(scores)).codes
+            lists = [
+                [Candidate(batch.space.path_of(row), float(v), math.nan)]
+                for row, v in zip(codes, batch.evaluate(codes, scores), strict=True)
+            ]
+    except InputError as error:
+        raise error.placed(data.name, data.lines) from None
+    lines = []
+    for x, names, found in zip(data.X, data.names, lists, strict=True):
+        for rank, candidate in enumerate(found, 1):
+            lines += _shown(x, names, candidate, rank, request, learner.structure.gap)
+    write_text(request.output, "\n".join(lines) + "\n", request.encoding or "utf-8")
+
+
+def _shown(
+    x: tuple[str, str], names: tuple[str, str], candidate: Any, rank: int, request: Request, gap: str
+) -> list[str]:
+    path = candidate.output
+    if request.form == "cigar":
+        cells = [*names, *map(str, path.start), path.to_cigar() or "*", f"{candidate.score:.6g}"]
+        return ["\t".join(cells + ([f"{candidate.probability:.6g}"] if request.probabilities else []))]
+    note = f" rank={rank}" if request.kbest > 1 else ""
+    note += f" probability={candidate.probability:.6g}" if request.probabilities else ""
+    rows = path.gapped(x[0], x[1], gap)
+    return [line for name, row in zip(names, rows, strict=True) for line in (f">{name}{note}", row)]
+
+
+def evaluate(opened: OpenModel, request: Request) -> None:
+    """Compare the alignments of a file with those that a model predicts.
+
+    Parameters
+    ----------
+    opened : OpenModel
+        The model.
+    request : Request
+        Aligned FASTA; ``as_json`` prints JSON.
+    """
+    from trelliswork.io import read_fasta_pairs
+    from trelliswork.structures.alignment.columns import accuracy, reference_pairs
+
+    data = read_fasta_pairs(request.source, request.encoding or "utf-8").aligned()
+    learner = opened.learner
+    structure = learner.structure
+    try:
+        found = learner.predict(data.X)
+    except InputError as error:
+        raise error.placed(data.name, data.lines) from None
+    shares = [accuracy(a, b, structure.gap, structure.core) for a, b in zip(data.y, found, strict=True)]
+    true = [reference_pairs(y, structure.gap, structure.core) for y in data.y]
+    right = sum(len(t & reference_pairs(y, structure.gap)) for t, y in zip(true, found, strict=True))
+    total = sum(map(len, true))
+    scores = {
+        "pairs": len(data.X),
+        "residue_pairs": total,
+        "recovered": right / total if total else 1.0,
+        "recovered_mean": sum(shares) / len(shares),
+        "exact": sum(share == 1.0 for share in shares) / len(shares),
+    }
+    if request.as_json:
+        json.dump(scores, sys.stdout, indent=2)
+        print()
+        return
+    print(f"pairs of sequences                  {scores['pairs']:9,}")
+    print(f"true pairs of residues              {total:9,}")
+    print(f"recovered                           {scores['recovered']:9.2%}")
+    print(f"recovered, mean over pairs          {scores['recovered_mean']:9.2%}")
+    print(f"alignments with all pairs recovered {scores['exact']:9.2%}")

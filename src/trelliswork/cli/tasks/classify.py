@@ -1,0 +1,306 @@
+"""One label per row: svmlight, CSV or JSON lines in, a model of classes out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trelliswork._errors import InputError, ModelFileError
+from trelliswork.cli import _options
+from trelliswork.cli._learners import LEARNERS, PLAIN_MOMENTS, LearnerEntry
+from trelliswork.cli._learning import Learning, learns
+from trelliswork.cli._training import finish, watched
+from trelliswork.cli._wording import counted, ending
+
+if TYPE_CHECKING:
+    from trelliswork.cli._kinds import OpenModel, Request
+    from trelliswork.io.rows import Rows
+
+__all__ = ["CLASSIFIERS", "evaluate", "predict", "train"]
+
+_LOSS = ({"loss": "zero-one, with --taxonomy tree"}, {"loss": "zero-one"})
+
+# Every learner of this command is listed here once.
+CLASSIFIERS = {
+    "svm": replace(LEARNERS["svm"].but(*_LOSS), about="multiclass SVM"),
+    "crf": replace(LEARNERS["crf"], about="multinomial logistic regression"),
+    "perceptron": LEARNERS["perceptron"],
+    "bayes": LearnerEntry("Generative", "naive Bayes, for counts", {"smoothing": "1"}),
+    "zscore": LEARNERS["zscore"].but(*PLAIN_MOMENTS),
+    "soda": LEARNERS["soda"].but(*PLAIN_MOMENTS),
+    "vcrf": LEARNERS["vcrf"].but(*_LOSS),
+    "structboost": LEARNERS["structboost"].but(*_LOSS),
+}
+
+
+@learns(CLASSIFIERS, "svm", ("zero-one", "tree"))
+def train(
+    source: Annotated[
+        str, typer.Argument(metavar="TRAIN", help="File of rows, plain or gzip; - reads standard input.")
+    ],
+    output: _options.Output,
+    dev: Annotated[
+        str | None,
+        typer.Option(
+            help="Development file: scored at the end; the crf also stops by it.", show_default=False
+        ),
+    ] = None,
+    taxonomy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Lines 'parent TAB child' with one root, whose leaves are the labels: related labels share "
+            "weights.",
+            show_default=False,
+        ),
+    ] = None,
+    ancestor_weight: Annotated[
+        float | None,
+        typer.Option(
+            help="How much labels share through the taxonomy: 1 as much as can be, 0 nothing.",
+            show_default="1",
+        ),
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(help="svmlight, csv or jsonl; by default told from the first line.", show_default=False),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            help="Column or key of the labels; by default 'label', or the last column of a CSV file.",
+            show_default=False,
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns or keys to read, such as size,colour; by default all.", show_default=False
+        ),
+    ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(help="Columns or keys whose words are the features.", show_default=False),
+    ] = None,
+    separator: _options.Separator = None,
+    *,
+    learning: Learning,
+    encoding: _options.Encoding = None,
+    quiet: _options.Quiet = False,
+) -> None:
+    """Learn to classify the rows of a file.
+
+    svmlight: 'label index:value ...', labels of any kind. CSV: a header; cells that are no numbers become
+    features of their own. jsonl: one object per line. Ctrl-C ends the training early: the best weights so
+    far are saved, and the exit code is 130.
+    """
+    if learning.given.get("loss") == "tree" and taxonomy is None:
+        raise InputError("--loss tree needs --taxonomy FILE")
+    if ancestor_weight is not None:
+        if taxonomy is None:
+            raise InputError("--ancestor-weight needs --taxonomy FILE")
+        if not 0 <= ancestor_weight < math.inf:
+            raise InputError(f"--ancestor-weight must be a finite number >= 0, got {ancestor_weight}")
+    if taxonomy is not None and "loss" in learning.entry.options:
+        learning.given.setdefault("loss", "tree")
+    _options.check_output(output, model=True)
+    if source == dev == "-":
+        raise InputError("--dev: TRAIN and --dev cannot both be standard input")
+    layout = {
+        "format": format,
+        "label": label,
+        "columns": _names(columns),
+        "text": _names(text) or [],
+        "separator": _options.parse_separator(separator),
+        "encoding": encoding or "utf-8",
+    }
+    rows = _read(source, layout)
+    layout["format"] = rows.format
+    held_out = None if dev is None else _read(dev, layout)
+
+    from trelliswork.structures import Classes
+    from trelliswork.structures.classes.taxonomy import Taxonomy
+
+    links = None if taxonomy is None else Taxonomy.read(taxonomy).edges
+    structure = Classes(links, ancestor_weight=1.0 if ancestor_weight is None else ancestor_weight)
+    estimator = learning.build(structure, quiet)
+    _fit_and_save(learning, estimator, rows, held_out, layout, output, quiet)
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _read(source: str, layout: dict[str, Any], *, unlabelled: bool = False) -> Rows:
+    from trelliswork.io.rows import read_rows
+
+    return read_rows(source, unlabelled=unlabelled, **layout)
+
+
+def _fit_and_save(
+    learning: Learning,
+    estimator: Any,
+    rows: Rows,
+    held_out: Rows | None,
+    layout: dict[str, Any],
+    output: str,
+    quiet: bool,
+) -> None:
+    more = (
+        {"X_dev": held_out.X, "y_dev": held_out.y} if held_out is not None and learning.entry.uses_dev else {}
+    )
+    done = watched(lambda: estimator.fit(rows.X, rows.y, **more), estimator, rows.located, quiet)
+    said = [
+        f"{learning.name}: {counted(len(rows.X), 'row')}, "
+        + counted(len(estimator.space_.attributes), "attribute"),
+        f"{counted(len(estimator.classes_), 'label')}, {counted(estimator.coef_.size, 'weight')}",
+        f"{counted(estimator.n_iter_, 'iteration')} in {done.seconds:.1f} s"
+        + ending(estimator, done.interrupted),
+    ]
+    if held_out is not None:
+        said.append(f"dev accuracy {estimator.score(held_out.X, held_out.y):.2%}")
+    info = {"kind": "classify", "learner": learning.name, "rows": layout}
+    finish(estimator, output, info, said, interrupted=done.interrupted, quiet=quiet)
+
+
+def stored_layout(opened: OpenModel, request: Request) -> dict[str, Any]:
+    """How the training file was read, with what the request changes."""
+    found = opened.info.get("rows", {})
+    expected = {"format", "label", "columns", "text", "separator", "encoding"}
+    if not isinstance(found, dict) or (found and set(found) != expected):
+        raise ModelFileError(f"{opened.path}: the model file is damaged (how rows are read)")
+    for name, value in (("--columns", request.columns), ("--label", request.label)):
+        if value is not None:
+            raise InputError(f"{name} is for models of sentences; rows are read as in training")
+    if request.comment is not None:
+        raise InputError("--comment is for models of sentences")
+    layout = {**found}
+    if request.separator is not None:
+        layout["separator"] = request.separator
+    if request.encoding is not None:
+        layout["encoding"] = request.encoding
+    return layout
+
+
+def predict(opened: OpenModel, request: Request) -> None:
+    """Write a file of rows with the labels that a model predicts.
+
+    Parameters
+    ----------
+    opened : OpenModel
+        The model.
+    request : Request
+        Files. CSV files get the columns ``predicted`` (``predicted_2``, ... with ``kbest``) and
+        ``probability``, objects the same keys; svmlight files become lines of labels, with their
+        probabilities after tabs.
+    """
+    _options.check_output(request.output)
+    rows = _read(request.source, stored_layout(opened, request), unlabelled=True)
+    learner = opened.learner
+    try:
+        if request.kbest > 1 or request.probabilities:
+            lists = learner.predict_kbest(rows.X, request.kbest)
+        else:
+            lists = [[(label,)] for label in learner.predict(rows.X)]
+    except InputError as error:
+        raise rows.located(error) from None
+    added = [_added(found, request) for found in lists]
+    from trelliswork.io._text import write_text
+
+    write_text(request.output, _written(rows, added))
+
+
+def _added(found: Any, request: Request) -> dict[str, Any]:
+    """New cells of one row."""
+    out: dict[str, Any] = {}
+    for k in range(request.kbest):
+        end = "" if k == 0 else f"_{k + 1}"
+        there = k < len(found)
+        out[f"predicted{end}"] = str(found[k][0]) if there else None
+        if request.probabilities:
+            out[f"probability{end}"] = float(f"{found[k].probability:.6g}") if there else 0.0
+    return out
+
+
+def _written(rows: Rows, added: list[dict[str, Any]]) -> str:
+    if rows.format == "jsonl":
+        return "".join(
+            json.dumps(item | new, ensure_ascii=False) + "\n"
+            for item, new in zip(rows.records, added, strict=True)
+        )
+    if rows.format == "svmlight":
+        lines = (["_" if v is None else str(v) for v in new.values()] for new in added)
+        return "".join("\t".join(line) + "\n" for line in lines)
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=rows.separator, lineterminator="\n")
+    writer.writerow([*(rows.header or []), *added[0]])
+    for cells, new in zip(rows.records, added, strict=True):
+        writer.writerow([*cells, *new.values()])
+    return out.getvalue()
+
+
+def evaluate(opened: OpenModel, request: Request) -> None:
+    """Compare the labels of a file of rows with those that a model predicts.
+
+    Parameters
+    ----------
+    opened : OpenModel
+        The model.
+    request : Request
+        Files; ``as_json`` prints JSON.
+    """
+    rows = _read(request.source, stored_layout(opened, request))
+    try:
+        found = [str(label) for label in opened.learner.predict(rows.X)]
+    except InputError as error:
+        raise rows.located(error) from None
+    assert rows.y is not None
+    scores = _scores(rows.y, found, getattr(opened.learner.space_, "taxonomy", None))
+    if request.as_json:
+        json.dump(scores, sys.stdout, indent=2, ensure_ascii=False)
+        print()
+        return
+    from rich.table import Table
+
+    from trelliswork.cli._show import console
+
+    print(f"rows       {scores['rows']:9,}")
+    print(f"accuracy   {scores['accuracy']:9.2%}")
+    if scores["tree_loss"] is not None:
+        print(f"tree loss  {scores['tree_loss']:9.4f}")
+    table = Table("label")
+    for name in ("precision", "recall", "F1", "true", "predicted", "correct"):
+        table.add_column(name, justify="right")
+    for label, row in scores["labels"].items():
+        shares = [f"{row[name]:.2%}" for name in ("precision", "recall", "f1")]
+        table.add_row(label, *shares, *(f"{row[name]:,}" for name in ("true", "predicted", "correct")))
+    console().print(table)
+
+
+def _scores(y: list[str], found: list[str], taxonomy: Any) -> dict[str, Any]:
+    """Accuracy, mean tree loss where there is a taxonomy, and counts per label."""
+    right = [a for a, b in zip(y, found, strict=True) if a == b]
+    rows = {}
+    for label in sorted({*y, *found}):
+        true, predicted, correct = y.count(label), found.count(label), right.count(label)
+        rows[label] = {
+            "precision": correct / predicted if predicted else 0.0,
+            "recall": correct / true if true else 0.0,
+            "f1": 2 * correct / (true + predicted),
+            "true": true,
+            "predicted": predicted,
+            "correct": correct,
+        }
+    tree = None
+    if taxonomy is not None:
+        known = [(a, b) for a, b in zip(y, found, strict=True) if a in taxonomy.heights]
+        unknown = len(y) - len(known)  # a label that the taxonomy lacks is as far off as can be
+        tree = (sum(taxonomy.height_of_meeting(a, b) for a, b in known) + unknown * taxonomy.height) / len(y)
+    return {"rows": len(y), "accuracy": len(right) / len(y), "tree_loss": tree, "labels": rows}

@@ -1,0 +1,1 @@
+"""Alignments of two sequences: best ones, sums over all, moments, draws."""

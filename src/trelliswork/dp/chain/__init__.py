@@ -1,0 +1,1 @@
+"""Label chains: best labels, sums over all labels, derivatives, costs."""

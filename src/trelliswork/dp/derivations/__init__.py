@@ -1,0 +1,1 @@
+"""Any acyclic derivation hypergraph: the recursions that all others are tested against."""

@@ -1,0 +1,1 @@
+"""Trees of a context-free grammar: best ones, sums over all, packed forests."""

@@ -1,0 +1,1 @@
+"""RNA secondary structures: best ones, sums over all, draws."""

@@ -1,0 +1,585 @@
+"""RNA secondary structures: partition functions, probabilities and their derivatives (§0.3, §0.4, §3.3).
+
+Grammar, rule tables and position scores are those of ``_fold_viterbi.py``. With L the weight of a
+list element, S that of a list, F that of what a pair encloses::
+
+    M(i, j) = sum_k L(i, k) S(k + 1, j)        L(i, j) = p(i, j) F(i + 1, j - 1)
+    S(i, j) = a L(i, j) + b M(i, j)            F(i, j) = q(i, j) F(i + 1, j - 1) + c M(i, j)
+
+Only M costs more than O(1). Columns come in blocks of ``width``; the numbers of one row in one block
+are doubles with a common power of two, so that the loop over ``k`` is a sum of scaled rows, a few
+of them at once, and nothing overflows: 4,000 bases have weights of thousands of digits. Within a
+block numbers may differ by a factor of 1e300, which bounds ``width`` (see ``block_width``). All
+columns of one block are done before the next, so that the rows in use stay in the cache.
+
+The outside pass works with probabilities of elements and of stacked pairs, which are at most 1.
+
+With ``dual`` every number carries its derivative along a direction of scores.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from trelliswork._jit import njit
+from trelliswork.dp.rna.rules import BASE, F_LS, F_PAIR, KIND, L_PAIR, N_RULES, S_L, S_LS
+
+__all__ = ["BLOCK", "DERIVATIVES", "EVERYTHING", "LOG_Z", "block_width", "expect", "inside"]
+
+BLOCK = 64
+LOG_Z, EVERYTHING, DERIVATIVES = 0, 1, 2  # goals of ``expect``
+_LN2 = math.log(2.0)
+_NONE = -(1 << 29)  # exponent of zero
+_LOW, _HIGH = -1074, 1023
+_POW2 = np.ldexp(1.0, np.arange(_LOW, _HIGH + 1))
+_POW2[0] = 0.0  # what is smaller than any number
+
+
+def block_width(tables: np.ndarray, pairs: np.ndarray) -> int:
+    """Widest block in which no number can underflow.
+
+    One more column changes the logarithm of a weight by at most ``spread``.
+    """
+    low = float((tables[..., S_LS] + np.minimum(tables[..., BASE:L_PAIR].min(axis=-1), 0.0)).min())
+    high = float(
+        tables[..., L_PAIR:].max() + np.maximum(tables[..., S_LS : F_LS + 1], 0.0).sum(axis=-1).max()
+    )
+    finite = pairs[np.isfinite(pairs)]
+    cost = 2.0 * float(np.abs(finite).max(initial=0.0))
+    spread = max(abs(low), abs(high - low), 1.0) + cost + 1.5
+    width = BLOCK
+    while width > 1 and width * spread > 600.0:
+        width //= 2
+    return width
+
+
+@njit
+def _pow2(exponent):
+    return _POW2[min(max(exponent, _LOW), _HIGH) - _LOW]
+
+
+@njit
+def _split(x):
+    """Mantissa in [1, 2) and exponent of exp(x); zero for -inf."""
+    if x == -np.inf:
+        return 0.0, _NONE
+    exponent = math.floor(x / _LN2)
+    return math.exp(x - exponent * _LN2), exponent
+
+
+@njit
+def _exponent(x):
+    """Exponent of a positive double."""
+    return math.frexp(x)[1]
+
+
+@njit(fastmath={"contract"})
+def _add4(out, c0, c1, c2, c3, r0, r1, r2, r3):
+    for x in range(out.size):
+        out[x] += c0 * r0[x] + c1 * r1[x] + c2 * r2[x] + c3 * r3[x]
+
+
+@njit(fastmath={"contract"})
+def _add(out, c, row):
+    for x in range(out.size):
+        out[x] += c * row[x]
+
+
+@njit(fastmath={"contract"})
+def _combine(out, rows, at, coef, n_rows):
+    """Add ``coef[r] * rows[at[r]]`` for all r."""
+    whole = n_rows - n_rows % 4
+    for r in range(0, whole, 4):
+        _add4(
+            out, coef[r], coef[r + 1], coef[r + 2], coef[r + 3],
+            rows[at[r]], rows[at[r + 1]], rows[at[r + 2]], rows[at[r + 3]],
+        )  # fmt: skip
+    for r in range(whole, n_rows):
+        _add(out, coef[r], rows[at[r]])
+
+
+@njit(fastmath={"contract", "reassoc"})
+def _dots(v, rows, at, n_rows, out):
+    """Inner products of ``v`` with some rows."""
+    whole = n_rows - n_rows % 4
+    for r in range(0, whole, 4):
+        r0, r1, r2, r3 = rows[at[r]], rows[at[r + 1]], rows[at[r + 2]], rows[at[r + 3]]
+        t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
+        for x in range(v.size):
+            t0 += v[x] * r0[x]
+            t1 += v[x] * r1[x]
+            t2 += v[x] * r2[x]
+            t3 += v[x] * r3[x]
+        out[r], out[r + 1], out[r + 2], out[r + 3] = t0, t1, t2, t3
+    for r in range(whole, n_rows):
+        row, t0 = rows[at[r]], 0.0
+        for x in range(v.size):
+            t0 += v[x] * row[x]
+        out[r] = t0
+
+
+@njit
+def _partners(seq, places, before):
+    """Positions that can pair with each base, and how many of them lie before each position."""
+    for x in range(5):
+        count = 0
+        for j in range(seq.size):
+            before[x, j] = count
+            if KIND[x, seq[j]] >= 0:
+                places[x, count] = j
+                count += 1
+        before[x, seq.size :] = count
+
+
+@njit
+def _chart(n_depths, n, width):
+    """Arrays of one chart: rows of S and F by block, their exponents."""
+    n_blocks = (n + width - 1) // width
+    shape = (n_depths, n_blocks, n + 1, width)
+    return np.empty(shape), np.empty(shape), np.empty((n_depths, n_blocks, n + 1), np.int64)
+
+
+@njit
+def _inside(seq, table, pair, width, s, f, e, Lm, Le, LTm, LTe, dual, dtable, dpair, ds, df, dL):
+    """Fill the chart; returns mantissa and exponent of the partition function and its logarithmic derivative.
+
+    ``Lm``, ``Le`` hold the elements [d, i, k], ``LTm``, ``LTe`` the same as [d, k, i]; ``dL`` the derivative
+    of the logarithm of an element.
+    """
+    n, n_depths = seq.size, table.shape[0]
+    n_blocks = (n + width - 1) // width
+    places, before = np.empty((5, n), np.int64), np.empty((5, n + 3), np.int64)
+    _partners(seq, places, before)
+    rule_m, rule_e = np.empty((n_depths, N_RULES)), np.empty((n_depths, N_RULES), np.int64)
+    for d in range(n_depths):
+        for r in range(N_RULES):
+            rule_m[d, r], rule_e[d, r] = _split(table[d, r])
+    acc, dacc, coef, at = np.empty(width), np.empty(width), np.empty(n + 1), np.empty(n + 1, np.int64)
+    dcoef = np.empty(n + 1)
+    Qm, Qe, dQ = np.empty(width), np.empty(width, np.int64), np.empty(width)
+    for block in range(n_blocks):
+        first = block * width
+        stop = min(n, first + width)
+        for i in range(stop - 1, -1, -1):
+            lo = max(i, first)
+            x = seq[i]
+            tri = i * n - (i * (i - 1)) // 2 - i
+            for d in range(n_depths):
+                inner = min(d + 1, n_depths - 1)
+                # Elements over i .. j, and stacked pairs, for the columns of this block.
+                for j in range(lo, stop):
+                    m, ex, slope = 0.0, _NONE, 0.0
+                    Qm[j - first], Qe[j - first] = 0.0, _NONE
+                    kind = KIND[x, seq[j]]
+                    if i == j:
+                        m, ex = 1.0, 0
+                        if x < 4:
+                            m, ex = rule_m[d, BASE + x], rule_e[d, BASE + x]
+                        if pair.size:
+                            m, ex = _split((table[d, BASE + x] if x < 4 else 0.0) + pair[tri + j])
+                        if dual:
+                            slope = (dtable[d, BASE + x] if x < 4 else 0.0) + (
+                                dpair[tri + j] if dpair.size else 0.0
+                            )
+                    elif kind >= 0 and j >= i + 3:
+                        bl = (j - 1) // width
+                        col = j - 1 - bl * width
+                        below = f[inner, bl, i + 1, col]
+                        if below > 0.0:
+                            pm, pe = rule_m[d, L_PAIR + kind], rule_e[d, L_PAIR + kind]
+                            if pair.size:
+                                pm, pe = _split(table[d, L_PAIR + kind] + pair[tri + j])
+                            m, ex = math.frexp(pm * below)
+                            ex += pe + e[inner, bl, i + 1]
+                            if dual:
+                                slope = dtable[d, L_PAIR + kind] + df[inner, bl, i + 1, col] / below
+                                slope += dpair[tri + j] if dpair.size else 0.0
+                        below = f[d, bl, i + 1, col] if d > 0 or n_depths == 1 else 0.0
+                        if below > 0.0:
+                            pm, pe = rule_m[d, F_PAIR + kind], rule_e[d, F_PAIR + kind]
+                            if pair.size:
+                                pm, pe = _split(table[d, F_PAIR + kind] + pair[tri + j])
+                            Qm[j - first], shift = math.frexp(pm * below)
+                            Qe[j - first] = shift + pe + e[d, bl, i + 1]
+                            if dual:
+                                dQ[j - first] = dtable[d, F_PAIR + kind] + df[d, bl, i + 1, col] / below
+                                dQ[j - first] += dpair[tri + j] if dpair.size else 0.0
+                    Lm[d, i, j], Le[d, i, j] = m, ex
+                    LTm[d, j, i], LTe[d, j, i] = m, ex
+                    if dual:
+                        dL[d, i, j] = slope
+                if d == 0 and n_depths > 1 and block < n_blocks - 1:
+                    continue  # outside of all pairs only lists up to the end matter
+                # M: elements that end before the last column, times what follows them.
+                n_rows, top = 0, _NONE
+                begin = before[x, min(i + 3, n)]
+                for r in range(begin - 1, max(begin, before[x, stop - 1])):
+                    k = i if r < begin else places[x, r]
+                    if k >= stop - 1 or Lm[d, i, k] == 0.0:
+                        continue
+                    at[n_rows] = k + 1
+                    top = max(top, Le[d, i, k] + e[d, block, k + 1])
+                    n_rows += 1
+                acc[:] = 0.0
+                if dual:
+                    dacc[:] = 0.0
+                if top > _NONE:
+                    for r in range(n_rows):
+                        k = at[r] - 1
+                        coef[r] = Lm[d, i, k] * _pow2(Le[d, i, k] + e[d, block, k + 1] - top)
+                    _combine(acc, s[d, block], at, coef, n_rows)
+                    if dual:
+                        for r in range(n_rows):
+                            dcoef[r] = coef[r] * dL[d, i, at[r] - 1]
+                        _combine(dacc, ds[d, block], at, coef, n_rows)
+                        _combine(dacc, s[d, block], at, dcoef, n_rows)
+                # S and F, with the exponent of the largest of them.
+                a, b, c = rule_m[d, S_L], rule_m[d, S_LS], rule_m[d, F_LS]
+                ae, be, ce = rule_e[d, S_L], rule_e[d, S_LS], rule_e[d, F_LS]
+                largest, common = 0.0, _NONE
+                for j in range(lo, stop):
+                    largest = max(largest, acc[j - first])
+                    if Lm[d, i, j] > 0.0:
+                        common = max(common, ae + Le[d, i, j])
+                    common = max(common, Qe[j - first])
+                if largest > 0.0:
+                    common = max(common, max(be, ce) + top + _exponent(largest))
+                e[d, block, i] = common
+                b *= _pow2(be + top - common)
+                c *= _pow2(ce + top - common)
+                out, under = s[d, block, i], f[d, block, i]
+                out[: lo - first] = 0.0
+                under[: lo - first] = 0.0
+                for y in range(lo - first, stop - first):
+                    one = a * Lm[d, i, first + y] * _pow2(ae + Le[d, i, first + y] - common)
+                    stacked = Qm[y] * _pow2(Qe[y] - common)
+                    out[y] = one + b * acc[y]
+                    under[y] = stacked + c * acc[y]
+                    if dual:
+                        ds[d, block, i, y] = one * (dL[d, i, first + y] + dtable[d, S_L]) + b * (
+                            dacc[y] + dtable[d, S_LS] * acc[y]
+                        )
+                        df[d, block, i, y] = c * (dacc[y] + dtable[d, F_LS] * acc[y])
+                        if stacked > 0.0:
+                            df[d, block, i, y] += stacked * dQ[y]
+                out[stop - first :] = 0.0
+                under[stop - first :] = 0.0
+                if dual:
+                    ds[d, block, i, : lo - first] = 0.0
+                    ds[d, block, i, stop - first :] = 0.0
+    last = n - 1 - (n_blocks - 1) * width
+    z = s[0, n_blocks - 1, 0, last]
+    slope = ds[0, n_blocks - 1, 0, last] / z if dual and z > 0.0 else 0.0
+    return z, e[0, n_blocks - 1, 0], slope
+
+
+@njit
+def _outside(
+    seq, table, pair, width, s, f, e, Lm, Le, LTm, LTe, z, ze, om, oe, PL, PS,
+    dual, dtable, dpair, ds, df, dL, slope, dom, dPL, dPS,
+):  # fmt: skip
+    """Probabilities ``PL`` of elements and ``PS`` of stacked pairs [d, i, j], and their derivatives."""
+    n, n_depths = seq.size, table.shape[0]
+    n_blocks = (n + width - 1) // width
+    places, before = np.empty((5, n), np.int64), np.empty((5, n + 3), np.int64)
+    _partners(seq, places, before)
+    rule_m, rule_e = np.empty((n_depths, 3)), np.empty((n_depths, 3), np.int64)
+    for d in range(n_depths):
+        for r in range(3):
+            rule_m[d, r], rule_e[d, r] = _split(table[d, r])
+        for i in range(n):
+            PL[d, i, i:n] = 0.0
+            PS[d, i, i:n] = 0.0
+            if dual:
+                dPL[d, i, i:n] = 0.0
+                dPS[d, i, i:n] = 0.0
+    acc, dacc, coef, at = np.empty(width), np.empty(width), np.empty(n + 1), np.empty(n + 1, np.int64)
+    dcoef, inner_p, inner_d = np.empty(n + 1), np.empty(width), np.empty(width)
+    dots, dots_d = np.empty(n + 1), np.empty(n + 1)
+    for block in range(n_blocks - 1, -1, -1):
+        first = block * width
+        stop = min(n, first + width)
+        for i in range(stop):
+            lo = max(i, first)
+            x = seq[i]
+            tri = i * n - (i * (i - 1)) // 2 - i
+            for d in range(n_depths):
+                if d == 0 and n_depths > 1 and block < n_blocks - 1:
+                    continue
+                # Lists that start here: the element that ends before them, and what is around both.
+                acc[:] = 0.0
+                if dual:
+                    dacc[:] = 0.0
+                top = _NONE
+                if i == 0:
+                    if d == 0 and block == n_blocks - 1:
+                        acc[n - 1 - first], top = 1.0 / z, -ze
+                        if dual:
+                            dacc[n - 1 - first] = -slope / z
+                else:
+                    y = seq[i - 1]
+                    n_rows = np.int64(0)
+                    end = before[y, max(i - 3, 0)]
+                    for r in range(end + 1):
+                        h = places[y, r] if r < end else i - 1
+                        if LTm[d, i - 1, h] == 0.0 or oe[d, block, h] == _NONE:
+                            continue
+                        at[n_rows] = h
+                        top = max(top, LTe[d, i - 1, h] + oe[d, block, h])
+                        n_rows += 1
+                    if top > _NONE:
+                        for r in range(n_rows):
+                            h = at[r]
+                            coef[r] = LTm[d, i - 1, h] * _pow2(LTe[d, i - 1, h] + oe[d, block, h] - top)
+                        _combine(acc, om[d, block], at, coef, n_rows)
+                        if dual:
+                            for r in range(n_rows):
+                                dcoef[r] = coef[r] * dL[d, at[r], i - 1]
+                            _combine(dacc, dom[d, block], at, coef, n_rows)
+                            _combine(dacc, om[d, block], at, dcoef, n_rows)
+                # What the pair (i - 1, j + 1) encloses, as a probability.
+                inner_p[:] = 0.0
+                inner_d[:] = 0.0
+                common = _NONE
+                if i > 0 and (d > 0 or n_depths == 1):
+                    for j in range(lo, min(stop, n - 1)):
+                        if KIND[seq[i - 1], seq[j + 1]] < 0 or f[d, block, i, j - first] == 0.0:
+                            continue
+                        p, dp = PS[d, i - 1, j + 1], 0.0
+                        if dual:
+                            dp = dPS[d, i - 1, j + 1]
+                        for outer in range(max(d - 1, 0), d + 1):
+                            if min(outer + 1, n_depths - 1) == d:
+                                p += PL[outer, i - 1, j + 1]
+                                if dual:
+                                    dp += dPL[outer, i - 1, j + 1]
+                        if p == 0.0:
+                            continue
+                        inner_p[j - first] = p / f[d, block, i, j - first]
+                        common = max(common, rule_e[d, F_LS] - e[d, block, i] + _exponent(inner_p[j - first]))
+                        if dual:
+                            inner_d[j - first] = (dp - inner_p[j - first] * df[d, block, i, j - first]) / f[
+                                d, block, i, j - first
+                            ]
+                        kind = KIND[x, seq[j]]
+                        if kind < 0 or j < i + 3:
+                            continue
+                        bl = (j - 1) // width
+                        col = j - 1 - bl * width
+                        below = f[d, bl, i + 1, col]
+                        if below == 0.0:
+                            continue
+                        weight = table[d, F_PAIR + kind] + (pair[tri + j] if pair.size else 0.0)
+                        pm, pe = _split(weight)
+                        share = pm * below * _pow2(pe + e[d, bl, i + 1] - e[d, block, i])
+                        PS[d, i, j] = inner_p[j - first] * share
+                        if dual:
+                            change = dtable[d, F_PAIR + kind] + df[d, bl, i + 1, col] / below
+                            change += dpair[tri + j] if dpair.size else 0.0
+                            dPS[d, i, j] = share * (inner_d[j - first] + inner_p[j - first] * change)
+                # M, with a common exponent.
+                largest = 0.0
+                for y in range(lo - first, stop - first):
+                    largest = max(largest, acc[y])
+                if largest > 0.0:
+                    common = max(common, rule_e[d, S_LS] + top + _exponent(largest))
+                oe[d, block, i] = common
+                if common == _NONE:
+                    continue
+                b = rule_m[d, S_LS] * _pow2(rule_e[d, S_LS] + top - common)
+                c = rule_m[d, F_LS] * _pow2(rule_e[d, F_LS] - e[d, block, i] - common)
+                around = om[d, block, i]
+                around[: lo - first] = 0.0
+                around[stop - first :] = 0.0
+                for y in range(lo - first, stop - first):
+                    around[y] = b * acc[y] + c * inner_p[y]
+                if dual:
+                    change = dom[d, block, i]
+                    change[: lo - first] = 0.0
+                    change[stop - first :] = 0.0
+                    for y in range(lo - first, stop - first):
+                        change[y] = b * (dacc[y] + dtable[d, S_LS] * acc[y])
+                        change[y] += c * (inner_d[y] + dtable[d, F_LS] * inner_p[y])
+                # Elements that end a list, and elements before another list.
+                for j in range(lo, stop):
+                    if Lm[d, i, j] > 0.0 and acc[j - first] != 0.0:
+                        factor = rule_m[d, S_L] * Lm[d, i, j]
+                        factor *= _pow2(rule_e[d, S_L] + top + Le[d, i, j])
+                        PL[d, i, j] += factor * acc[j - first]
+                        if dual:
+                            dPL[d, i, j] += factor * (
+                                dacc[j - first] + acc[j - first] * (dtable[d, S_L] + dL[d, i, j])
+                            )
+                n_rows = np.int64(0)
+                begin = before[x, min(i + 3, n)]
+                for r in range(begin - 1, max(begin, before[x, stop - 1])):
+                    k = i if r < begin else places[x, r]
+                    if k < stop - 1 and Lm[d, i, k] > 0.0 and e[d, block, k + 1] > _NONE:
+                        at[n_rows] = k + 1
+                        n_rows += 1
+                _dots(around, s[d, block], at, n_rows, dots)
+                if dual:
+                    _dots(dom[d, block, i], s[d, block], at, n_rows, dots_d)
+                    _dots(around, ds[d, block], at, n_rows, dcoef)
+                for r in range(n_rows):
+                    k = at[r] - 1
+                    factor = Lm[d, i, k] * _pow2(Le[d, i, k] + e[d, block, k + 1] + common)
+                    PL[d, i, k] += factor * dots[r]
+                    if dual:
+                        dPL[d, i, k] += factor * (dots_d[r] + dcoef[r] + dL[d, i, k] * dots[r])
+
+
+@njit
+def _counts(seq, n_depths, PL, PS, counts):
+    """Expected number of uses of the rules from the probabilities of elements and stacked pairs.
+
+    Rules without a base follow: every pair that is not stacked around another encloses one list,
+    every list has one last element.
+    """
+    n = seq.size
+    counts[:] = 0.0
+    for d in range(n_depths):
+        elements = 0.0
+        for i in range(n):
+            elements += PL[d, i, i]
+            if seq[i] < 4:
+                counts[d, BASE + seq[i]] += PL[d, i, i]
+            for j in range(i + 3, n):
+                kind = KIND[seq[i], seq[j]]
+                if kind >= 0:
+                    counts[d, L_PAIR + kind] += PL[d, i, j]
+                    counts[d, F_PAIR + kind] += PS[d, i, j]
+        opened = 0.0
+        for rule in range(L_PAIR, F_PAIR):
+            opened += counts[d, rule]
+        elements += opened
+        counts[min(d + 1, n_depths - 1), F_LS] += opened
+        counts[d, S_LS] = elements
+    return counts
+
+
+@njit
+def _lists(n_depths, root, counts):
+    """Second half of ``_counts``: ``root`` is how often the list of the whole sequence is used."""
+    for d in range(n_depths):
+        counts[d, S_L] = counts[d, F_LS] + (root if d == 0 else 0.0)
+        counts[d, S_LS] -= counts[d, S_L] + counts[d, F_LS]
+
+
+@njit
+def _longest(offsets, start, stop):
+    longest = 0
+    for i in range(start, stop):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    return longest
+
+
+@njit
+def _store(n, n_depths, P, Q, out):
+    """Upper triangle of the probabilities of pairs; unpaired bases on the diagonal."""
+    at = 0
+    for i in range(n):
+        for j in range(i, n):
+            total = 0.0
+            if j == i or j >= i + 3:
+                for d in range(n_depths):
+                    total += P[d, i, j] + Q[d, i, j]
+            out[at] = total
+            at += 1
+
+
+@njit
+def inside(seq, table, pair, width):
+    """Chart of one sequence, for sampling.
+
+    Returns
+    -------
+    s, f, e : ndarray
+        Lists and insides [d, block, i, column of the block], exponents [d, block, i].
+    Lm, Le : ndarray
+        Elements [d, i, k], exponents.
+    """
+    n, D = seq.size, table.shape[0]
+    s, f, e = _chart(D, n, width)
+    Lm, Le = np.zeros((D, n, n)), np.zeros((D, n, n), np.int32)
+    LTm, LTe = np.empty((D, n, n)), np.empty((D, n, n), np.int32)
+    no4, no3, no1 = np.empty((1, 1, 1, 1)), np.empty((1, 1, 1)), np.empty(0)
+    dual = no1.size > 0  # False; the constant would compile the recursion once more
+    _inside(seq, table, pair, width, s, f, e, Lm, Le, LTm, LTe, dual, table, no1, no4, no4, no3)
+    return s, f, e, Lm, Le
+
+
+@njit
+def expect(
+    seqs,
+    offsets,
+    tables,
+    pairs,
+    pair_offsets,
+    start,
+    stop,
+    width,
+    goal,
+    dtables,
+    dpairs,
+    log_z,
+    counts,
+    probs,
+):
+    """Log partition, expected uses of rules and probabilities of pairs, or their derivatives.
+
+    Parameters
+    ----------
+    seqs, offsets, tables, pairs, pair_offsets, start, stop
+        As in ``_fold_viterbi.evaluate``.
+    width : int
+        Columns of a block.
+    goal : int
+        LOG_Z, EVERYTHING, or DERIVATIVES of everything along a direction.
+    dtables, dpairs : ndarray
+        The direction, in the shape of ``tables`` and ``pairs`` (which may be empty).
+    log_z : ndarray of shape (n_sequences,)
+        Output.
+    counts : ndarray of shape (n_sequences, n_depths, 19)
+        Output: expected uses of rules.
+    probs : ndarray
+        Output, unless empty: upper triangles as in ``pairs``, probabilities.
+    """
+    n, D = _longest(offsets, start, stop), tables.shape[1]
+    dual = goal == DERIVATIVES
+    o, q = n if goal != LOG_Z else 1, n if dual else 1
+    s, f, e = _chart(D, n, width)
+    om, dom, oe = _chart(D, o, width)
+    ds, df, _ = _chart(D, q, width)
+    Lm, Le, dL = np.empty((D, n, n)), np.empty((D, n, n), np.int32), np.empty((D, q, q))
+    LTm, LTe = np.empty((D, n, n)), np.empty((D, n, n), np.int32)
+    PL, PS, dPL, dPS = np.empty((D, o, o)), np.empty((D, o, o)), np.empty((D, q, q)), np.empty((D, q, q))
+    P, Q = (dPL, dPS) if dual else (PL, PS)
+    for i in range(start, stop):
+        seq = seqs[offsets[i] : offsets[i + 1]]
+        table = tables[i if tables.shape[0] > 1 else 0]
+        dtable = dtables[i if dtables.shape[0] > 1 else 0]
+        pair = pairs[pair_offsets[i] : pair_offsets[i + 1]] if pairs.size else pairs
+        dpair = dpairs[pair_offsets[i] : pair_offsets[i + 1]] if dpairs.size else dpairs
+        z, ze, slope = _inside(
+            seq, table, pair, width, s, f, e, Lm, Le, LTm, LTe, dual, dtable, dpair, ds, df, dL
+        )
+        log_z[i] = slope
+        if not dual:
+            log_z[i] = math.log(z) + ze * _LN2 if z > 0.0 else -np.inf
+        if goal == LOG_Z:
+            continue
+        if z > 0.0:
+            _outside(
+                seq, table, pair, width, s, f, e, Lm, Le, LTm, LTe, z, ze, om, oe, PL, PS,
+                dual, dtable, dpair, ds, df, dL, slope, dom, dPL, dPS,
+            )  # fmt: skip
+        else:
+            P[:] = 0.0
+            Q[:] = 0.0
+        _counts(seq, D, P, Q, counts[i])
+        _lists(D, 1.0 if z > 0.0 and not dual else 0.0, counts[i])
+        if probs.size:
+            _store(seq.size, D, P, Q, probs[pair_offsets[i] : pair_offsets[i + 1]])

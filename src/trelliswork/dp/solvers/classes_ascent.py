@@ -1,0 +1,271 @@
+"""Dual ascent for outputs that are single classes: every class is a constraint.
+
+The features of class ``k`` are the row of the sample at the node of ``k`` and, times their share, at
+the nodes above it. Sample ``i`` with the true class ``g`` has the constraints ``scale[g, k] * (score_g
+- score_k) >= height[g, k] - slack``; the problem is that of :mod:`trelliswork.dp.solvers.planes`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trelliswork._jit import njit
+
+_SHRUNK = 0.3  # part of the violations of a block that may be left
+
+
+@njit(fastmath={"contract"})
+def _violations(g, above_ptr, above, share, height, scale, by_node, top):
+    """``top[k]``: violation of the constraint of every class; -inf at the true one."""
+    own = 0.0
+    for j in range(above_ptr[g], above_ptr[g + 1]):
+        own += share[j] * by_node[above[j]]
+    for k in range(top.size):
+        score = 0.0
+        for j in range(above_ptr[k], above_ptr[k + 1]):
+            score += share[j] * by_node[above[j]]
+        top[k] = height[g, k] - scale[g, k] * (own - score)
+    top[g] = -np.inf
+
+
+@njit(fastmath={"contract"})
+def _score(indptr, indices, data, i, weights, by_node):
+    """Scores of all nodes for one row."""
+    by_node[:] = 0.0
+    for j in range(indptr[i], indptr[i + 1]):
+        x = data[j]
+        row = weights[indices[j]]
+        for v in range(by_node.size):
+            by_node[v] += x * row[v]
+
+
+@njit(fastmath={"contract"})
+def _gap(top, mine, mass, cap, inv_c):
+    """Duality gap of one block (hard margins: its largest violation)."""
+    high, own = 0.0, 0.0
+    for k in range(top.size):
+        high = max(high, top[k])
+        if mine[k] > 0.0:
+            own += top[k] * mine[k]
+    if cap < np.inf:
+        return cap * high - own
+    if inv_c > 0.0:
+        return 0.5 * high * high / inv_c + 0.5 * inv_c * mass**2 - own
+    return high
+
+
+@njit(fastmath={"contract"})
+def _solve(g, norm, common, scale, top, mine, total, cap, extra, max_steps, some):
+    """Pairwise ascent on the dual variables of one block, in place; returns their sum.
+
+    Only classes that are in use or violated take part (``some``: place for them), and it ends when
+    the violations within the block have shrunk: the blocks are visited again anyway.
+    """
+    n_some = 0
+    for k in range(top.size):
+        top[k] -= extra * total
+        if mine[k] > 0.0 or top[k] > 0.0:
+            some[n_some] = k
+            n_some += 1
+    enough = 1e-14
+    for number in range(max_steps):
+        best, high = -1, 0.0
+        worst, low = -2, np.inf
+        if total < cap:
+            worst, low = -1, 0.0
+        for m in range(n_some):
+            k = some[m]
+            if top[k] > high:
+                best, high = k, top[k]
+            if mine[k] > 0.0 and top[k] < low:
+                worst, low = k, top[k]
+        if worst == -2 or best == worst or high - low <= enough:
+            break
+        if number == 0:
+            enough = max(enough, _SHRUNK * (high - low))
+        curve = 0.0
+        if best >= 0:
+            s = scale[g, best]
+            apart = common[g, g] - 2.0 * common[g, best] + common[best, best]
+            curve += norm * s * s * apart + extra
+        if worst >= 0:
+            s = scale[g, worst]
+            apart = common[g, g] - 2.0 * common[g, worst] + common[worst, worst]
+            curve += norm * s * s * apart + extra
+            if best >= 0:
+                s *= scale[g, best]
+                between = common[g, g] - common[g, best] - common[g, worst] + common[best, worst]
+                curve -= 2.0 * (norm * s * between + extra)
+        room = cap - total if worst == -1 else mine[worst]
+        step = room
+        if curve > 1e-300:
+            step = min((high - low) / curve, room)
+        if step == np.inf or step <= 0.0:
+            break
+        if best >= 0:
+            mine[best] += step
+        else:
+            total -= step
+        if worst >= 0:
+            mine[worst] = 0.0 if step >= room else mine[worst] - step
+        else:
+            total = cap if step >= room else total + step
+        for m in range(n_some):
+            k = some[m]
+            change = 0.0
+            if best >= 0:
+                between = common[g, g] - common[g, k] - common[g, best] + common[k, best]
+                change += norm * scale[g, k] * scale[g, best] * between + extra
+            if worst >= 0:
+                between = common[g, g] - common[g, k] - common[g, worst] + common[k, worst]
+                change -= norm * scale[g, k] * scale[g, worst] * between + extra
+            top[k] -= step * change
+    return total
+
+
+@njit
+def _moves(g, old, mine, scale, above_ptr, above, share, by_node):
+    """``by_node``: by how much the coefficients of a sample changed; returns whether they did."""
+    by_node[:] = 0.0
+    moved = False
+    for k in range(old.size):
+        step = (mine[k] - old[k]) * scale[g, k]
+        if step != 0.0:
+            moved = True
+            for j in range(above_ptr[g], above_ptr[g + 1]):
+                by_node[above[j]] += share[j] * step
+            for j in range(above_ptr[k], above_ptr[k + 1]):
+                by_node[above[j]] -= share[j] * step
+    return moved
+
+
+@njit(fastmath={"contract"})
+def sweep(
+    order,
+    indptr,
+    indices,
+    data,
+    norm,
+    gold,
+    above_ptr,
+    above,
+    share,
+    common,
+    height,
+    scale,
+    weights,
+    beta,
+    mass,
+    cap,
+    inv_c,
+    max_steps,
+    gap,
+):
+    """Solve the blocks of the samples of ``order``, one after the other.
+
+    Parameters
+    ----------
+    indptr, indices, data : CSR arrays
+        Rows of the samples.
+    norm : (n,)
+        Squared norms of the rows.
+    above_ptr, above, share : CSR arrays
+        Nodes of every class, itself included, and what each counts.
+    common : (n_classes, n_classes)
+        Inner products of the rows of that matrix.
+    height, scale : (n_classes, n_classes)
+        Constraints by true class and other class.
+    weights : (n_attributes, n_nodes)
+        Changed in place.
+    beta : (n, n_classes), mass : (n,)
+        Dual variables and their sums, changed in place.
+    cap, inv_c : (n,)
+        Bound on the mass, and curvature of squared slacks.
+    gap : (n,), out
+        Duality gap of every block before it was solved (hard margins: largest violation).
+    """
+    by_node = np.empty(weights.shape[1])
+    top, old = np.empty(beta.shape[1]), np.empty(beta.shape[1])
+    some = np.empty(beta.shape[1], dtype=np.int64)
+    for i in order:
+        g, mine = gold[i], beta[i]
+        _score(indptr, indices, data, i, weights, by_node)
+        _violations(g, above_ptr, above, share, height, scale, by_node, top)
+        old[:] = mine
+        gap[i] = _gap(top, mine, mass[i], cap[i], inv_c[i])
+        mass[i] = _solve(g, norm[i], common, scale, top, mine, mass[i], cap[i], inv_c[i], max_steps, some)
+        if _moves(g, old, mine, scale, above_ptr, above, share, by_node):
+            for j in range(indptr[i], indptr[i + 1]):
+                x = data[j]
+                row = weights[indices[j]]
+                for v in range(by_node.size):
+                    row[v] += x * by_node[v]
+
+
+@njit(fastmath={"contract"})
+def sweep_gram(
+    order,
+    gram,
+    gold,
+    above_ptr,
+    above,
+    share,
+    common,
+    height,
+    scale,
+    scores,
+    beta,
+    mass,
+    cap,
+    inv_c,
+    max_steps,
+    gap,
+):
+    """Solve blocks as :func:`sweep` does, from inner products of samples alone.
+
+    Parameters
+    ----------
+    gram : (n, n)
+        Inner products.
+    scores : (n_nodes, n)
+        Scores of all samples, changed in place; node by node, so that a change runs along a row of
+        ``gram``.
+    """
+    by_node = np.empty(scores.shape[0])
+    top, old = np.empty(beta.shape[1]), np.empty(beta.shape[1])
+    some = np.empty(beta.shape[1], dtype=np.int64)
+    for i in order:
+        g, mine = gold[i], beta[i]
+        by_node[:] = scores[:, i]
+        _violations(g, above_ptr, above, share, height, scale, by_node, top)
+        old[:] = mine
+        gap[i] = _gap(top, mine, mass[i], cap[i], inv_c[i])
+        mass[i] = _solve(g, gram[i, i], common, scale, top, mine, mass[i], cap[i], inv_c[i], max_steps, some)
+        if _moves(g, old, mine, scale, above_ptr, above, share, by_node):
+            products = gram[i]
+            for v in range(by_node.size):
+                change = by_node[v]
+                if change != 0.0:
+                    row = scores[v]
+                    for j in range(row.size):
+                        row[j] += change * products[j]
+
+
+@njit
+def largest(indptr, indices, data, gold, above_ptr, above, share, height, scale, weights, out):
+    """Largest violation of every sample, at fixed weights."""
+    by_node, top = np.empty(weights.shape[1]), np.empty(height.shape[0])
+    for i in range(gold.size):
+        _score(indptr, indices, data, i, weights, by_node)
+        _violations(gold[i], above_ptr, above, share, height, scale, by_node, top)
+        out[i] = top.max()
+
+
+@njit
+def largest_gram(gold, above_ptr, above, share, height, scale, scores, out):
+    """Largest violation of every sample, at given scores (n_nodes, n)."""
+    by_node, top = np.empty(scores.shape[0]), np.empty(height.shape[0])
+    for i in range(gold.size):
+        by_node[:] = scores[:, i]
+        _violations(gold[i], above_ptr, above, share, height, scale, by_node, top)
+        out[i] = top.max()

@@ -1,0 +1,1 @@
+"""Generative models whose parameters are predicted from the input."""

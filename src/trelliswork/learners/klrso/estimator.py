@@ -1,0 +1,424 @@
+"""Generative models whose multinomials are predicted from the input."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits  # comes with scikit-learn
+
+from trelliswork._errors import InputError
+from trelliswork._ragged import offsets_of
+from trelliswork._threads import n_threads, run
+from trelliswork.kernels._compose import similarities
+from trelliswork.learners.base import StructuredEstimator, check_number, check_weights, warn_interrupted
+from trelliswork.learners.klrso.problems import (
+    Design,
+    Problem,
+    choose_kernel,
+    distinct,
+    make_design,
+    problems,
+    take,
+)
+from trelliswork.learners.optimize.logistic import Logistic, fit_logistic
+from trelliswork.learners.optimize.progress import Progress
+from trelliswork.structures.base import Batch, Parts, Structure, Unsupported
+
+__all__ = ["KLRSO"]
+
+_WEIGHTS_AT_A_TIME = 1 << 22
+_MAX_DUAL_BYTES = 4 << 30
+
+
+class KLRSO(StructuredEstimator):
+    """Generative model with probabilities that depend on the whole input.
+
+    A hidden Markov model, a probabilistic grammar or a pair model makes its choices (the next label, the
+    rule of a symbol) with the same probabilities for every input. Here each of these multinomials is
+    predicted for each input by kernel logistic regression, from the shares that its outcomes have in
+    the training outputs; the model with these probabilities is then decoded as usual. Training needs no
+    search over outputs.
+
+    Parameters
+    ----------
+    structure : Structure
+        Output space made of multinomials, for instance ``Chain()`` or ``Grammar()``.
+    kernel : kernel, str or function, default="auto"
+        Similarity of inputs, see :mod:`trelliswork.kernels`: of the tokens or letters as sequences of
+        symbols, or of what ``features`` makes of the inputs. "auto" is the normalised spectrum kernel
+        with substrings of 1 to 3 symbols; for arrays, the cosine of the sums of their rows.
+    reg : float, default=0.1
+        Penalty on the squared norm of the functions, against the sum of losses.
+    features : function or None, default=None
+        Takes the list of inputs to a matrix with one row each, for kernels of rows such as "linear".
+    weighting : {"example", "count"}, default="example"
+        Whether all samples that use a multinomial count the same, or each use of it.
+    bias : {"generative", "free", "none"}, default="generative"
+        Constant part of the scores: the logarithms of the generative model, to which a large ``reg`` then
+        leads; constants that are fitted without penalty; nothing, so that a large ``reg`` leads to uniform
+        shares.
+    min_count : float, default=5
+        Outcomes that occur less often in the training data keep their generative probability, and the others
+        share what these leave.
+    heads : collection or None, default=None
+        Multinomials to be predicted, by their names as in ``heads_``; None for all. The others
+        stay as in the generative model.
+    smoothing : float, default=1.0
+        Count added to every event in the generative model.
+    n_basis : int or None, default=None
+        Compare with this many training inputs only; None with all.
+    basis : {"cholesky", "random"}, default="cholesky"
+        How they are chosen: by incomplete Cholesky factorisation, or at random (Nystrom).
+    solver : {"newton-cg", "lbfgs"}, default="newton-cg"
+        Method.
+    tol : float, default=1e-6
+        A regression ends when the norm of its gradient is below ``tol`` times that of the start.
+    max_iter : int, default=100
+        Iterations of a regression at the most.
+    random_state : int, Generator or None, default=None
+        Seed of a random basis.
+    n_jobs : int or None, default=None
+        Threads (-1: all cores); multinomials are solved side by side.
+    verbose : int, default=0
+        1 shows the progress over the multinomials.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights of the generative model.
+    log_prob_ : ndarray of shape (n_features,)
+        Its log-probabilities of outcomes.
+    heads_ : list
+        Multinomials that are predicted.
+    outcomes_, outcome_ptr_ : ndarrays of int
+        Features that are their predicted outcomes, and where those of each head start.
+    inputs_ : list or matrix
+        Distinct training inputs that new ones are compared with.
+    dual_coef_ : ndarray of shape (n_inputs, n_outcomes)
+        Coefficients of their similarities.
+    intercept_ : ndarray of shape (n_outcomes,)
+        Constants.
+
+    Notes
+    -----
+    Heads with one outcome, or seen with fewer than two distinct inputs, are those of :class:`Generative`.
+    Equal inputs with different outputs count together: their shares are averaged. An interrupt
+    keeps the multinomials that are finished; the others stay generative.
+
+    References
+    ----------
+    .. [1] Costa, Passerini, Lippi, Frasconi, "A Semiparametric Generative Model for Efficient
+       Structured-Output Supervised Learning".
+
+    Examples
+    --------
+    >>> from trelliswork import KLRSO, Chain
+    >>> X = [list("+ab"), list("+aab"), list("+ba"), list("-ab"), list("-aab"), list("-ba")]
+    >>> y = ["SXY", "SXXY", "SYX", "SYX", "SYYX", "SXY"]  # after "-", X and Y change places
+    >>> model = KLRSO(Chain(), reg=0.01, min_count=1).fit(X, [list(row) for row in y])
+    >>> ["".join(row) for row in model.predict([list("+bba"), list("-bba")])]
+    ['SYYX', 'SXXY']
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        kernel: Any = "auto",
+        *,
+        reg: float = 0.1,
+        features: Any = None,
+        weighting: str = "example",
+        bias: str = "generative",
+        min_count: float = 5,
+        heads: Any = None,
+        smoothing: float = 1.0,
+        n_basis: int | None = None,
+        basis: str = "cholesky",
+        solver: str = "newton-cg",
+        tol: float = 1e-6,
+        max_iter: int = 100,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.structure = structure
+        self.kernel = kernel
+        self.reg = reg
+        self.features = features
+        self.weighting = weighting
+        self.bias = bias
+        self.min_count = min_count
+        self.heads = heads
+        self.smoothing = smoothing
+        self.n_basis = n_basis
+        self.basis = basis
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check(self) -> None:
+        check_number("reg", self.reg, 0, above=True)
+        check_number("min_count", self.min_count, 0)
+        check_number("smoothing", self.smoothing, 0, above=True)
+        check_number("tol", self.tol, 0, above=True)
+        check_number("max_iter", self.max_iter, 1, whole=True)
+        if self.n_basis is not None:
+            check_number("n_basis", self.n_basis, 1, whole=True)
+        for name, known in (
+            ("weighting", ("example", "count")),
+            ("bias", ("generative", "free", "none")),
+            ("basis", ("cholesky", "random")),
+            ("solver", ("newton-cg", "lbfgs")),
+        ):
+            if getattr(self, name) not in known:
+                raise InputError(
+                    f"{name} must be {' or '.join(map(repr, known))}, got {getattr(self, name)!r}"
+                )
+        if self.heads is not None and (isinstance(self.heads, str) or not hasattr(self.heads, "__iter__")):
+            raise InputError(f"heads must be a list of names or None, got {self.heads!r}")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KLRSO:
+        """Count, then solve one logistic regression per multinomial.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            Training data.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weight of each sample.
+        """
+        self._check()
+        structure = self._checked_structure()
+        if not structure.offers("multinomials"):
+            raise _not_generative(structure)
+        space, batch = self._start(X, y, structure=structure.complete())
+        weights = check_weights(sample_weight, len(batch))
+        inputs = self._inputs(structure, X)
+        kernel = choose_kernel(self.kernel, inputs)
+        first, place = distinct(inputs)
+        todo = problems(batch, place, weights, self.heads, self.weighting, self.min_count)
+        n_outcomes = sum(problem.outcomes.size for problem in todo)
+        log_prob = batch.log_probabilities(self.smoothing, weights)
+        rng = np.random.default_rng(self.random_state)
+        design = make_design(kernel, take(inputs, first), first, self.n_basis, self.basis, rng)
+        if 8 * design.chosen.size * n_outcomes > _MAX_DUAL_BYTES:
+            raise InputError(
+                f"{design.chosen.size:,} inputs times {n_outcomes:,} outcomes are too many coefficients; "
+                "raise min_count, choose heads, or set n_basis"
+            )
+        offsets = [log_prob[problem.outcomes] * (self.bias == "generative") for problem in todo]
+        solved, history = self._solve(todo, design, offsets)
+        done = [i for i, found in enumerate(solved) if found is not None]
+        self.heads_ = [todo[i].head for i in done]
+        self.outcome_ptr_ = offsets_of([todo[i].outcomes.size for i in done])
+        self.outcomes_ = np.concatenate([np.zeros(0, dtype=np.int64), *(todo[i].outcomes for i in done)])
+        self.dual_coef_ = np.zeros((design.chosen.size, self.outcomes_.size))
+        self.intercept_ = np.zeros(self.outcomes_.size)
+        for number, i in enumerate(done):
+            own = slice(self.outcome_ptr_[number], self.outcome_ptr_[number + 1])
+            found = solved[i]
+            assert found is not None
+            self.intercept_[own] = offsets[i] + found.bias
+            if design.back is None:
+                self.dual_coef_[todo[i].rows, own] = found.dual
+            else:
+                self.dual_coef_[:, own] = design.back @ found.weights
+        self.inputs_ = take(inputs, first[design.chosen])
+        self.kernel_ = kernel
+        self.log_prob_ = log_prob
+        self.space_ = space
+        self.coef_ = batch.generative_weights(self.smoothing, weights)
+        self.history_ = history
+        self.n_iter_ = max([1, *(record["iterations"] for record in history)])
+        return self
+
+    def _inputs(self, structure: Structure, X: Any, width: int | None = None) -> Any:
+        """Inputs as the kernel takes them; ``width`` is the number of features that there must be."""
+        if self.features is None:
+            return structure.symbols(X)
+        if not callable(self.features):
+            raise InputError(
+                f"features must be a function of the list of inputs or None, got {self.features!r}"
+            )
+        rows = self.features(X)
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        if not hasattr(rows, "shape") or len(rows.shape) != 2 or rows.shape[0] != n:
+            raise InputError(f"features must give a matrix with one row for each of the {n} inputs")
+        if width is not None and rows.shape[1] != width:
+            raise InputError(f"features gives {rows.shape[1]} columns; in training it gave {width}")
+        return rows.tocsr() if hasattr(rows, "tocsr") else np.asarray(rows, dtype=np.float64)
+
+    def _solve(
+        self, todo: list[Problem], design: Design, offsets: list[np.ndarray]
+    ) -> tuple[list[Logistic | None], list[dict[str, Any]]]:
+        solved: list[Logistic | None] = [None] * len(todo)
+        records: dict[int, dict[str, Any]] = {}
+        lock, stopped = threading.Lock(), threading.Event()
+        # Large ones first, so that no thread is left with one at the end.
+        order = sorted(range(len(todo)), key=lambda i: -todo[i].targets.size)
+        with Progress("KLRSO", len(todo), self.verbose) as progress:
+
+            def task(i: int) -> None:
+                if stopped.is_set():
+                    return
+                problem = todo[i]
+                found = fit_logistic(
+                    design.rows(problem.rows),
+                    problem.targets,
+                    problem.weights,
+                    offsets[i],
+                    self.reg,
+                    bias=self.bias == "free",
+                    solver=self.solver,
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                )
+                with lock:
+                    solved[i] = found
+                    progress.step(
+                        head=problem.head,
+                        inputs=problem.rows.size,
+                        outcomes=problem.outcomes.size,
+                        objective=found.objective,
+                        iterations=found.n_iter,
+                        converged=found.converged,
+                    )
+                    records[i] = progress.history[-1]
+
+            try:
+                # Threads of the matrix products would fight with ours, and change the last bits.
+                with threadpool_limits(1, user_api="blas"):
+                    run(task, [(i,) for i in order], n_threads(self.n_jobs))
+            except KeyboardInterrupt:
+                stopped.set()
+                warn_interrupted(f"{len(records)} of {len(todo)} multinomials are predicted")
+        return solved, [records[i] for i in sorted(records)]
+
+    # -- prediction ---------------------------------------------------------------------------
+
+    def _packed(self, X: Any, y: Any = None, **constraints: Any) -> Batch:
+        batch = super()._packed(X, y, **constraints)
+        batch.similarities = self._compared(X)
+        return batch
+
+    def _compared(self, X: Any) -> np.ndarray:
+        """Similarities with the training inputs."""
+        width = None if self.features is None else self.inputs_.shape[1]
+        return similarities(self.kernel_, self._inputs(self.structure, X, width), self.inputs_)
+
+    def _scores(self, batch: Batch) -> Parts:
+        K = batch.similarities
+        assert K is not None
+        step = max(1, _WEIGHTS_AT_A_TIME // max(self.coef_.size, 1))
+        if len(batch) <= step:
+            return batch.scores_each(self._weights(batch, K))
+        pieces = []
+        for first in range(0, len(batch), step):
+            index = np.arange(first, min(first + step, len(batch)))
+            pieces.append(batch.subset(index).scores_each(self._weights(batch, K[index])))
+        joined = {
+            name: None if a is None else np.concatenate([getattr(part, name) for part in pieces])
+            for name, a in pieces[0].items()
+        }
+        return Parts(**joined)
+
+    def _weights(self, batch: Batch, K: np.ndarray) -> np.ndarray:
+        """Weight vector of each sample."""
+        log_p = np.tile(self.log_prob_, (K.shape[0], 1))
+        log_p[:, self.outcomes_] = self._log_shares(K)
+        moved = batch.outcome_weights(log_p)
+        moved -= batch.outcome_weights(self.log_prob_)
+        moved += self.coef_
+        return moved
+
+    def _log_shares(self, K: np.ndarray) -> np.ndarray:
+        """Predicted log-probabilities of the outcomes, shape (n_samples, n_outcomes)."""
+        # One row at a time in the product: a prediction must not depend on the other samples.
+        F = np.empty((K.shape[0], self.outcomes_.size))
+        for i, row in enumerate(K):
+            F[i] = row @ self.dual_coef_
+        F += self.intercept_
+        if not F.size:
+            return F
+        starts, sizes = self.outcome_ptr_[:-1], np.diff(self.outcome_ptr_)
+        F -= np.repeat(np.maximum.reduceat(F, starts, axis=1), sizes, axis=1)
+        F -= np.repeat(np.log(np.add.reduceat(np.exp(F), starts, axis=1)), sizes, axis=1)
+        left = np.log(np.add.reduceat(np.exp(self.log_prob_[self.outcomes_]), starts))
+        return F + np.repeat(left, sizes)
+
+    def predict_multinomials(self, X: Any) -> dict[Any, tuple[list[Any], np.ndarray]]:
+        """Predicted probabilities of the outcomes of every head in ``heads_``.
+
+        Parameters
+        ----------
+        X : list of inputs
+            As in ``fit``.
+
+        Returns
+        -------
+        dict
+            Head -> names of its predicted outcomes (features), and their probabilities, one row per
+            sample. What is missing to 1 belongs to outcomes that are too rare to be predicted.
+
+        Examples
+        --------
+        >>> from trelliswork import KLRSO, Chain
+        >>> X, y = [["a"], ["b"], ["a"], ["b"]], [["A"], ["B"], ["A"], ["B"]]
+        >>> model = KLRSO(Chain(), min_count=1).fit(X, y)
+        >>> names, shares = model.predict_multinomials([["a"], ["b"]])[("start",)]
+        >>> names, shares.round(2).tolist()
+        ([('start', 'A'), ('start', 'B')], [[0.89, 0.11], [0.11, 0.89]])
+        """
+        self._check_fitted()
+        K = self._compared(X)
+        shares, names = np.exp(self._log_shares(K)), self.space_.feature_names
+        out = {}
+        for number, head in enumerate(self.heads_):
+            own = slice(self.outcome_ptr_[number], self.outcome_ptr_[number + 1])
+            out[head] = ([names[i] for i in self.outcomes_[own]], shares[:, own])
+        return out
+
+    def __tw_restore__(self, state: dict[str, Any]) -> None:
+        """Take back fitted attributes; a file is not trusted, so sizes are checked."""
+        for key, value in state.items():
+            if not key.endswith("_") or key.startswith("_") or callable(getattr(type(self), key, None)):
+                raise ValueError(f"{key!r:.60} is no fitted attribute")
+            setattr(self, key, value)
+        if "coef_" not in state:
+            return
+        d, ptr, outcomes = self.space_.n_features, self.outcome_ptr_, self.outcomes_
+        n = self.inputs_.shape[0] if hasattr(self.inputs_, "shape") else len(self.inputs_)
+        good = (
+            all(isinstance(a, np.ndarray) and a.dtype == np.int64 and a.ndim == 1 for a in (ptr, outcomes))
+            and ptr.size == len(self.heads_) + 1
+            and ptr[0] == 0
+            and ptr[-1] == outcomes.size
+            and bool((np.diff(ptr) > 0).all())
+            and bool(((outcomes >= 0) & (outcomes < d)).all())
+        )
+        numbers = {
+            "coef_": (d,),
+            "log_prob_": (d,),
+            "dual_coef_": (n, outcomes.size),
+            "intercept_": (outcomes.size,),
+        }
+        for name, shape in numbers.items():
+            a = getattr(self, name)
+            good = good and isinstance(a, np.ndarray) and a.dtype == np.float64 and a.shape == shape
+            good = good and bool(np.isfinite(a).all())
+        if not good:
+            raise ValueError("its arrays do not fit together")
+
+
+def _not_generative(structure: Structure) -> Unsupported:
+    from trelliswork.structures import STRUCTURES
+
+    able = ", ".join(name for name, cls in STRUCTURES.items() if cls.offers("multinomials"))
+    return Unsupported(
+        f"{type(structure).__name__} is not made of multinomials, which KLRSO predicts; these are: {able}"
+    )

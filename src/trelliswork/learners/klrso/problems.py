@@ -1,0 +1,207 @@
+"""What is regressed on what: distinct inputs, their features, and one problem per multinomial."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork._errors import InputError
+from trelliswork.kernels import Linear, Normalized, Spectrum, VectorNGrams, as_kernel
+from trelliswork.kernels._compose import similarities
+from trelliswork.learners.optimize.logistic import factor
+from trelliswork.learners.optimize.lowrank import nystrom, pivoted_cholesky, random_basis
+from trelliswork.structures.base import Batch
+
+__all__ = ["Design", "Problem", "choose_kernel", "distinct", "make_design", "problems"]
+
+_MAX_GRAM_BYTES = 4 << 30
+_COLUMNS_BYTES = 1 << 31  # from here on a basis is found without the whole Gram matrix
+
+
+class Problem(NamedTuple):
+    """One multinomial that is to be predicted.
+
+    Attributes
+    ----------
+    head : object
+        Its name.
+    outcomes : ndarray of int
+        Features that are its frequent outcomes.
+    rows : ndarray of int
+        Distinct inputs in which it is used.
+    targets : ndarray of shape (n_rows, n_outcomes)
+        Mean shares of the outcomes in these.
+    weights : ndarray of shape (n_rows,)
+        Weight of each of them.
+    """
+
+    head: Any
+    outcomes: np.ndarray
+    rows: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray
+
+
+class Design(NamedTuple):
+    """Inputs as the regressions see them.
+
+    Attributes
+    ----------
+    gram : ndarray or None
+        Similarities of all distinct inputs; None with a basis.
+    features : ndarray of shape (n_distinct, n_columns)
+        Their inner products are (or approximate) the Gram matrix.
+    chosen : ndarray of int
+        Distinct inputs that are compared with at prediction.
+    back : ndarray or None
+        Weights of features to coefficients of the chosen inputs; None where samples have their own.
+    """
+
+    gram: np.ndarray | None
+    features: np.ndarray
+    chosen: np.ndarray
+    back: np.ndarray | None
+
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        """Features of some of the inputs, as few columns as possible."""
+        if self.gram is not None and index.size < self.features.shape[1]:
+            return factor(self.gram[np.ix_(index, index)])
+        return self.features[index]
+
+
+def choose_kernel(kernel: Any, inputs: Any) -> Any:
+    """The kernel itself, or for ``"auto"`` one that suits sequences of symbols or of vectors."""
+    if not isinstance(kernel, str) or kernel != "auto":
+        return as_kernel(kernel)
+    vectors = all(isinstance(x, np.ndarray) and x.ndim == 2 for x in inputs)
+    return Normalized(VectorNGrams(1, Linear()) if vectors else Spectrum(1, 3))
+
+
+def distinct(inputs: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Number of the first of every set of equal inputs, and the place of each input in that list."""
+    if hasattr(inputs, "shape"):  # rows of a matrix
+        n = inputs.shape[0]
+        return np.arange(n), np.arange(n)
+    first: dict[Hashable, int] = {}
+    place: dict[Hashable, int] = {}
+    found = np.empty(len(inputs), dtype=np.int64)
+    for i, x in enumerate(inputs):
+        key = _key(x)
+        first.setdefault(key, i)
+        found[i] = place.setdefault(key, len(place))
+    return np.array(list(first.values()), dtype=np.int64), found
+
+
+def _key(x: Any) -> Hashable:
+    if isinstance(x, np.ndarray):
+        return (x.shape, x.tobytes())
+    return tuple(x) if isinstance(x, list) else x
+
+
+def take(inputs: Any, index: Iterable[int]) -> Any:
+    """Some of the inputs."""
+    return inputs[index] if hasattr(inputs, "shape") else [inputs[i] for i in index]
+
+
+def make_design(
+    kernel: Any, inputs: Any, names: np.ndarray, n_basis: int | None, basis: str, rng: np.random.Generator
+) -> Design:
+    """Gram matrix and its factor, or a basis of few inputs.
+
+    Parameters
+    ----------
+    kernel : kernel
+        Similarity of inputs.
+    inputs : list or matrix
+        Distinct inputs.
+    names : ndarray of int
+        Sample that each was first seen in, for messages.
+    n_basis : int or None
+        Size of the basis; None (or one of all inputs) is exact.
+    basis : {"cholesky", "random"}
+        How the basis is chosen.
+    rng : Generator
+        Of a random basis.
+    """
+    m = names.size
+    everything = np.arange(m)
+    if n_basis is None or n_basis >= m:
+        if 8 * m * m > _MAX_GRAM_BYTES:
+            raise InputError(
+                f"the Gram matrix of {m:,} inputs takes {8 * m * m / 2**30:.0f} GiB; set n_basis, for "
+                "instance n_basis=1000"
+            )
+        gram = similarities(kernel, inputs, inputs, names)
+        gram = 0.5 * (gram + gram.T)
+        return Design(gram, factor(gram), everything, None)
+    if basis == "random":
+        found = random_basis(lambda j: similarities(kernel, inputs, take(inputs, j), names), m, n_basis, rng)
+    elif 8 * m * m <= _COLUMNS_BYTES:
+        whole = similarities(kernel, inputs, inputs, names)
+        found = pivoted_cholesky(lambda j: whole[:, j], np.diag(whole).copy(), n_basis)[0]
+    else:
+        diagonal = np.array([similarities(kernel, x, x)[0, 0] for x in (take(inputs, [i]) for i in range(m))])
+        found = pivoted_cholesky(
+            lambda j: similarities(kernel, inputs, take(inputs, j), names), diagonal, n_basis
+        )[0]
+    features, back = nystrom(found)
+    return Design(None, features, found.chosen, back)
+
+
+def problems(
+    batch: Batch,
+    place: np.ndarray,
+    weights: np.ndarray | None,
+    heads: Any,
+    weighting: str,
+    min_count: float,
+) -> list[Problem]:
+    """Multinomials that have something to predict.
+
+    Left out are outcomes with a total count below ``min_count`` (or of 0), and heads that then have
+    fewer than two outcomes or are used with fewer than two distinct inputs.
+
+    Parameters
+    ----------
+    batch : Batch
+        Samples with their outputs.
+    place : ndarray of int
+        Distinct input of each sample.
+    weights : ndarray or None
+        Weight of each sample.
+    heads : collection or None
+        Heads to be predicted; None for all.
+    weighting : {"example", "count"}
+        Whether every sample that uses a head counts the same, or each use.
+    min_count : float
+        Threshold.
+    """
+    choices = batch.multinomials()
+    if heads is not None:
+        missing = [head for head in heads if head not in choices]
+        if missing:
+            raise InputError(f"heads: there is no {missing[0]!r}; there are {list(choices)!r:.200}")
+        choices = {head: choices[head] for head in choices if head in set(heads)}
+    counts = sp.csc_matrix(batch.gold())
+    own = np.ones(len(batch)) if weights is None else weights
+    totals = np.asarray(counts.T @ own).ravel()
+    out = []
+    for head, members in choices.items():
+        outcomes = members[(totals[members] >= min_count) & (totals[members] > 0)]
+        if outcomes.size < 2:
+            continue
+        table = sp.csr_matrix(counts[:, outcomes])
+        uses = np.asarray(table.sum(axis=1)).ravel()
+        used = np.flatnonzero((uses > 0) & (own > 0))
+        rows, at = np.unique(place[used], return_inverse=True)
+        if rows.size < 2:
+            continue
+        weight = own[used] * (uses[used] if weighting == "count" else 1.0)
+        share = sp.csr_matrix((weight / uses[used], (at, np.arange(used.size))), (rows.size, used.size))
+        total = np.bincount(at, weight)
+        targets = np.asarray((share @ table[used]).todense()) / total[:, None]
+        out.append(Problem(head, outcomes, rows, targets, total))
+    return out

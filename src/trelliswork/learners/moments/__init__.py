@@ -1,0 +1,1 @@
+"""Learning from moments: Z-score and SODA."""

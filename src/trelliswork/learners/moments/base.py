@@ -1,0 +1,408 @@
+"""The estimator that ZScore and SODA share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from trelliswork._errors import InputError
+from trelliswork.learners.base import StructuredEstimator, check_number, check_samples, combined_weights
+from trelliswork.learners.moments.constraints import fit_constrained
+from trelliswork.learners.moments.newton import newton_steps
+from trelliswork.learners.moments.state import MomentState, signature
+from trelliswork.learners.moments.sums import BatchMoments, MomentSums, SampledMoments
+from trelliswork.learners.optimize.progress import Progress
+from trelliswork.learners.optimize.ridge import SOLVERS, Ridge, SecondMoment
+from trelliswork.structures.base import Batch, Parts, Space, Structure
+
+__all__ = ["AnyMoments", "MomentLearner"]
+
+AnyMoments = BatchMoments | SampledMoments | MomentSums
+Self = TypeVar("Self", bound="MomentLearner")
+
+# Parameters that decide what is kept of the data; models must agree on them to be merged.
+_KEPT = ("reference", "loss", "moments", "n_samples", "symbols", "smoothing", "constraints", "n_steps")
+
+
+class MomentLearner(StructuredEstimator):
+    """Learning from the first two moments of the features over all outputs of each input.
+
+    Subclasses say which second moment they use (``_about``) and how weights come out of it
+    (``_weights``).
+    """
+
+    _about = "mean"
+
+    def __init__(
+        self,
+        structure: Structure,
+        reg: float = 1e-6,
+        *,
+        reg_mode: str = "relative",
+        reference: str = "uniform",
+        symbols: Any = "auto",
+        smoothing: float = 0.1,
+        n_steps: int = 1,
+        loss: Any = None,
+        constraints: str | None = None,
+        slack: str = "quadratic",
+        slack_penalty: float = 1.0,
+        margin: float = 0.0,
+        moments: str = "exact",
+        n_samples: int = 200,
+        solver: str = "auto",
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        class_weight: Any = None,
+        keep_moments: bool = True,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.structure = structure
+        self.reg = reg
+        self.reg_mode = reg_mode
+        self.reference = reference
+        self.symbols = symbols
+        self.smoothing = smoothing
+        self.n_steps = n_steps
+        self.loss = loss
+        self.constraints = constraints
+        self.slack = slack
+        self.slack_penalty = slack_penalty
+        self.margin = margin
+        self.moments = moments
+        self.n_samples = n_samples
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.keep_moments = keep_moments
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # -- data in ---------------------------------------------------------------------------
+
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Compute the moments of the data and solve.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            Training data.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weight of each sample; 2 is the same as having the sample twice.
+        """
+        self._check_parameters()
+        self._solve(self._state_of(X, y, sample_weight))
+        return self
+
+    def partial_fit(self: Self, X: Any, y: Any, sample_weight: Any = None, *, solve: bool = True) -> Self:
+        """Add the moments of more data; the result is that of one ``fit`` on all of it.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            The next shard; new labels and features join the model.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weight of each sample.
+        solve : bool, default=True
+            Whether to solve now; with False, call :meth:`resolve` after the last shard.
+        """
+        self._check_parameters()
+        old = self._kept() if hasattr(self, "moments_") or hasattr(self, "coef_") else None
+        state = self._state_of(X, y, sample_weight, 0 if old is None else old.n_samples)
+        if old is not None:
+            state = self._joined(old, state)
+        if solve:
+            self._solve(state)
+        else:
+            self.moments_ = state
+        return self
+
+    def merge(self: Self, other: MomentLearner) -> Self:
+        """Add the moments that another model has seen, and solve.
+
+        Parameters
+        ----------
+        other : ZScore or SODA
+            A model of the same structure and parameters (``reg`` may differ), fitted on other
+            samples, perhaps on another machine.
+        """
+        self._check_parameters()
+        if not isinstance(other, MomentLearner):
+            raise InputError(f"merge needs a ZScore or SODA model, got {type(other).__name__}")
+        for name in _KEPT:
+            if signature(getattr(self, name)) != signature(getattr(other, name)):
+                raise InputError(
+                    f"merge needs equal parameters: {name} is {getattr(self, name)!r} here and "
+                    f"{getattr(other, name)!r} there"
+                )
+        if signature(self.structure) != signature(other.structure):
+            raise InputError(f"merge needs one structure, got {self.structure!r} and {other.structure!r}")
+        self._solve(self._joined(self._kept(), other._kept()))
+        return self
+
+    def resolve(self: Self, reg: float | None = None, *, reg_mode: str | None = None) -> Self:
+        """Solve again, from the moments that were kept, without the data.
+
+        Parameters
+        ----------
+        reg : float or None
+            New value of ``reg``; None keeps it.
+        reg_mode : {"relative", "absolute"} or None
+            New value of ``reg_mode``.
+        """
+        changes = {"reg": reg, "reg_mode": reg_mode}
+        changes = {name: value for name, value in changes.items() if value is not None}
+        old = {name: getattr(self, name) for name in changes}
+        try:
+            self.set_params(**changes)._check_parameters()
+        except InputError:
+            self.set_params(**old)
+            raise
+        self._solve(self._kept())
+        return self
+
+    def _kept(self) -> MomentState:
+        if not hasattr(self, "moments_"):
+            if hasattr(self, "coef_"):
+                raise InputError("the moments were not kept; fit with keep_moments=True")
+            raise InputError(
+                f"this {type(self).__name__} has seen no data yet; call fit or partial_fit first"
+            )
+        return self.moments_
+
+    def _state_of(self, X: Any, y: Any, sample_weight: Any, seen: int = 0) -> MomentState:
+        structure = self._checked_structure()
+        check_samples(X, y)
+        space, batch = self._start(
+            X, y, structure=structure.complete() if self.reference == "generative" else structure
+        )
+        weights = combined_weights(batch, sample_weight, self.class_weight)
+        plain = self.reference == "uniform" and self.constraints is None and self.n_steps == 1
+        plain = plain and self.solver in ("auto", "cholesky")  # others go through the samples
+        if plain and space.outputs_fixed and space.n_features <= batch.covariance().max_dense:
+            return self._summed(space, batch, weights, seen)
+        samples = None if structure.offers("joined") else (list(X), list(y))
+        return MomentState(space, batch=batch, weights=weights, samples=samples, n_samples=len(batch))
+
+    def _summed(self, space: Space, batch: Batch, weights: np.ndarray | None, seen: int = 0) -> MomentState:
+        sums = MomentSums.of(self._moments(batch, None, weights, seen), self.loss is not None)
+        return MomentState(space, sums=sums, made=self._made(), n_samples=len(batch))
+
+    def _made(self) -> dict[str, str]:
+        """What sums depend on."""
+        names: tuple[str, ...] = ("reference", "loss", "constraints", "n_steps", "moments")
+        names += ("n_samples",) if self.moments == "sampled" else ()
+        return {name: signature(getattr(self, name)) for name in names}
+
+    def _joined(self, one: MomentState, other: MomentState) -> MomentState:
+        if (one.sums is None) != (other.sums is None):  # near the largest size of sums
+            one, other = (
+                s if s.batch is None else self._summed(s.space, s.batch, s.weights) for s in (one, other)
+            )
+        return one.merged(other)
+
+    # -- solving ---------------------------------------------------------------------------
+
+    def _moments(
+        self, batch: Batch, scores: Parts | None, weights: np.ndarray | None, seen: int = 0
+    ) -> BatchMoments | SampledMoments:
+        if self.moments == "exact":
+            return BatchMoments(batch, scores, weights, self.loss)
+        seed = check_random_state(self.random_state).randint(2**31)
+        rng = np.random.default_rng([seed, seen] if seen else seed)  # errors of shards must not add up
+        return SampledMoments(batch, scores, weights, self.loss, self.n_samples, rng)
+
+    def _solve(self, state: MomentState) -> None:
+        space, batch, weights = state.space, state.batch, state.weights
+        reference: np.ndarray | None = None
+        offset: Parts | None = None
+        moments: AnyMoments
+        if state.sums is not None:
+            state.check_made(self._made())
+            moments = state.sums
+        else:
+            assert batch is not None
+            if self.reference == "observed":
+                space = space.observed(batch, self.symbols)
+                batch = batch.into(space)
+            elif self.reference == "generative":
+                reference = batch.reference_weights(self.smoothing, weights)
+                offset = batch.reference_scores(reference)
+            moments = self._moments(batch, offset, weights)
+        lam = self.reg
+        if self.reg_mode == "relative":
+            lam *= float(moments.covariance.diagonal().mean()) if space.n_features else 0.0
+        if not np.isfinite(lam) or not np.isfinite(moments.deviation).all():
+            raise InputError(
+                "the second moments of the features are too large for floating point; scale them"
+            )
+        n_constraints = 0
+        if hasattr(self, "objective_"):  # of another fit
+            del self.objective_
+        with Progress(type(self).__name__, None, self.verbose) as progress:
+            if self.n_steps > 1:
+                assert batch is not None
+                theta = newton_steps(
+                    batch,
+                    offset,
+                    weights,
+                    lam,
+                    about=self._about,
+                    n_steps=self.n_steps,
+                    options=self._options(),
+                    progress=progress,
+                )
+            elif self.constraints is not None and moments.deviation.any():
+                assert batch is not None
+                found = fit_constrained(
+                    batch,
+                    Ridge(self._second(moments), lam, **self._options(exact=True)),
+                    moments.deviation,
+                    slack=self.slack if self.constraints == "slack" else None,
+                    penalty=self.slack_penalty,
+                    weights=weights,
+                    margin=self.margin,
+                    reference=reference,
+                    progress=progress,
+                )
+                theta, n_constraints = found.theta, len(found)
+            else:
+                ridge = Ridge(self._second(moments), lam, **self._options())
+                theta = self._weights(moments, ridge)
+                progress.step(n_features=space.n_features, lam=lam, **ridge.said)
+        if not np.isfinite(theta).all():
+            raise FloatingPointError("the weights are not finite; raise reg or scale the features")
+        self.space_ = space
+        self.coef_ = theta
+        self.reference_coef_ = reference
+        self.lam_ = lam
+        self.n_constraints_ = n_constraints
+        spread = float(theta @ moments.covariance.product(theta))
+        ahead = float(theta @ moments.deviation)
+        self.z_score_ = ahead / np.sqrt(spread) if spread > 0 else 0.0
+        self.history_ = progress.history
+        self.n_iter_ = len(progress.history)
+        if self.keep_moments:
+            self.moments_ = state
+        elif hasattr(self, "moments_"):
+            del self.moments_
+
+    def _options(self, exact: bool = False) -> dict[str, Any]:
+        # A quadratic program is only as good as the products of its solutions.
+        tol = min(self.tol, 1e-6) if exact else self.tol
+        return {"solver": self.solver, "tol": tol, "max_iter": self.max_iter}
+
+    def _second(self, moments: AnyMoments) -> SecondMoment:
+        return moments.covariance if self._about == "mean" else moments.second
+
+    def _weights(self, moments: AnyMoments, ridge: Ridge) -> np.ndarray:
+        raise NotImplementedError
+
+    # -- prediction ------------------------------------------------------------------------
+
+    def _scores(self, batch: Batch) -> Parts:
+        scores = batch.scores(self.coef_)
+        if self.reference_coef_ is not None:
+            scores = scores + batch.reference_scores(self.reference_coef_)
+        return scores
+
+    def margins(self, X: Any, y: Any, *, standardized: bool = False) -> np.ndarray:
+        """Score of each given output less the mean score of all outputs of its input.
+
+        The mean is taken under the uniform law over the outputs that the model allows.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            Samples.
+        standardized : bool, default=False
+            In units of the standard deviation of the scores of all outputs (the Z-score of
+            each sample); 0 where all outputs score the same.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            -inf for outputs that are not possible.
+        """
+        batch = self._packed(X, y)
+        out = batch.evaluate(batch.gold_codes, self._scores(batch))
+        possible = np.flatnonzero(out > -np.inf)  # an input may have no output at all
+        if not possible.size:
+            return out
+        batch = batch.subset(possible)
+        scores, law = self._scores(batch), batch.covariance()
+        out[possible] -= batch.dot_each(law.marginals(weighted=False, each=True), scores)
+        if standardized:
+            variance = batch.dot_each(law.tangent(scores, weighted=False, each=True), scores)
+            scale = np.where(variance > 0, 1.0 / np.sqrt(np.where(variance > 0, variance, 1.0)), 0.0)
+            out[possible] *= scale
+        return out
+
+    # -- files -----------------------------------------------------------------------------
+
+    _FITTED = ("coef_", "reference_coef_", "lam_", "n_constraints_", "z_score_", "history_", "n_iter_")
+
+    def __tw_state__(self) -> dict[str, Any]:
+        """Fitted attributes; the moments as arrays."""
+        out = {name: getattr(self, name) for name in (*self._FITTED, "objective_") if hasattr(self, name)}
+        if hasattr(self, "moments_"):
+            out["moments"] = self.moments_.state()
+        return out
+
+    def __tw_restore__(self, state: Mapping[str, Any]) -> None:
+        """Inverse of ``__tw_state__`` for files that are not trusted."""
+        for name in (*self._FITTED, "objective_"):
+            if name in state:
+                setattr(self, name, state[name])
+        if "moments" in state:
+            self.moments_ = MomentState.from_state(state["moments"], self.n_jobs)
+        if not hasattr(self, "coef_"):
+            return
+        for vector in (self.coef_, self.reference_coef_):
+            if vector is not None and np.shape(vector) != (self.space_.n_features,):
+                raise InputError(f"the weights do not fit {self.space_.n_features} features")
+
+    # -- checks ----------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        for name, allowed in (
+            ("reg_mode", ("relative", "absolute")),
+            ("reference", ("uniform", "observed", "generative")),
+            ("constraints", (None, "hard", "slack")),
+            ("slack", ("quadratic", "linear")),
+            ("moments", ("exact", "sampled")),
+            ("solver", SOLVERS),
+        ):
+            if getattr(self, name) not in allowed:
+                raise InputError(
+                    f"{name} must be one of {', '.join(map(repr, allowed))}, got {getattr(self, name)!r}"
+                )
+        check_number("reg", self.reg, 0)
+        check_number("margin", self.margin, 0)
+        for name in ("tol", "smoothing", "slack_penalty"):
+            check_number(name, getattr(self, name), 0, above=True)
+        for name in ("n_steps", "n_samples"):
+            check_number(name, getattr(self, name), 1, whole=True)
+        if self.max_iter is not None:
+            check_number("max_iter", self.max_iter, 1, whole=True)
+        self._check_combinations()
+
+    def _check_combinations(self) -> None:
+        for name, used in (
+            ("loss", self.loss is not None),
+            ("constraints", self.constraints is not None),
+            ("moments='sampled'", self.moments == "sampled"),
+        ):
+            if self.n_steps > 1 and used:
+                raise InputError(
+                    f"n_steps > 1 is a search on the likelihood; it cannot be combined with {name}"
+                )
+        if self.constraints is not None and self.loss is not None:
+            raise InputError("constraints and loss are two ways to treat errors; choose one")

@@ -1,0 +1,360 @@
+"""Learning from the mean and the covariance of scores over all outputs: Z-score and SODA."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trelliswork.learners.base import check_number
+from trelliswork.learners.moments.base import AnyMoments, MomentLearner
+from trelliswork.learners.moments.sums import without_rounding
+from trelliswork.learners.optimize.ridge import Ridge
+from trelliswork.structures.base import Structure
+
+__all__ = ["SODA", "ZScore", "z_score_weights"]
+
+
+class ZScore(MomentLearner):
+    r"""Weights that maximise the Z-score of the given outputs.
+
+    The Z-score is the distance of the score of the given outputs from the mean score of all
+    outputs, in standard deviations. The best weights solve one linear system,
+    :math:`(C + \lambda I) w = b`, with C the sum of the covariances and b the sum of (given
+    less mean) features. C and b are exact, come from dynamic programming (or closed forms)
+    and add up over samples: one pass, no search, shards in any order.
+
+    Parameters
+    ----------
+    structure : Structure
+        Output space, for instance ``Chain()``.
+    reg : float, default=1e-6
+        Ridge that is added to the covariance. A generative reference, which is sure of most
+        labels, needs far more, for instance ``reg=1, reg_mode="absolute"``.
+    reg_mode : {"relative", "absolute"}, default="relative"
+        Whether ``reg`` is in units of the mean variance of a feature, or as it is.
+    reference : {"uniform", "observed", "generative"}, default="uniform"
+        Law of the outputs that the given one is compared with: uniform over all outputs;
+        uniform over those made of parts seen in training (prediction then keeps to them, too);
+        or a generative model fitted first, whose scores the weights then correct. Where one
+        label is much more frequent than the others (NER), use one of the latter two.
+    symbols : "auto", None or list of str, default="auto"
+        With ``reference="observed"`` on chains: attributes that limit the labels of a token, by
+        prefix; "auto" is all of them if no token has two, else none.
+    smoothing : float, default=0.1
+        Count added to every event of the generative reference.
+    n_steps : int, default=1
+        Newton steps with a line search on the likelihood; many reach the optimum of a
+        ``CRF`` with ``l2`` half the ridge.
+    loss : None, "hamming", dict or object, default=None
+        Ask for the least variance of score plus loss at a margin of ``tau`` over the mean loss.
+        "hamming" counts wrong parts, a dict gives weights of labels, an object has
+        ``part_costs(batch)``.
+    tau : float, default=1.0
+        The margin with a loss; large values approach ``loss=None``.
+    constraints : {None, "hard", "slack"}, default=None
+        Demand that no wrong output beats the given one.
+    slack : {"quadratic", "linear"}, default="quadratic"
+        How broken constraints are paid for.
+    slack_penalty : float, default=1.0
+        Their price.
+    margin : float, default=0.0
+        By how much the given output must be ahead, per wrong part of the other one. 0, as in the
+        paper, lets ties stand, which prediction may break the wrong way.
+    moments : {"exact", "sampled"}, default="exact"
+        Exact moments, or estimates from random outputs.
+    n_samples : int, default=200
+        Random outputs per input.
+    solver : {"auto", "direct", "cholesky", "cg"}, default="auto"
+        "direct" is for chains with one symbol per token, "cholesky" for few features, "cg"
+        (conjugate gradients) for any number; ``history_`` names the one used.
+    tol : float, default=1e-4
+        Residual at which conjugate gradients stop, relative to the right-hand side.
+    max_iter : int or None, default=None
+        Their iterations at the most; None is ``1000 + 10 sqrt(n_features)``. Not to reach ``tol`` by
+        then warns (``ConvergenceWarning``).
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each label; a sample weighs the mean over its labels.
+    keep_moments : bool, default=True
+        Keep what ``partial_fit``, ``merge`` and ``resolve`` need; False gives smaller models.
+    random_state : int, RandomState or None, default=0
+        Seed of sampled moments; models that are to be merged should have different ones.
+    n_jobs : int or None, default=None
+        Threads (-1: all cores). Results do not depend on it.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights.
+    reference_coef_ : ndarray of shape (n_features,) or None
+        Weights of the generative reference; its scores are added to those of ``coef_``.
+    z_score_ : float
+        Z-score of the training outputs.
+    lam_ : float
+        The ridge as a number.
+    n_constraints_ : int
+        Constraints that were needed.
+    moments_ : MomentState
+        What was kept of the data.
+    history_ : list of dict
+        Solver, residual and so on, per step.
+
+    See Also
+    --------
+    SODA : Also asks for the same margin on every sample.
+
+    References
+    ----------
+    .. [1] Ricci, De Bie, Cristianini (2008), Magic moments for structured output prediction,
+       JMLR 9.
+
+    Examples
+    --------
+    >>> from trelliswork import Chain, ZScore
+    >>> X, y = [["the", "cat"], ["a", "dog"]], [["D", "N"], ["D", "N"]]
+    >>> model = ZScore(Chain()).fit(X[:1], y[:1]).partial_fit(X[1:], y[1:])
+    >>> model.predict([["the", "dog"]])
+    [['D', 'N']]
+    >>> model.history_[-1]["solver"], model.resolve(reg=0.1).predict([["a", "cat"]])
+    ('direct', [['D', 'N']])
+    """
+
+    _about = "mean"
+
+    def __init__(
+        self,
+        structure: Structure,
+        reg: float = 1e-6,
+        *,
+        reg_mode: str = "relative",
+        reference: str = "uniform",
+        symbols: Any = "auto",
+        smoothing: float = 0.1,
+        n_steps: int = 1,
+        loss: Any = None,
+        tau: float = 1.0,
+        constraints: str | None = None,
+        slack: str = "quadratic",
+        slack_penalty: float = 1.0,
+        margin: float = 0.0,
+        moments: str = "exact",
+        n_samples: int = 200,
+        solver: str = "auto",
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        class_weight: Any = None,
+        keep_moments: bool = True,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        super().__init__(
+            structure,
+            reg,
+            reg_mode=reg_mode,
+            reference=reference,
+            symbols=symbols,
+            smoothing=smoothing,
+            n_steps=n_steps,
+            loss=loss,
+            constraints=constraints,
+            slack=slack,
+            slack_penalty=slack_penalty,
+            margin=margin,
+            moments=moments,
+            n_samples=n_samples,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            class_weight=class_weight,
+            keep_moments=keep_moments,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.tau = tau
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number("tau", self.tau, 0, above=True)
+
+    def _weights(self, moments: AnyMoments, ridge: Ridge) -> np.ndarray:
+        return z_score_weights(moments, ridge, None if self.loss is None else self.tau)
+
+
+def z_score_weights(moments: AnyMoments, ridge: Ridge, tau: float | None = None) -> np.ndarray:
+    """Weights of the largest Z-score, or with ``tau`` those of the fixed-margin form with a loss."""
+    b = moments.deviation
+    if tau is None:
+        return ridge.solve(b)
+    mean, covariance = moments.cost_mean, moments.cost_covariance  # before the solver takes its memory
+    # The direction of b only sets the scale, for which few iterations do; the weights get all of them.
+    direction = ridge.solve(b, loose=True)
+    reach = float(b @ direction)
+    if reach <= 0.0:
+        return direction
+    kappa = (tau + mean + float(covariance @ direction)) / reach
+    theta = ridge.solve(kappa * b - covariance, overwrite=True)
+    return theta + (tau + mean - float(b @ theta)) / reach * direction
+
+
+class SODA(MomentLearner):
+    r"""Structured output discriminant analysis: least squares on the margins to all outputs.
+
+    Minimises :math:`\sum_i E_y (w \cdot (\phi(x_i, y_i) - \phi(x_i, y)) - 1)^2`, the mean taken over
+    all outputs y of an input. This bounds the share of outputs that score at least as
+    high as the given one, and is one linear system like that of :class:`ZScore`, with
+    :math:`b_i b_i^T` added to the covariance of each sample. On sequences of very different lengths use
+    ``loss="hamming"``, which asks for margins that grow with the number of wrong labels.
+
+    Parameters
+    ----------
+    structure : Structure
+        Output space, for instance ``Chain()``.
+    reg : float, default=1e-6
+        Ridge that is added to the second moments.
+    reg_mode : {"relative", "absolute"}, default="relative"
+        Whether ``reg`` is in units of the mean variance of a feature, or as it is.
+    reference : {"uniform", "observed", "generative"}, default="uniform"
+        Law of the outputs that the given one is compared with, as in :class:`ZScore`.
+    symbols : "auto", None or list of str, default="auto"
+        With ``reference="observed"`` on chains: attributes that limit the labels of a token.
+    smoothing : float, default=0.1
+        Count added to every event of the generative reference.
+    n_steps : int, default=1
+        Steps with a line search on the likelihood, with this learner's matrix.
+    loss : None, "hamming", dict or object, default=None
+        Ask for margins equal to the loss instead of 1. "hamming" counts wrong parts, a dict
+        gives weights of labels, an object has ``part_costs(batch)``.
+    constraints : {None, "hard", "slack"}, default=None
+        Demand that no wrong output beats the given one.
+    slack : {"quadratic", "linear"}, default="quadratic"
+        How broken constraints are paid for.
+    slack_penalty : float, default=1.0
+        Their price.
+    margin : float, default=0.0
+        By how much the given output must be ahead, per wrong part of the other one. 0, as in the
+        paper, lets ties stand, which prediction may break the wrong way.
+    moments : {"exact", "sampled"}, default="exact"
+        Exact moments, or unbiased estimates from random outputs.
+    n_samples : int, default=200
+        Random outputs per input.
+    solver : {"auto", "direct", "cholesky", "cg"}, default="auto"
+        As in :class:`ZScore`.
+    tol : float, default=1e-4
+        Residual at which conjugate gradients stop, relative to the right-hand side.
+    max_iter : int or None, default=None
+        Their iterations at the most; None is ``1000 + 10 sqrt(n_features)``. Not to reach ``tol`` by
+        then warns (``ConvergenceWarning``).
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each label; a sample weighs the mean over its labels.
+    keep_moments : bool, default=True
+        Keep what ``partial_fit``, ``merge`` and ``resolve`` need; False gives smaller models.
+    random_state : int, RandomState or None, default=0
+        Seed of sampled moments; models that are to be merged should have different ones.
+    n_jobs : int or None, default=None
+        Threads (-1: all cores). Results do not depend on it.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights.
+    reference_coef_ : ndarray of shape (n_features,) or None
+        Weights of the generative reference; its scores are added to those of ``coef_``.
+    objective_ : float
+        Value of the sum of squares, ridge left out (only without loss and constraints).
+    z_score_ : float
+        Z-score of the training outputs.
+    lam_ : float
+        The ridge as a number.
+    n_constraints_ : int
+        Constraints that were needed.
+    moments_ : MomentState
+        What was kept of the data.
+    history_ : list of dict
+        Solver, residual and so on, per step.
+
+    References
+    ----------
+    .. [1] Ricci, De Bie, Cristianini (2008), Magic moments for structured output prediction,
+       JMLR 9.
+
+    Examples
+    --------
+    >>> from trelliswork import SODA, Chain
+    >>> X, y = [["the", "cat"], ["a", "dog"]], [["D", "N"], ["D", "N"]]
+    >>> model = SODA(Chain(), loss="hamming").fit(X, y)
+    >>> model.predict([["the", "dog"]])
+    [['D', 'N']]
+    >>> bool((model.margins(X, y) > 0).all())
+    True
+    """
+
+    _about = "gold"
+
+    def __init__(
+        self,
+        structure: Structure,
+        reg: float = 1e-6,
+        *,
+        reg_mode: str = "relative",
+        reference: str = "uniform",
+        symbols: Any = "auto",
+        smoothing: float = 0.1,
+        n_steps: int = 1,
+        loss: Any = None,
+        constraints: str | None = None,
+        slack: str = "quadratic",
+        slack_penalty: float = 1.0,
+        margin: float = 0.0,
+        moments: str = "exact",
+        n_samples: int = 200,
+        solver: str = "auto",
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        class_weight: Any = None,
+        keep_moments: bool = True,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        super().__init__(
+            structure,
+            reg,
+            reg_mode=reg_mode,
+            reference=reference,
+            symbols=symbols,
+            smoothing=smoothing,
+            n_steps=n_steps,
+            loss=loss,
+            constraints=constraints,
+            slack=slack,
+            slack_penalty=slack_penalty,
+            margin=margin,
+            moments=moments,
+            n_samples=n_samples,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            class_weight=class_weight,
+            keep_moments=keep_moments,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+
+    def _weights(self, moments: AnyMoments, ridge: Ridge) -> np.ndarray:
+        right = moments.deviation
+        if self.loss is not None:
+            cost = moments.cost_mean / moments.total
+            right = without_rounding(moments.cost_deviation - moments.cost_covariance, moments, cost)
+        theta = ridge.solve(right, overwrite=self.loss is not None)
+        if self.loss is None:
+            self.objective_ = float(
+                theta @ moments.second.product(theta) - 2.0 * (theta @ moments.deviation) + moments.total
+            )
+        return theta

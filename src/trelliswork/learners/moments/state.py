@@ -1,0 +1,145 @@
+"""What a moment learner keeps of its data: sums, or the compiled samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from trelliswork._errors import InputError
+from trelliswork.learners.moments.sums import MomentSums
+from trelliswork.structures.base import Batch, Space
+
+__all__ = ["MomentState", "signature"]
+
+
+def signature(value: Any) -> str:
+    """Text that is the same for equal parameters, be they lists or tuples, copies or the originals."""
+    if isinstance(value, Number) and not isinstance(value, bool):
+        return f"{value:.17g}"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(sorted(f'{signature(k)}: {signature(v)}' for k, v in value.items()))}}}"
+    if isinstance(value, np.ndarray):
+        return signature(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(signature, value))}]"
+    if hasattr(value, "get_params"):
+        return f"{type(value).__name__}{signature(value.get_params(deep=False))}"
+    if type(value).__repr__ is object.__repr__:  # says where an object is, not what
+        return f"{type(value).__qualname__}{signature(getattr(value, '__dict__', {}))}"
+    return repr(value)
+
+
+class MomentState:
+    """Samples seen so far, in a form that can be merged, stored and solved again.
+
+    Sums are enough as long as more data cannot change the outputs of the samples already
+    seen. Otherwise (a new label, an observed transition) the compiled features are kept, or, for
+    structures whose batches cannot be joined, the samples themselves.
+
+    Parameters
+    ----------
+    space : Space
+        Alphabets of the samples, without the limits of a reference.
+    batch : Batch or None
+        Compiled samples.
+    weights : ndarray or None
+        Their weights.
+    samples : pair of lists or None
+        Inputs and outputs of the compiled samples, where batches cannot be joined.
+    sums : MomentSums or None
+        Moments instead of samples.
+    made : dict
+        Signatures of the parameters that the sums depend on.
+    n_samples : int
+        Number of samples seen.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        batch: Batch | None = None,
+        weights: np.ndarray | None = None,
+        samples: tuple[list[Any], list[Any]] | None = None,
+        sums: MomentSums | None = None,
+        made: Mapping[str, str] | None = None,
+        n_samples: int,
+    ):
+        self.space = space
+        self.batch, self.weights, self.samples, self.sums = batch, weights, samples, sums
+        self.made = dict(made or {})
+        self.n_samples = n_samples
+
+    def __repr__(self) -> str:
+        kept = "sums" if self.batch is None else "samples" if self.samples else "compiled features"
+        return f"MomentState({self.n_samples} samples, {self.space.n_features} features, {kept})"
+
+    def merged(self, other: MomentState) -> MomentState:
+        """State of the samples of both; alphabets may differ."""
+        n = self.n_samples + other.n_samples
+        if self.sums is not None and other.sums is not None:
+            self.check_made(other.made)
+            space = self.space.merged(other.space)
+            total = self.sums.padded(self.space, space) + other.sums.padded(other.space, space)
+            return MomentState(space, sums=total, made=self.made, n_samples=n)
+        if self.batch is None or other.batch is None:
+            raise InputError("one model keeps sums and the other compiled features; fit both alike")
+        weights = None
+        if self.weights is not None or other.weights is not None:
+            pair = ((self.batch, self.weights), (other.batch, other.weights))
+            weights = np.concatenate([np.ones(len(b)) if w is None else w for b, w in pair])
+        if self.samples is not None and other.samples is not None:
+            X, y = (a + b for a, b in zip(self.samples, other.samples, strict=True))
+            space = self.space.structure.bind(X, y)
+            batch = space.pack(X, y, n_jobs=self.batch.n_jobs)
+            return MomentState(space, batch=batch, weights=weights, samples=(X, y), n_samples=n)
+        space = self.space.merged(other.space)
+        batch = self.batch.into(space).joined(other.batch.into(space))
+        return MomentState(space, batch=batch, weights=weights, n_samples=n)
+
+    def check_made(self, made: Mapping[str, str]) -> None:
+        """Refuse parameters other than those that the sums were made with."""
+        for name, own in self.made.items():
+            if made.get(name, own) != own:
+                raise InputError(
+                    f"the moments that were kept are sums for {name}={own}, not {made[name]}; fit again"
+                )
+
+    def state(self) -> dict[str, Any]:
+        """Plain values for a model file."""
+        out: dict[str, Any] = {"space": self.space, "n_samples": self.n_samples}
+        if self.sums is not None:
+            out["sums"], out["made"] = dict(self.sums.arrays), dict(self.made)
+        if self.samples is not None:
+            out["samples"] = list(self.samples)
+        elif self.batch is not None:
+            out["batch"] = self.batch.state()
+        if self.weights is not None:
+            out["weights"] = self.weights
+        return out
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], n_jobs: int | None) -> MomentState:
+        """Inverse of :meth:`state`, for files that are not trusted."""
+        space = state["space"]
+        if not isinstance(space, Space):
+            raise InputError("stored moments have no alphabets")
+        sums = MomentSums.checked(state["sums"], space.n_features) if "sums" in state else None
+        batch = space.restore(state["batch"], n_jobs=n_jobs) if "batch" in state else None
+        samples = None
+        if "samples" in state:
+            stored = state["samples"]
+            if not isinstance(stored, list) or [type(part) for part in stored] != [list, list]:
+                raise InputError("stored samples are damaged")
+            X, y = samples = stored[0], stored[1]
+            batch = space.pack(X, y, n_jobs=n_jobs)
+        weights = state.get("weights")
+        if weights is not None:
+            weights = np.asarray(weights, dtype=np.float64)
+            if batch is None or weights.shape != (len(batch),) or not np.all(weights >= 0):
+                raise InputError("stored weights do not fit the samples")
+        n, made = int(state["n_samples"]), state.get("made")
+        return cls(space, batch=batch, weights=weights, samples=samples, sums=sums, made=made, n_samples=n)

@@ -1,0 +1,1 @@
+"""Minimisers and linear solvers that know nothing of structures."""

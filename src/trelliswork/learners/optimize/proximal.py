@@ -1,0 +1,130 @@
+"""Proximal methods for smooth functions plus a weighted L1 norm: accelerated, and lazy on streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from trelliswork.learners.optimize.smooth import Minimum, Stop, Value, check_finite, gradient_norm
+
+__all__ = ["LazyAdaGrad", "fista", "proximal_norm", "shrink"]
+
+
+def shrink(w: np.ndarray, threshold: np.ndarray | float) -> np.ndarray:
+    """Proximal step of the L1 norm: move towards zero by ``threshold``, not beyond."""
+    return np.sign(w) * np.maximum(np.abs(w) - threshold, 0.0)
+
+
+def proximal_norm(w: np.ndarray, g: np.ndarray, l1: np.ndarray | float) -> float:
+    """Norm of the proximal gradient ``w - shrink(w - g, l1)``; zero at a minimum and only there."""
+    return gradient_norm(w - shrink(w - g, l1))
+
+
+def fista(
+    value: Value,
+    w: np.ndarray,
+    *,
+    l1: np.ndarray | float,
+    max_iter: int = 100,
+    tol: float = 1e-4,
+    reference: float | None = None,
+    callback: Callable[[int, np.ndarray, float, float], Any] | None = None,
+) -> Minimum:
+    """Accelerated proximal gradient descent with backtracking and restarts.
+
+    Arguments as in :func:`~trelliswork.learners.optimize.smooth.lbfgs`.
+    """
+    smooth, g = value(w)
+    w, n_evaluations, step = w.copy(), 1, 1.0
+    objective = smooth + float(np.sum(l1 * np.abs(w)))
+    norm = proximal_norm(w, g, l1)
+    first = norm if reference is None else reference
+    check_finite(objective, norm, first)
+    ahead, f_ahead, g_ahead, momentum = w, smooth, g, 1.0
+    n_iter, converged, message = 0, norm <= tol * first, "the start is good enough"
+    while not converged:
+        if n_iter >= max_iter:
+            message = f"stopped after max_iter={max_iter} iterations"
+            break
+        step *= 1.5  # the curvature may have become smaller
+        for _ in range(60):
+            new = shrink(ahead - step * g_ahead, step * l1)
+            f_new, g_new = value(new)
+            n_evaluations += 1
+            move = new - ahead
+            bound = f_ahead + float(g_ahead @ move) + float(move @ move) / (2 * step)
+            if f_new <= bound + 1e-12 * abs(f_ahead):
+                break
+            step *= 0.5
+        total = f_new + float(np.sum(l1 * np.abs(new)))
+        if total > objective and ahead is not w:
+            ahead, f_ahead, g_ahead, momentum = w, smooth, g, 1.0  # restart from the last good point
+            continue
+        if total > objective:
+            message = "rounding hides any further decrease"
+            break
+        following = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
+        ahead = new + (momentum - 1.0) / following * (new - w)
+        w, smooth, g, objective, momentum = new, f_new, g_new, total, following
+        f_ahead, g_ahead = value(ahead)
+        n_evaluations += 1
+        norm = proximal_norm(w, g, l1)
+        n_iter += 1
+        if callback is not None:
+            try:
+                callback(n_iter, w, objective, norm)
+            except Stop as stop:
+                message = str(stop)
+                break
+        if norm <= tol * first:
+            converged, message = True, f"proximal gradient fell below {tol:g} of the reference"
+    return Minimum(w, objective, n_iter, n_evaluations, converged, message)
+
+
+class LazyAdaGrad:
+    """Proximal AdaGrad that touches only the weights a sample has features for.
+
+    Between two samples that have a feature its gradient is zero and its step size constant, so the
+    proximal steps in between are one shrinking by their sum: done when the weight is next needed.
+
+    Parameters
+    ----------
+    w : ndarray
+        Weights; changed in place.
+    squares : ndarray
+        Sums of squared gradients so far; changed in place.
+    l1 : ndarray
+        Penalty of every weight.
+    step : float
+        Size of the first step of a weight.
+    """
+
+    def __init__(self, w: np.ndarray, squares: np.ndarray, l1: np.ndarray, step: float):
+        self.w, self.squares, self.l1, self.step = w, squares, l1, step
+        self.clock = 0
+        self.seen = np.zeros(w.size, dtype=np.int64)
+
+    def _rate(self, at: Any) -> np.ndarray:
+        root = np.sqrt(self.squares[at])
+        # Before its first gradient a weight has no step size, and is zero unless it was given.
+        return np.divide(self.step, root, out=np.zeros_like(root), where=root > 0)
+
+    def catch_up(self, at: Any) -> None:
+        """Make the proximal steps that some weights have waited for."""
+        waited = self.clock - self.seen[at]
+        self.w[at] = shrink(self.w[at], waited * self._rate(at) * self.l1[at])
+        self.seen[at] = self.clock
+
+    def update(self, at: np.ndarray, gradient: np.ndarray) -> None:
+        """Step along a sparse gradient; ``at`` is up to date."""
+        self.squares[at] += gradient**2
+        rate = self._rate(at)
+        self.w[at] = shrink(self.w[at] - rate * gradient, rate * self.l1[at])
+        self.clock += 1
+        self.seen[at] = self.clock
+
+    def finish(self) -> None:
+        """Bring all weights up to date."""
+        self.catch_up(slice(None))

@@ -1,0 +1,1 @@
+"""Kernel regression from inputs to features of outputs, and pre-images."""

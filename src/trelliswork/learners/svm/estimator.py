@@ -1,0 +1,390 @@
+"""Structural support vector machines."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from trelliswork._errors import InputError
+from trelliswork.kernels import Precomputed, as_kernel
+from trelliswork.kernels._compose import similarities
+from trelliswork.learners.base import StructuredEstimator, check_number, combined_weights, warn_interrupted
+from trelliswork.learners.optimize.progress import Progress
+from trelliswork.learners.svm.ascent import KERNEL_SHARE, judge_ascent, solve_ascent, start_ascent
+from trelliswork.learners.svm.oracle import Form, check_form
+from trelliswork.learners.svm.planes import Shard
+from trelliswork.learners.svm.solvers import Solution, judge_blocks, solve_blocks, solve_one_slack
+from trelliswork.learners.svm.start import as_start
+from trelliswork.learners.svm.weights import Expansion, KernelWeights, LinearWeights
+from trelliswork.losses import Loss, as_loss
+from trelliswork.structures.base import Batch, Structure
+
+__all__ = ["StructuredSVM", "fit_svm"]
+
+_SOLVERS = ("auto", "bcfw", "working-set", "one-slack")
+_SAMPLES_PER_SHARD, _MAX_SHARDS = 64, 8
+_ROWS_PER_SHARD = 1000
+_ROWS_AT_ONCE = 2048
+
+
+class StructuredSVM(StructuredEstimator):
+    r"""Structural support vector machine.
+
+    Minimises ``|w|^2 / 2`` plus ``C`` times the mean of the slacks (or half their squares),
+    where every other output must score below the true one by a margin, up to the slack:
+
+    ========  ===========  ===========================================================
+    slack     rescale      constraint, for every output with loss ``D``
+    ========  ===========  ===========================================================
+    "none"    None         margin >= 1
+    "l1"      None         margin >= 1 - slack
+    "l2"      None         margin >= 1 - slack
+    "l1"      "margin"     margin >= D - slack
+    "l2"      "margin"     margin >= sqrt(D) - slack
+    "l1"      "slack"      margin >= 1 - slack / D
+    "l2"      "slack"      margin >= 1 - slack / sqrt(D)
+    ========  ===========  ===========================================================
+
+    Parameters
+    ----------
+    structure : Structure
+        Output space, for instance ``Chain()``.
+    C : float, default=1.0
+        Weight of the mean slack. (``C / n_samples`` is what other tools call C.)
+    loss : str or Loss, default="hamming"
+        ``"hamming"``, ``"zero-one"``, ``"tree"``, ``"f1"``, ``"edit"`` (``Edit(cap=3)``), or an object
+        of :mod:`trelliswork.losses`.
+    slack : {"l1", "l2", "none"}, default="l1"
+        Penalty on slacks; ``"none"`` is the hard margin, for separable data.
+    rescale : {"margin", "slack", None}, default="margin"
+        Where the loss enters.
+    solver : {"auto", "bcfw", "working-set", "one-slack"}, default="auto"
+        All reach the same optimum. ``"bcfw"``, block-coordinate Frank-Wolfe with line search
+        over cached outputs, is the default. ``"working-set"`` solves the problem over all
+        outputs found so far before it looks for more, ``"one-slack"`` keeps one constraint for all
+        samples (L1 slacks, no kernel).
+    kernel : str, Kernel, callable or None, default=None
+        Similarity of input rows (``"poly"``, ``"rbf"``, see :mod:`trelliswork.kernels`): rows of
+        ``Classes``, tokens of ``Chain``. Features without rows (transitions, bias) stay linear.
+    tol : float, default=1e-3
+        Stop when the duality gap is below this part of the objective.
+    max_iter : int, default=1000
+        Rounds over the data at the most.
+    average : bool, default=False
+        Return the weighted average of the iterates of ``"bcfw"``.
+    approx : bool, default=False
+        Take the best output that a few searches find, where proving it best is costly
+        (slack rescaling, squared slacks, losses that do not decompose). ``primal_`` and ``gap_``
+        are then estimates from below.
+    cache_mb : float, default=1000
+        Bound on the memory for constraints (with their outputs) and kernel matrices, in
+        megabytes. Eight outputs per sample are kept whatever the bound.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each label; a sample weighs the mean over its labels.
+    random_state : int, RandomState or None, default=0
+        Seed of the order of visits.
+    warm_start : bool, default=False
+        Start from the support set of the previous fit (of the same samples, in the same order; more
+        may follow): for one C after the other, or a smaller ``tol``. The optimum is the same.
+        Not used by ``"one-slack"``.
+    n_jobs : int or None, default=None
+        Threads of the search for violated outputs. Results do not depend on it.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights (linear models).
+    support_ : list of (int, output, float)
+        Sample, output and dual variable of every constraint in use.
+    n_constraints_ : int
+        Constraints that were ever added.
+    primal_, dual_, gap_ : float
+        Objectives and their relative difference.
+    history_ : list of dict
+        Per round: primal, dual, relative gap (``certified`` where the gap is exact), constraints.
+    support_rows_, dual_coef_, linear_coef_ : arrays
+        Kernel models: rows, their coefficients per label, weights of the features without rows.
+
+    References
+    ----------
+    .. [1] Tsochantaridis, Hofmann, Joachims, Altun (2004), ICML.
+    .. [2] Joachims, Finley, Yu (2009), Machine Learning 77.
+    .. [3] Lacoste-Julien, Jaggi, Schmidt, Pletscher (2013), ICML.
+
+    Examples
+    --------
+    >>> from trelliswork import Chain, StructuredSVM
+    >>> X, y = [["the", "cat"], ["a", "dog"]], [["D", "N"], ["D", "N"]]
+    >>> svm = StructuredSVM(Chain(), C=10).fit(X, y)
+    >>> svm.predict([["the", "dog"]])
+    [['D', 'N']]
+    >>> svm.gap_ <= 1e-3
+    True
+    """
+
+    support_: list[tuple[int, Any, float]]
+
+    def __init__(
+        self,
+        structure: Structure,
+        C: float = 1.0,
+        *,
+        loss: str | Loss = "hamming",
+        slack: str = "l1",
+        rescale: str | None = "margin",
+        solver: str = "auto",
+        kernel: Any = None,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        average: bool = False,
+        approx: bool = False,
+        cache_mb: float = 1000.0,
+        class_weight: Any = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.structure = structure
+        self.C = C
+        self.loss = loss
+        self.slack = slack
+        self.rescale = rescale
+        self.solver = solver
+        self.kernel = kernel
+        self.tol = tol
+        self.max_iter = max_iter
+        self.average = average
+        self.approx = approx
+        self.cache_mb = cache_mb
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> StructuredSVM:
+        """Find the weights.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            Training data.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weight of each sample; 2 is the same as having the sample twice.
+        """
+        form, loss, kernel = self._checked()
+        space, batch = self._start(X, y)
+        weights = combined_weights(batch, sample_weight, self.class_weight)
+        warm = self.warm_start and self.__sklearn_is_fitted__() and self.solver != "one-slack"
+        with Progress("StructuredSVM", self.max_iter, self.verbose) as progress:
+            found, model = fit_svm(
+                batch,
+                self.C,
+                loss,
+                form,
+                weights=weights,
+                solver=self.solver,
+                kernel=kernel,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                average=self.average,
+                approx=self.approx,
+                cache_mb=self.cache_mb,
+                random_state=self.random_state,
+                warm=(self.structure.prepare(X), self.support_) if warm else None,
+                progress=progress,
+            )
+        for name in ("coef_", "support_rows_", "dual_coef_", "linear_coef_"):
+            self.__dict__.pop(name, None)
+        if isinstance(model, Expansion):
+            self.support_rows_, self.dual_coef_, self.linear_coef_ = model
+        else:
+            self.coef_ = model
+        self.space_ = space
+        self.support_, self.n_constraints_ = found.support, found.n_constraints
+        self.primal_, self.dual_, self.gap_ = found.primal, found.dual, found.gap
+        self.history_, self.n_iter_ = progress.history, found.n_iter
+        return self
+
+    def _checked(self) -> tuple[Form, Loss, Any]:
+        form, loss = check_form(self.slack, self.rescale), as_loss(self.loss)
+        for name in ("C", "tol", "cache_mb"):
+            check_number(name, getattr(self, name), 0, above=True)
+        check_number("max_iter", self.max_iter, 1, whole=True)
+        if self.solver not in _SOLVERS:
+            raise InputError(f"solver must be one of {', '.join(map(repr, _SOLVERS))}, got {self.solver!r}")
+        kernel = None if self.kernel is None else as_kernel(self.kernel)
+        if isinstance(kernel, Precomputed):
+            raise InputError("StructuredSVM compares rows itself: give the kernel, not precomputed values")
+        if self.solver == "one-slack" and (form.slack != "l1" or kernel is not None):
+            raise InputError("solver='one-slack' needs slack='l1' and no kernel; use solver='working-set'")
+        if self.average and (self.solver not in ("auto", "bcfw") or kernel is not None):
+            raise InputError("average=True needs solver='bcfw' and no kernel")
+        return form, loss, kernel
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_") or hasattr(self, "dual_coef_")
+
+    def weights_by_name(self) -> dict[Any, float]:
+        """All non-zero weights under their feature names (linear models)."""
+        self._refuse_kernel("weights_by_name")
+        return super().weights_by_name()
+
+    def tables(self, top: int = 10) -> dict[str, Any]:
+        """Weights for reading (linear models).
+
+        Parameters
+        ----------
+        top : int, default=10
+            Rows per label.
+        """
+        self._refuse_kernel("tables")
+        return super().tables(top)
+
+    def _refuse_kernel(self, what: str) -> None:
+        if hasattr(self, "dual_coef_"):
+            raise InputError(
+                f"a kernel model has no weights by name, so {what} cannot show any; see support_rows_ and "
+                "dual_coef_"
+            )
+
+    def _scores(self, batch: Batch) -> Any:
+        if not hasattr(self, "dual_coef_"):
+            return super()._scores(batch)
+        kernel, view = as_kernel(self.kernel), batch.row_view()
+        values = np.empty((view.rows.shape[0], view.n_columns))
+        for first in range(0, values.shape[0], _ROWS_AT_ONCE):
+            rows = view.rows[first : first + _ROWS_AT_ONCE]
+            names = view.first[first : first + _ROWS_AT_ONCE]
+            products = similarities(kernel, rows, self.support_rows_, names)
+            values[first : first + _ROWS_AT_ONCE] = products @ self.dual_coef_
+        return view.batch.scores(np.concatenate([values.ravel(), self.linear_coef_]))
+
+
+def fit_svm(
+    batch: Batch,
+    C: float,
+    loss: Loss,
+    form: Form,
+    *,
+    weights: np.ndarray | None = None,
+    solver: str = "auto",
+    kernel: Any = None,
+    tol: float = 1e-3,
+    max_iter: int = 1000,
+    average: bool = False,
+    approx: bool = False,
+    cache_mb: float = 1000.0,
+    random_state: Any = 0,
+    warm: tuple[Any, list[tuple[int, Any, float]]] | None = None,
+    progress: Progress | None = None,
+) -> tuple[Solution, np.ndarray | Expansion]:
+    """Solve the problem of :class:`StructuredSVM` for a packed batch.
+
+    Returns the solution, and the weight vector or the kernel expansion. ``warm`` holds inputs and
+    support set of an earlier solution.
+    """
+    loss.check(batch.space)
+    n = len(batch)
+    progress = Progress("StructuredSVM", max_iter, 0) if progress is None else progress
+    share = np.ones(n) if weights is None else weights
+    shares = C * share / share.sum()
+    rng = check_random_state(random_state)
+    solution = Solution()
+    start = None if warm is None else as_start(warm[0], batch, warm[1], loss, form, shares)
+    model: np.ndarray | Expansion
+    options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "progress": progress, "solution": solution}
+    direct = not average and solver in ("auto", "bcfw")
+    found = start_ascent(batch, loss, form, shares, cache_mb, kernel) if direct else None
+    if found is not None:
+        ascent, view = found
+        if start is not None:
+            ascent.start_from(start)
+        try:
+            solve_ascent(ascent, form, shares, rng=rng, **options)
+        except KeyboardInterrupt:
+            solution.interrupted = True
+            judge_ascent(ascent, form, shares, solution)
+        w = ascent.weights() if solution.weights is None else solution.weights
+        model = w if view is None else Expansion.of(view, w)
+        solution.support = ascent.support()
+    else:
+        n_shards = max(1, min(_MAX_SHARDS, n // _SAMPLES_PER_SHARD))
+        if kernel is not None:
+            n_shards = _kernel_shards(batch, KERNEL_SHARE * cache_mb)
+        if solver == "one-slack":
+            n_shards = 1
+        samples = [np.sort(part) for part in np.array_split(rng.permutation(n), n_shards)]
+        batches = [batch.subset(part) for part in samples]
+        linear = LinearWeights(batch.space.n_features if kernel is None else 0)
+        expansion: KernelWeights | None = None
+        if kernel is not None:
+            views = [part.row_view() for part in batches]
+            batches = [view.batch for view in views]
+            expansion = KernelWeights(views, samples, kernel, KERNEL_SHARE * cache_mb)
+            cache_mb *= 1.0 - KERNEL_SHARE
+        shared = linear if expansion is None else expansion
+        shards = [
+            Shard(i, part, one, loss, form, approx, shares[part], cache_mb / n_shards)
+            for i, (part, one) in enumerate(zip(samples, batches, strict=True))
+        ]
+        if start is not None:
+            for shard in shards:
+                shard.start_from(start.part(shard.samples), shared)
+        try:
+            if solver == "one-slack":
+                solve_one_slack(shards[0], linear, C, cache_mb=cache_mb, **options)
+            else:
+                solve_blocks(
+                    shards,
+                    shared,
+                    eager=solver != "working-set",
+                    average=average,
+                    rng=rng,
+                    **options,
+                )
+        except KeyboardInterrupt:
+            solution.interrupted = True
+            if solver != "one-slack":
+                judge_blocks(shards, shared, solution)
+        if solver != "one-slack":
+            solution.support = sorted(
+                (entry for shard in shards for entry in shard.support()), key=lambda entry: entry[0]
+            )
+        if expansion is not None:
+            expansion.stretch(solution.stretch)
+            model = expansion.expansion()
+        else:
+            model = linear.w if solution.weights is None else solution.weights
+    if solution.stretch != 1.0:
+        solution.support = [(i, output, alpha * solution.stretch) for i, output, alpha in solution.support]
+    if solution.interrupted:
+        warn_interrupted(f"StructuredSVM after {solution.n_iter} rounds")
+    elif not solution.converged:
+        if form.slack == "none" and not np.isfinite(solution.primal):
+            raise InputError(
+                f"no separating weights after max_iter={max_iter} rounds; use slack='l1' or slack='l2', or "
+                "raise max_iter"
+            )
+        warnings.warn(
+            f"StructuredSVM stopped after {solution.n_iter} rounds at a relative gap of {solution.gap:.2g}, "
+            f"above tol={tol:g}; raise max_iter, or lower C",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return solution, model
+
+
+def _kernel_shards(batch: Batch, cache_mb: float) -> int:
+    """One shard where its kernel matrix fits into memory, else shards of a size that always does."""
+    n_rows = int(batch.row_view().rows.shape[0])
+    if 8 * n_rows**2 <= cache_mb * 2**20:
+        return 1
+    return max(1, min(len(batch), -(-n_rows // _ROWS_PER_SHARD)))

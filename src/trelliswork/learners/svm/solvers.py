@@ -1,0 +1,356 @@
+"""Solvers of the dual problem: blocks of samples, and one slack for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from trelliswork._errors import InputError
+from trelliswork._ragged import Ragged
+from trelliswork.learners.optimize.progress import Progress
+from trelliswork.learners.svm.oracle import Found
+from trelliswork.learners.svm.planes import Shard
+from trelliswork.learners.svm.weights import LinearWeights, Weights
+
+__all__ = ["Solution", "judge_blocks", "solve_blocks", "solve_one_slack"]
+
+_IDLE_VISITS = 60  # constraints that were not in use for so long are forgotten
+_FULL_EVERY, _SKIP, _FRESH = 5, 0.3, 2  # of the sweeps between rounds, see _polish
+_EVER = 1 << 30
+_IDLE_CUTS, _FEWEST_CUTS = 50, 20
+_INFEASIBLE = 1e4  # |w| R above this: no separating weights of any use
+
+
+@dataclass
+class Solution:
+    """What a solver found.
+
+    Attributes
+    ----------
+    primal, dual : float
+        Objectives; the optimum lies between them.
+    n_iter, n_constraints : int
+        Rounds, and constraints that were ever added.
+    converged, interrupted : bool
+        Whether the relative gap fell to ``tol``; whether the user stopped the solver.
+    weights : ndarray or None
+        Best weights: of a linear model, or in the features of a ``RowView``.
+    stretch : float
+        Factor of the dual variables (hard margins: until every constraint holds).
+    support : list
+        Sample, output and dual variable of the constraints in use.
+    """
+
+    primal: float = np.inf
+    dual: float = -np.inf
+    n_iter: int = 0
+    n_constraints: int = 0
+    converged: bool = False
+    interrupted: bool = False
+    weights: np.ndarray | None = None
+    stretch: float = 1.0
+    support: list[tuple[int, Any, float]] = field(default_factory=list)
+
+    @property
+    def gap(self) -> float:
+        """Relative duality gap."""
+        return relative_gap(self.primal, self.dual)
+
+
+def relative_gap(primal: float, dual: float) -> float:
+    """Gap as a share of the primal objective."""
+    return (primal - dual) / max(abs(primal), 1e-12) if np.isfinite(primal) else np.inf
+
+
+def solve_blocks(
+    shards: list[Shard],
+    weights: Weights,
+    *,
+    tol: float,
+    max_iter: int,
+    eager: bool,
+    average: bool,
+    rng: np.random.RandomState,
+    progress: Progress,
+    solution: Solution,
+) -> None:
+    """Working sets, one block of dual variables per sample.
+
+    Parameters
+    ----------
+    shards : list of Shard
+        The samples.
+    weights : Weights
+        The solution that the shards share.
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int
+        Rounds; each asks for the most violated output of every sample once.
+    eager : bool
+        Block-coordinate Frank-Wolfe: use what a shard has found before the next one is
+        asked. Otherwise all answers of a round come from the same weights, and the
+        problem over the working set is solved to the end before the next round.
+    average : bool
+        Return the weighted average of the iterates (linear models).
+    rng : RandomState
+        Order of visits.
+    progress : Progress
+        History.
+    solution : Solution
+        Updated in place, so that an interrupt loses nothing.
+    """
+    hard = shards[0].form.slack == "none"
+    exact = all(shard.oracle.exact for shard in shards)
+    averaged = weights.w.copy() if average and isinstance(weights, LinearWeights) else None
+    expected = np.inf  # gap that the last round saw, on weights that moved meanwhile
+    for number in range(1, max_iter + 1):
+        solution.n_iter = number
+        small = expected <= 1.5 * tol * max(abs(solution.dual), 1e-12)
+        fixed = small or not eager or hard or number == max_iter
+        outer = 0.0
+        if fixed:
+            views = [averaged if averaged is not None else weights.view(s.number) for s in shards]
+            found = [s.oracle.find(v) for s, v in zip(shards, views, strict=True)]
+            _judge(shards, weights, found, averaged, solution)
+            if solution.gap <= tol:
+                solution.converged = True
+            else:
+                for shard, one in zip(shards, found, strict=True):
+                    solution.n_constraints += shard.add(one, weights)
+                outer = sum(_sweep(shard, weights, rng) for shard in shards)
+        else:
+            for i in rng.permutation(len(shards)):
+                shard = shards[i]
+                solution.n_constraints += shard.add(shard.oracle.find(weights.view(shard.number)), weights)
+                outer += _sweep(shard, weights, rng)
+        expected = outer
+        if not solution.converged:
+            _polish(shards, weights, outer * (0.1 if eager else 0.02), rng, 20 if eager else 1000)
+            if number % 5 == 0:
+                for shard in shards:
+                    shard.forget(_IDLE_VISITS)
+        solution.dual = max(solution.dual, _dual(shards, weights))
+        if averaged is not None:
+            averaged += 2.0 / (number + 1.0) * (weights.view(0) - averaged)
+        progress.step(
+            primal=solution.primal,
+            dual=solution.dual,
+            gap=solution.gap if fixed else outer / max(abs(solution.dual), 1e-12),
+            certified=fixed and exact,
+            constraints=solution.n_constraints,
+        )
+        if hard:
+            _check_separable(shards, weights)
+        if solution.converged:
+            break
+    if not solution.converged and not isinstance(weights, LinearWeights):
+        judge_blocks(shards, weights, solution)  # expansions are not kept: the last one is the answer
+
+
+def _sweep(shard: Shard, weights: Weights, rng: np.random.RandomState) -> float:
+    return shard.visit(weights, rng.permutation(shard.count.size))
+
+
+def _polish(
+    shards: list[Shard], weights: Weights, goal: float, rng: np.random.RandomState, max_sweeps: int
+) -> None:
+    """Ascend over the constraints at hand until their gap is below ``goal``.
+
+    Blocks that were almost solved when last seen are left out of most sweeps, as are
+    constraints that went out of use.
+    """
+    hard = shards[0].form.slack == "none"
+    n = sum(shard.count.size for shard in shards)
+    left = np.inf
+    for number in range(max_sweeps):
+        everything = hard or number % _FULL_EVERY == 0
+        level = -np.inf if everything else _SKIP * left / n
+        left = 0.0
+        for i in rng.permutation(len(shards)):
+            shard = shards[i]
+            order = rng.permutation(np.flatnonzero(shard.gap > level))
+            left += shard.visit(weights, order, _EVER if everything else _FRESH)
+        if left <= goal and everything:
+            break
+
+
+def _dual(shards: list[Shard], weights: Weights) -> float:
+    return sum(shard.dual() for shard in shards) - 0.5 * weights.squared_norm()
+
+
+def judge_blocks(shards: list[Shard], weights: Weights, solution: Solution) -> None:
+    """Exact objectives at the present weights, at the cost of one search."""
+    found = [shard.oracle.find(weights.view(shard.number)) for shard in shards]
+    _judge(shards, weights, found, None, solution)
+
+
+def _judge(
+    shards: list[Shard],
+    weights: Weights,
+    found: list[Found],
+    averaged: np.ndarray | None,
+    solution: Solution,
+) -> None:
+    """Objectives from the most violated outputs at the present (or averaged) weights."""
+    norm = weights.squared_norm() if averaged is None else float(averaged @ averaged)
+    shrink = 1.0
+    if shards[0].form.slack == "none":
+        # Hard margins: weights count once they are scaled so that every constraint holds.
+        used = [one.value[shard.shares > 0] for shard, one in zip(shards, found, strict=True)]
+        shrink = min((1.0 - float(value.max(initial=0.0)) for value in used), default=1.0)
+        primal = 0.5 * norm / shrink**2 if shrink > 0 else np.inf
+    else:
+        primal = 0.5 * norm + sum(s.loss_term(one.value) for s, one in zip(shards, found, strict=True))
+    solution.dual = max(solution.dual, _dual(shards, weights))
+    if not isinstance(weights, LinearWeights):
+        solution.primal = primal
+        solution.stretch = 1.0 / shrink if shrink > 0 else 1.0
+    elif primal < solution.primal:
+        solution.primal = primal
+        solution.weights = (weights.w if averaged is None else averaged) / shrink
+        solution.stretch = 1.0 / shrink
+
+
+def _check_separable(shards: list[Shard], weights: Weights) -> None:
+    """Refuse hard margins where the dual proves that any solution is absurdly long.
+
+    Feasible weights have ``|w*| >= sum(beta h) / |w(beta)|`` for every ``beta``.
+    """
+    total = sum(shard.dual() for shard in shards)
+    longest = max(float(np.sqrt(shard.gram.max(initial=0.0))) for shard in shards)
+    empty = any(
+        bool(np.any(shard.in_use & (np.einsum("ipp->ip", shard.gram) == 0.0) & (shard.offset > 0)))
+        for shard in shards
+    )
+    norm = float(np.sqrt(max(weights.squared_norm(), 0.0)))
+    refuse_inseparable(np.inf if empty else total, longest, norm)
+
+
+def refuse_inseparable(total: float, longest: float, norm: float) -> None:
+    """Raise if ``sum(beta h) / |w|`` is too large, in units of the longest plane."""
+    if total > 0 and total * longest > _INFEASIBLE * norm:
+        raise InputError(
+            "the training data cannot be separated with a hard margin (slack='none'); use slack='l1' or "
+            "slack='l2', or more features"
+        )
+
+
+def solve_one_slack(
+    shard: Shard,
+    weights: LinearWeights,
+    C: float,
+    *,
+    cache_mb: float,
+    tol: float,
+    max_iter: int,
+    progress: Progress,
+    solution: Solution,
+) -> None:
+    """Cutting planes with one slack variable for all samples (L1 slacks).
+
+    Every round adds one constraint, the mean of the most violated ones. The dual has one
+    variable per cut and is solved by the same ascent as a block of :func:`solve_blocks`.
+    """
+    cuts = _Cuts(weights.w.size, cache_mb)
+    try:
+        for number in range(1, max_iter + 1):
+            solution.n_iter = number
+            found = shard.oracle.find(weights.w)
+            _judge_one(shard, weights, found, float(cuts.beta @ cuts.heights), solution)
+            progress.step(
+                primal=solution.primal,
+                dual=solution.dual,
+                gap=solution.gap,
+                certified=shard.oracle.exact,
+                constraints=number - 1,
+            )
+            if solution.gap <= tol:
+                solution.converged = True
+                break
+            cut, height = _mean_cut(shard, found)
+            cuts.add(cut / C, height / C, found)
+            solution.n_constraints += 1
+            cuts.solve(C, 0.01 * (solution.primal - solution.dual) / C)
+            weights.w[:] = cuts.beta @ cuts.rows
+    finally:
+        solution.support = _cut_support(shard, cuts, C)
+
+
+class _Cuts:
+    """Constraints of the one-slack problem; memory is bounded, the least useful are forgotten."""
+
+    def __init__(self, n_features: int, cache_mb: float):
+        self.rows, self.heights = np.zeros((0, n_features)), np.zeros(0)
+        self.beta, self.gram = np.zeros(0), np.zeros((0, 0))
+        self.idle = np.zeros(0, dtype=np.int64)
+        self.outputs: list[Found] = []
+        self.mass, self._bytes = 0.0, cache_mb * 2**20
+
+    def add(self, cut: np.ndarray, height: float, found: Found) -> None:
+        """Take up one more cut."""
+        # Twice: the tables are copied when they grow.
+        size = 8 * (2 * cut.size + found.codes.values.size + 3 * found.loss.size)
+        room = max(int(self._bytes / size), _FEWEST_CUTS)
+        if self.beta.size >= room:
+            order = np.lexsort((-self.idle, self.beta))  # idle ones first, then the smallest
+            self._keep(np.sort(order[self.beta.size - room + 1 :]))
+        cross = self.rows @ cut
+        self.gram = np.block([[self.gram, cross[:, None]], [cross[None, :], np.array([[cut @ cut]])]])
+        self.rows, self.heights = np.vstack([self.rows, cut]), np.append(self.heights, height)
+        self.beta, self.idle = np.append(self.beta, 0.0), np.append(self.idle, 0)
+        self.outputs.append(found)
+
+    def solve(self, C: float, goal: float) -> None:
+        """Dual variables of all cuts."""
+        from trelliswork.dp.solvers import planes
+
+        top = self.heights - self.gram @ self.beta
+        self.mass = planes.solve(self.gram, top, self.beta, self.mass, C, 200_000, goal)
+        self.idle = np.where(self.beta > 0, 0, self.idle + 1)
+        self._keep(np.flatnonzero(self.idle < _IDLE_CUTS))
+
+    def _keep(self, index: np.ndarray) -> None:
+        if index.size == self.beta.size:
+            return
+        self.rows, self.heights, self.idle = self.rows[index], self.heights[index], self.idle[index]
+        self.beta = self.beta[index]
+        self.mass = float(self.beta.sum())
+        self.gram = np.ascontiguousarray(self.gram[np.ix_(index, index)])
+        self.outputs = [self.outputs[i] for i in index]
+
+
+def _judge_one(shard: Shard, weights: LinearWeights, found: Found, height: float, solution: Solution) -> None:
+    norm = weights.squared_norm()
+    solution.dual = max(solution.dual, height - 0.5 * norm)
+    primal = 0.5 * norm + shard.loss_term(found.value)
+    if primal < solution.primal:
+        solution.primal, solution.weights = primal, weights.w.copy()
+
+
+def _mean_cut(shard: Shard, found: Found) -> tuple[np.ndarray, float]:
+    """Sum of the violated constraints, times the share of each sample."""
+    h, s = shard.form.plane(found.loss)
+    share = np.where(found.value > 0, shard.shares, 0.0)
+    batch = shard.batch
+    step = batch.indicators(batch.gold_codes, share * s) - batch.indicators(found.codes, share * s)
+    return batch.pull(step), float(share @ h)
+
+
+def _cut_support(shard: Shard, cuts: _Cuts, C: float) -> list[tuple[int, Any, float]]:
+    """Dual variables of single outputs: every cut spreads its own over all samples."""
+    total: dict[tuple[int, bytes], list[Any]] = {}
+    for found, own in zip(cuts.outputs, cuts.beta.tolist(), strict=True):
+        if own <= 0:
+            continue
+        s = shard.form.plane(found.loss)[1]
+        for i in np.flatnonzero(found.value > 0):
+            codes = found.codes[int(i)]
+            entry = total.setdefault((int(shard.samples[i]), codes.tobytes()), [int(i), codes, 0.0])
+            entry[2] += own * shard.shares[i] / C * s[i]
+    out = []
+    for (sample, _), (i, codes, alpha) in sorted(total.items(), key=lambda item: item[0]):
+        [output] = shard.batch.unpack_sample(i, Ragged(codes, [0, codes.size]))
+        out.append((sample, output, float(alpha)))
+    return out

@@ -1,0 +1,1 @@
+"""Voted conditional random fields and structured boosting."""

@@ -1,0 +1,79 @@
+"""What voted CRFs and structured boosting share: families of features, penalties, checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from trelliswork._errors import InputError
+from trelliswork.learners.base import StructuredEstimator, check_number, combined_weights
+from trelliswork.learners.optimize.smooth import Minimum
+from trelliswork.learners.voted.families import Families, family_rates, find_families
+from trelliswork.learners.voted.solvers import Problem
+from trelliswork.losses import Loss, as_loss
+from trelliswork.structures.base import Batch, Space
+
+__all__ = ["Voted"]
+
+
+class Voted(StructuredEstimator):
+    """What the two learners share: families, penalties, checks."""
+
+    lam: float
+    beta: float
+    l2: float
+    loss: Any
+    families: Any
+    r: Any
+    max_iter: int
+    tol: float
+    memory: int
+    class_weight: Any
+    random_state: Any
+    verbose: int
+
+    def _checked_loss(self) -> Loss | None:
+        for name in ("lam", "beta", "l2", "tol"):
+            check_number(name, getattr(self, name), 0)
+        for name in ("max_iter", "memory"):
+            check_number(name, getattr(self, name), 1, whole=True)
+        if self.loss is None or (isinstance(self.loss, str) and self.loss == "none"):
+            return None
+        return as_loss(self.loss)
+
+    def _problem(
+        self, space: Space, batch: Batch, loss: Loss | None, sample_weight: Any, lam: float | None = None
+    ) -> Problem:
+        if loss is not None:
+            loss.check(space)
+        weights = combined_weights(batch, sample_weight, self.class_weight)
+        families = find_families(space, self.families)
+        rates = family_rates(batch, families, self.r, weights=weights, random_state=self.random_state)
+        penalties = (self.lam if lam is None else lam) * rates + self.beta
+        if not penalties.any():
+            raise InputError(
+                "lam * r and beta are both 0 for all families: nothing keeps the weights finite; raise one "
+                "of them"
+            )
+        share = np.ones(len(batch)) if weights is None else weights
+        self._keep(families, rates)
+        return Problem(batch, loss, families, penalties[families.index], share / share.sum(), self.l2)
+
+    def _keep(self, families: Families, rates: np.ndarray) -> None:
+        self.families_, self.family_of_, self.r_ = families.names, families.index, rates
+
+    def _finish(self, space: Space, found: Minimum, history: list[dict[str, Any]]) -> None:
+        if not np.isfinite(found.w).all():
+            raise FloatingPointError("the weights are not finite; raise lam or beta, or scale the features")
+        self.space_, self.coef_ = space, found.w
+        self.objective_, self.converged_, self.message_ = found.objective, found.converged, found.message
+        self.n_iter_, self.history_ = found.n_iter, history
+
+    @property
+    def n_nonzero_(self) -> dict[Any, int]:
+        """Number of non-zero weights of every family."""
+        if not hasattr(self, "coef_"):
+            raise AttributeError("n_nonzero_")
+        used = np.bincount(self.family_of_[self.coef_ != 0], minlength=len(self.families_))
+        return dict(zip(self.families_, used.tolist(), strict=True))

@@ -1,0 +1,151 @@
+"""Structured boosting: exponential margins, penalties by the complexity of features."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from trelliswork._errors import InputError
+from trelliswork.learners.optimize.progress import Progress
+from trelliswork.learners.voted.base import Voted
+from trelliswork.learners.voted.solvers import fit_structboost, fit_vcrf
+from trelliswork.losses import Loss
+from trelliswork.structures.base import Structure
+
+__all__ = ["StructBoost"]
+
+
+class StructBoost(Voted):
+    """Structured boosting: exponential margins weighted by the loss, and penalties by family.
+
+    Minimises the mean over samples of ``sum_y L(y) exp(-margin(y))`` (or of the maximum over ``y``)
+    plus ``sum_k (lam r_k + beta) |w_k|_1``, see :class:`VotedCRF`. There is no choice of solver, no
+    ``partial_fit`` and no ``fit_path``: those are of :class:`VotedCRF` only.
+
+    Parameters
+    ----------
+    structure : Structure
+        Output space; any that offers ``tangent``.
+    lam, beta, l2 : float, default=1e-4, 1e-3 and 0.0
+        As in :class:`VotedCRF`.
+    loss : str or Loss, default="hamming"
+        Loss of outputs, refused if it is negative for any output or not 0 for the true one. Other
+        outputs of loss 0 do not count.
+    form : {"sum", "max"}, default="sum"
+        Sum or maximum over outputs. The maximum is not smooth: the search ends where a line search
+        finds no lower point.
+    families, r : default="auto"
+        As in :class:`VotedCRF`.
+    start : {"crf", "zero"}, default="crf"
+        First weights. At zero the objective is about the number of outputs.
+    max_iter, tol, memory : default=200, 1e-4 and 10
+        Iterations; stop when the norm of the proximal gradient falls to this part of the norm of the
+        penalties; pairs of the quasi-Newton method.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each label; a sample weighs the mean over its labels.
+    random_state : int or None, default=0
+        Seed of ``r="monte_carlo"``.
+    warm_start : bool, default=False
+        Start from the weights of the previous fit.
+    n_jobs : int or None, default=None
+        Threads. Results do not depend on it.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights.
+    families_, r_ : list and ndarray
+        Families and their complexities.
+    objective_, converged_, message_
+        How the search ended.
+    history_ : list of dict
+        Objective, norm of the proximal gradient, non-zero weights and seconds per iteration.
+
+    References
+    ----------
+    .. [1] Cortes, Kuznetsov, Mohri, Yang (2016), NIPS.
+
+    Examples
+    --------
+    >>> from trelliswork import Chain, StructBoost
+    >>> X, y = [["the", "cat"], ["a", "dog"]] * 4, [["D", "N"], ["D", "N"]] * 4
+    >>> StructBoost(Chain()).fit(X, y).predict([["the", "dog"]])
+    [['D', 'N']]
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        lam: float = 1e-4,
+        beta: float = 1e-3,
+        *,
+        l2: float = 0.0,
+        loss: str | Loss = "hamming",
+        form: str = "sum",
+        families: Any = "auto",
+        r: Any = "auto",
+        start: str = "crf",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        memory: int = 10,
+        class_weight: Any = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.structure = structure
+        self.lam = lam
+        self.beta = beta
+        self.l2 = l2
+        self.loss = loss
+        self.form = form
+        self.families = families
+        self.r = r
+        self.start = start
+        self.max_iter = max_iter
+        self.tol = tol
+        self.memory = memory
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> StructBoost:
+        """Find the weights.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            Training data.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weight of each sample; 2 is the same as having the sample twice.
+        """
+        loss = self._checked_loss()
+        if loss is None:
+            raise InputError("StructBoost needs a loss: outputs of loss 0 do not count")
+        if self.form not in ("sum", "max"):
+            raise InputError(f"form must be 'sum' or 'max', got {self.form!r}")
+        if self.start not in ("crf", "zero"):
+            raise InputError(f"start must be 'crf' or 'zero', got {self.start!r}")
+        space, batch = self._start(X, y)
+        problem = self._problem(space, batch, loss, sample_weight)
+        w = self._start_weights(space, self.warm_start)
+        if self.start == "crf" and not w.any():
+            plain = replace(problem, loss=None)
+            w = fit_vcrf(plain, w, max_iter=50, tol=1e-2, memory=self.memory).w
+        with Progress("StructBoost", self.max_iter, self.verbose) as progress:
+            found = fit_structboost(
+                problem,
+                w,
+                form=self.form,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                memory=self.memory,
+                progress=progress,
+            )
+        self._finish(space, found, progress.history)
+        return self

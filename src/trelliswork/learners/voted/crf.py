@@ -1,0 +1,297 @@
+"""Voted conditional random fields: a loss inside, penalties by the complexity of features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from trelliswork._errors import InputError
+from trelliswork.learners.base import carry_over, check_number, check_samples
+from trelliswork.learners.optimize.progress import Progress
+from trelliswork.learners.optimize.smooth import Minimum
+from trelliswork.learners.voted.base import Voted
+from trelliswork.learners.voted.solvers import Problem, fit_vcrf, stream_vcrf
+from trelliswork.losses import Loss
+from trelliswork.structures.base import Space, Structure
+
+__all__ = ["VotedCRF"]
+
+
+class VotedCRF(Voted):
+    """Voted conditional random field: a loss inside, and penalties by family.
+
+    Minimises the mean over samples of ``log sum_y exp(L(y) - margin(y))`` plus
+    ``sum_k (lam r_k + beta) |w_k|_1``, where the families ``k`` are sets of features and ``r_k`` measures
+    how easily a family fits noise.
+
+    Parameters
+    ----------
+    structure : Structure
+        Output space; ``Chain(order)`` has the families of label n-grams up to ``order + 1``.
+    lam, beta : float, default=1e-4 and 1e-3
+        Weights of the penalty that grows with the complexity of a family, and of the one that does
+        not; the penalties must not all be 0. ``lam=0, loss=None, beta=l1 / n_samples`` is
+        ``CRF(l1=l1, l2=0)``.
+    l2 : float, default=0.0
+        Weight of the squared norm of all weights. Absolute values alone often leave several minima;
+        any ``l2 > 0`` leaves one.
+    loss : str, Loss or None, default="hamming"
+        Loss inside the objective: a name of :mod:`trelliswork.losses` (``"edit"`` is
+        ``Edit(cap=3)``), a loss that is a sum over parts or has an automaton, None or ``"none"``.
+    families : "auto", "order", "kind", callable or dict, default="auto"
+        Partition of the features: by number of labels that a feature looks at, by the first item of
+        its name, by ``families(name)``, or a dict from families to functions that accept names, or
+        lists of kinds. "auto" is "order" where orders differ, else "kind".
+    r : "auto", "sparsity", "paper", "monte_carlo" or list of float, default="auto"
+        Complexity of the families, from the largest value, the number and the frequency of their
+        features (``"sparsity"``), from the number of factors (``"paper"``), by simulation, or given.
+        "auto" is "sparsity" where the structure tells its factors, else 1.
+    solver : {"owlqn", "fista"}, default="owlqn"
+        Orthant-wise quasi-Newton, or accelerated proximal gradient.
+    max_iter : int, default=200
+        Iterations at the most.
+    tol : float, default=1e-4
+        Stop when the norm of the proximal gradient falls to this part of its value at zero.
+    memory : int, default=10
+        Pairs that the quasi-Newton method keeps.
+    step, batch_size : float and int, default=0.1 and 8
+        Size of the first steps and samples per step of ``partial_fit``.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each label; a sample weighs the mean over its labels.
+    random_state : int or None, default=0
+        Seed of ``r="monte_carlo"`` and of the order of samples in ``partial_fit``.
+    warm_start : bool, default=False
+        Start from the weights of the previous fit.
+    n_jobs : int or None, default=None
+        Threads. Results do not depend on it.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights.
+    families_, r_ : list and ndarray
+        Families and their complexities.
+    n_nonzero_ : dict
+        Non-zero weights per family.
+    objective_, converged_, message_
+        How the search ended.
+    history_ : list of dict
+        Objective, norm of the proximal gradient, non-zero weights (all, and per family) and seconds.
+
+    Notes
+    -----
+    A loss that is 0 for a wrong output leaves that output with the weight it has in a CRF. Families of
+    n-grams longer than every sequence have weights 0.
+
+    References
+    ----------
+    .. [1] Cortes, Kuznetsov, Mohri, Yang (2016), NIPS.
+
+    Examples
+    --------
+    >>> from trelliswork import Chain, VotedCRF
+    >>> X, y = [["the", "cat"], ["a", "dog"]] * 4, [["D", "N"], ["D", "N"]] * 4
+    >>> model = VotedCRF(Chain(order=2), loss="edit").fit(X, y)
+    >>> model.predict([["the", "dog"]]), model.families_
+    ([['D', 'N']], ['order 1', 'order 2', 'order 3'])
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        lam: float = 1e-4,
+        beta: float = 1e-3,
+        *,
+        l2: float = 0.0,
+        loss: str | Loss | None = "hamming",
+        families: Any = "auto",
+        r: Any = "auto",
+        solver: str = "owlqn",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        memory: int = 10,
+        step: float = 0.1,
+        batch_size: int = 8,
+        class_weight: Any = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.structure = structure
+        self.lam = lam
+        self.beta = beta
+        self.l2 = l2
+        self.loss = loss
+        self.families = families
+        self.r = r
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.memory = memory
+        self.step = step
+        self.batch_size = batch_size
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> VotedCRF:
+        """Find the weights.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            Training data.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weight of each sample; 2 is the same as having the sample twice.
+        """
+        loss = self._checked_loss()
+        self._check_solver()
+        space, batch = self._start(X, y)
+        start = self._start_weights(space, self.warm_start)
+        problem = self._problem(space, batch, loss, sample_weight)
+        for name in ("path_", "lam_"):
+            self.__dict__.pop(name, None)  # of an earlier path
+        self._solve(space, problem, start)
+        return self
+
+    def _solve(self, space: Space, problem: Problem, start: np.ndarray) -> None:
+        with Progress("VotedCRF", self.max_iter, self.verbose) as progress:
+            found = fit_vcrf(
+                problem,
+                start,
+                solver=self.solver,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                memory=self.memory,
+                progress=progress,
+            )
+        self._finish(space, found, progress.history)
+        self.__dict__.pop("squares_", None)  # a later stream starts its steps anew
+
+    def fit_path(
+        self,
+        X: Any,
+        y: Any,
+        lams: Sequence[float],
+        *,
+        X_dev: Any = None,
+        y_dev: Any = None,
+        sample_weight: Any = None,
+    ) -> VotedCRF:
+        """Fit a falling sequence of ``lam``, each from the weights of the last.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            Training data.
+        lams : sequence of float
+            Values of ``lam``; taken from the largest to the smallest.
+        X_dev, y_dev : lists or None
+            Development set: the weights that score best on it are kept, of equal ones the sparsest;
+            without it the last ones.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weight of each sample.
+
+        Returns
+        -------
+        self
+            With ``path_``, one dict per ``lam``: ``lam``, ``objective``, ``nonzero``, ``score``, ``coef``.
+        """
+        loss = self._checked_loss()
+        self._check_solver()
+        if (X_dev is None) != (y_dev is None):
+            raise InputError("a development set needs both X_dev and y_dev")
+        if np.ndim(lams) != 1:
+            raise InputError(f"lams must be a list of numbers, got {lams!r}")
+        for lam in lams:
+            check_number("lams", lam, 0)
+        if not len(lams):
+            raise InputError("lams must not be empty")
+        space, batch = self._start(X, y)
+        dev = None
+        if X_dev is not None:
+            check_samples(X_dev, y_dev)
+            dev = space.pack(X_dev, n_jobs=self.n_jobs)
+        start = self._start_weights(space, self.warm_start)
+        path, ends, history = [], [], []
+        problem = self._problem(space, batch, loss, sample_weight, min(lams))
+        for lam in sorted(map(float, lams), reverse=True):
+            problem.l1 = (lam * self.r_ + self.beta)[self.family_of_]
+            self._solve(space, problem, start)
+            start = self.coef_
+            history += [{"lam": lam, **record} for record in self.history_]
+            record: dict[str, Any] = {
+                "lam": lam,
+                "objective": self.objective_,
+                "nonzero": int(np.count_nonzero(start)),
+                "coef": start,
+            }
+            if dev is not None:
+                found = dev.unpack(dev.argmax(dev.scores(start)).codes)
+                record["score"] = float(space.accuracy(X_dev, y_dev, found))
+            path.append(record)
+            ends.append((self.converged_, self.message_))
+        # Without scores the last one; of equal scores the sparsest, then the one of the largest lam.
+        chosen = len(path) - 1
+        if dev is not None:
+            chosen = max(range(len(path)), key=lambda i: (path[i]["score"], -path[i]["nonzero"]))
+        best = path[chosen]
+        self.path_, self.lam_, self.coef_ = path, best["lam"], best["coef"]
+        self.objective_, (self.converged_, self.message_) = best["objective"], ends[chosen]
+        self.history_, self.n_iter_ = history, len(history)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> VotedCRF:
+        """Make one pass over more data; new labels and features join the model.
+
+        Lazy proximal AdaGrad: a weight is touched only by samples that have its feature. Penalties
+        are those of the data of this call.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            The next part of a stream.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weight of each sample.
+        """
+        loss = self._checked_loss()
+        if self.l2:
+            raise InputError("partial_fit knows no quadratic penalty; use l2=0")
+        check_number("step", self.step, 0, above=True)
+        check_number("batch_size", self.batch_size, 1, whole=True)
+        structure = self._checked_structure()
+        check_samples(X, y)
+        X = structure.prepare(X)
+        old = getattr(self, "space_", None)
+        space = structure.bind(X, y) if old is None else old.grown(X, y)
+        batch = space.pack(X, y, n_jobs=self.n_jobs)
+        batch.check_gold()
+        w, squares = np.zeros(space.n_features), np.zeros(space.n_features)
+        if old is not None:
+            w = carry_over(old, space, self.coef_)
+            squares = carry_over(old, space, getattr(self, "squares_", np.zeros(old.n_features)))
+        problem = self._problem(space, batch, loss, sample_weight)
+        history = list(getattr(self, "history_", []))
+        order = np.random.default_rng(self.random_state).permutation(len(batch))
+        with Progress("VotedCRF", 1, self.verbose) as progress:
+            mean = stream_vcrf(problem, w, squares, step=self.step, batch_size=self.batch_size, order=order)
+            progress.step(
+                objective=mean + problem.penalty(w),
+                nonzero=int(np.count_nonzero(w)),
+                families=problem.families.sizes(w != 0).tolist(),
+            )
+        found = Minimum(w, mean + problem.penalty(w), len(history) + 1, 0, False, "one pass over a stream")
+        self._finish(space, found, history + progress.history)
+        self.squares_ = squares
+        return self
+
+    def _check_solver(self) -> None:
+        if self.solver not in ("owlqn", "fista"):
+            raise InputError(f"solver must be 'owlqn' or 'fista', got {self.solver!r}")

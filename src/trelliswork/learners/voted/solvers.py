@@ -1,0 +1,326 @@
+"""Objectives of voted models and their minimisation, for a packed batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from trelliswork._errors import InputError
+from trelliswork.learners.base import warn_interrupted
+from trelliswork.learners.optimize.progress import Progress
+from trelliswork.learners.optimize.proximal import LazyAdaGrad, fista, proximal_norm
+from trelliswork.learners.optimize.smooth import Minimum, Stop, Value, lbfgs
+from trelliswork.learners.svm.oracle import LogForm, Oracle
+from trelliswork.learners.voted.families import Families
+from trelliswork.losses import Loss
+from trelliswork.losses.inside import Inside, inside
+from trelliswork.structures.base import Batch
+
+__all__ = ["Problem", "fit_structboost", "fit_vcrf", "stream_vcrf"]
+
+_HUGE = 600.0  # exponents beyond which the objective counts as infinite
+_FALL = 7.0  # the common log scale is renewed when the objective has fallen by this power of e
+_MAX_STAGES = 100
+
+
+@dataclass
+class Problem:
+    """What all voted objectives share.
+
+    Attributes
+    ----------
+    batch : Batch
+        Samples with their outputs.
+    loss : Loss or None
+        Loss inside the objective.
+    families : Families
+        Partition of the features.
+    l1 : ndarray of shape (n_features,)
+        Penalty of every weight.
+    share : ndarray of shape (n_samples,)
+        Weights of the samples, with sum 1.
+    l2 : float
+        Weight of the squared norm.
+    """
+
+    batch: Batch
+    loss: Loss | None
+    families: Families
+    l1: np.ndarray
+    share: np.ndarray
+    l2: float = 0.0
+    gold: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.gold = self.batch.gold_sum(self.share)
+
+    def penalty(self, w: np.ndarray) -> float:
+        """Value of the regulariser."""
+        return float(self.l1 @ np.abs(w))
+
+
+def _vcrf_value(problem: Problem, made: Inside) -> Value:
+    def value(w: np.ndarray) -> tuple[float, np.ndarray]:
+        log_sum, expected = made.expect(w, problem.share)
+        total = float(problem.share @ log_sum) - float(problem.gold @ w) + problem.l2 * float(w @ w)
+        return total, expected - problem.gold + (2.0 * problem.l2) * w
+
+    return value
+
+
+def fit_vcrf(
+    problem: Problem,
+    start: np.ndarray,
+    *,
+    solver: str = "owlqn",
+    max_iter: int = 200,
+    tol: float = 1e-4,
+    memory: int = 10,
+    progress: Progress | None = None,
+) -> Minimum:
+    """Minimise the mean of ``log sum_y exp(L(y) - margin(y))`` plus the voted penalty.
+
+    Parameters
+    ----------
+    problem : Problem
+        Data and penalty.
+    start : ndarray
+        First weights.
+    solver : {"owlqn", "fista"}
+        Orthant-wise quasi-Newton, or accelerated proximal gradient.
+    max_iter, tol, memory
+        As in :class:`~trelliswork.VotedCRF`.
+    progress : Progress or None
+        Where to tell.
+    """
+    value = _vcrf_value(problem, inside(problem.batch, problem.loss))
+    reference = None
+    if start.any():
+        origin = np.zeros_like(start)
+        reference = proximal_norm(origin, value(origin)[1], problem.l1)
+    return _minimise(
+        problem, value, start, problem.l1, reference, solver, max_iter, tol, memory, progress, "VotedCRF"
+    )
+
+
+def _minimise(
+    problem: Problem,
+    value: Value,
+    start: np.ndarray,
+    l1: np.ndarray,
+    reference: float | None,
+    solver: str,
+    max_iter: int,
+    tol: float,
+    memory: int,
+    progress: Progress | None,
+    title: str,
+    log_scale: float = 0.0,
+    stop: Callable[[np.ndarray, float], bool] | None = None,
+) -> Minimum:
+    best: dict[str, Any] = {"w": start, "objective": np.inf, "n": 0}
+
+    def callback(n: int, w: np.ndarray, objective: float, norm: float) -> None:
+        best.update(w=w, objective=objective, n=n)
+        if progress is not None:
+            used = problem.families.sizes(w != 0)
+            progress.step(
+                objective=float(np.exp(min(log_scale, _HUGE)) * objective),
+                gradient=float(np.exp(min(log_scale, _HUGE)) * norm),
+                nonzero=int(used.sum()),
+                families=used.tolist(),
+            )
+        if stop is not None and stop(w, objective):
+            raise Stop("rescaled")
+
+    shared = {"l1": l1, "max_iter": max_iter, "tol": tol, "reference": reference, "callback": callback}
+    try:
+        if solver == "fista":
+            return fista(value, start, **shared)  # type: ignore[arg-type]
+        return lbfgs(value, start, memory=memory, measure=proximal_norm, **shared)  # type: ignore[arg-type]
+    except KeyboardInterrupt:
+        warn_interrupted(f"{title} after {best['n']} iterations")
+        return Minimum(best["w"], best["objective"], best["n"], 0, False, "interrupted")
+
+
+# -- boosting: sums and maxima of loss * exp(-margin) --------------------------------------------
+
+
+# Logs of the terms of every sample at some weights, and the features that go with given shares of them.
+Terms = Callable[[np.ndarray], tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]]
+
+
+def _boost_terms(made: Inside, form: str) -> Terms:
+    """Terms of ``sum_y L(y) exp(-margin(y))`` or of the maximum over ``y``."""
+    batch = made.batch
+
+    def sums(w: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+        scores = batch.scores(w)
+        logs = made.log_risk(scores) - batch.evaluate(batch.gold_codes, scores)
+        return logs, lambda each: made.risk_features(scores, each)
+
+    if form == "sum":
+        return sums
+    assert made.loss is not None
+    oracle = Oracle(batch, made.loss, LogForm())
+
+    def maxima(w: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+        found = oracle.find(w)
+        return found.value, lambda each: batch.pull(batch.indicators(found.codes, each))
+
+    return maxima
+
+
+def _boost_value(problem: Problem, terms: Terms, log_scale: float) -> Value:
+    """Objective and gradient times ``exp(-log_scale)``."""
+    with np.errstate(divide="ignore"):
+        log_share = np.log(problem.share)
+
+    def value(w: np.ndarray) -> tuple[float, np.ndarray]:
+        logs, features = terms(w)
+        logs = logs + log_share - log_scale
+        if logs.max(initial=-np.inf) > _HUGE:
+            return np.inf, np.zeros_like(w)
+        each = np.exp(logs)
+        l2 = problem.l2 * np.exp(-log_scale)
+        gradient = features(each) - problem.batch.gold_sum(each) + (2.0 * l2) * w
+        return float(each.sum()) + l2 * float(w @ w), gradient
+
+    return value
+
+
+def fit_structboost(
+    problem: Problem,
+    start: np.ndarray,
+    *,
+    form: str = "sum",
+    max_iter: int = 200,
+    tol: float = 1e-4,
+    memory: int = 10,
+    progress: Progress | None = None,
+) -> Minimum:
+    """Minimise the mean of the sum (or maximum) of ``L(y) exp(-margin(y))`` plus the voted penalty.
+
+    Objective and gradient carry one common log scale, which is renewed as the objective falls.
+
+    Parameters
+    ----------
+    problem : Problem
+        Data and penalty; the loss must not be None.
+    start : ndarray
+        First weights, best those of a fitted CRF.
+    form : {"sum", "max"}
+        Over outputs.
+    max_iter, tol, memory
+        As in :class:`~trelliswork.StructBoost`.
+    progress : Progress or None
+        Where to tell.
+    """
+    made = inside(problem.batch, problem.loss)
+    truth = made.loss_of(problem.batch.gold_codes)
+    if (np.abs(truth) > 1e-9).any():
+        i = int(np.argmax(np.abs(truth)))
+        raise InputError(
+            f"sample {i}: {problem.loss!r} is {truth[i]:g} for the true output; StructBoost needs a loss "
+            "that is 0 there"
+        )
+    least = made.smallest()
+    if (least < -1e-9).any():
+        i = int(np.argmin(least))
+        raise InputError(
+            f"sample {i}: {problem.loss!r} is negative, {least[i]:g}, for some output; StructBoost needs a "
+            "loss that is not"
+        )
+    live = np.flatnonzero(made.largest() > 1e-12)
+    if not live.size:
+        return Minimum(np.zeros_like(start), 0.0, 0, 0, True, "no output has a loss")
+    if live.size < len(problem.batch):  # no other output, or none that is worse
+        made = inside(problem.batch.subset(live), problem.loss)
+        problem = replace(problem, batch=made.batch, share=problem.share[live])
+    terms = _boost_terms(made, form)
+    w, n_iter, n_evaluations = start, 0, 0
+    # At a minimum the gradient balances the penalties: their norm is the scale to stop by.
+    reference = float(np.linalg.norm(problem.l1))
+    for _ in range(_MAX_STAGES):
+        log_scale = max(_log_level(problem, terms, w), 0.0)
+        found = _minimise(
+            problem,
+            _boost_value(problem, terms, log_scale),
+            w,
+            problem.l1 * np.exp(-log_scale),
+            reference * np.exp(-log_scale),
+            "owlqn",
+            max_iter - n_iter,
+            tol,
+            memory,
+            progress,
+            "StructBoost",
+            log_scale,
+            _fallen(log_scale),
+        )
+        w, n_iter = found.w, n_iter + found.n_iter
+        n_evaluations += found.n_evaluations
+        if found.message != "rescaled":
+            break
+    objective = found.objective * float(np.exp(min(log_scale, _HUGE)))
+    return Minimum(w, objective, n_iter, n_evaluations, found.converged, found.message)
+
+
+def _log_level(problem: Problem, terms: Terms, w: np.ndarray) -> float:
+    """Log of the largest term of the objective."""
+    with np.errstate(divide="ignore"):
+        return float(np.max(terms(w)[0] + np.log(problem.share)))
+
+
+def _fallen(log_scale: float) -> Callable[[np.ndarray, float], bool] | None:
+    if log_scale <= 0.0:
+        return None
+    return lambda w, objective: objective < np.exp(-min(_FALL, log_scale))
+
+
+# -- streams ---------------------------------------------------------------------------------------
+
+
+def stream_vcrf(
+    problem: Problem,
+    w: np.ndarray,
+    squares: np.ndarray,
+    *,
+    step: float,
+    batch_size: int,
+    order: np.ndarray,
+) -> float:
+    """One pass of lazy proximal AdaGrad; changes ``w`` and ``squares``, returns the mean loss on the way.
+
+    Parameters
+    ----------
+    problem : Problem
+        Data and penalty.
+    w, squares : ndarray
+        Weights and sums of squared gradients.
+    step : float
+        Size of the first step of a weight.
+    batch_size : int
+        Samples per step.
+    order : ndarray of int
+        Order of the samples.
+    """
+    solver = LazyAdaGrad(w, squares, problem.l1, step)
+    total = 0.0
+    for first in range(0, order.size, batch_size):
+        part = problem.batch.subset(order[first : first + batch_size])
+        # Means over the part; shares stay what they are among all samples.
+        share = problem.share[order[first : first + batch_size]] * (order.size / len(part))
+        # The uniform law uses every part: its mean features are the weights that matter here.
+        at = np.unique(part.means().indices)
+        solver.catch_up(at)
+        made = inside(part, problem.loss)
+        log_sum, expected = made.expect(w, share)
+        gold = part.gold_sum(share)
+        total += (float(share @ log_sum) - float(gold[at] @ w[at])) * share.size
+        solver.update(at, expected[at] - gold[at])
+    solver.finish()
+    return total / max(order.size, 1)

@@ -1,0 +1,1 @@
+"""Alignments of two sequences, and the choice of a relative by alignment."""

@@ -1,0 +1,581 @@
+"""Packed pairs of sequences and their verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork._errors import InputError
+from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._threads import balanced_chunks, n_threads, run
+from trelliswork.dp.alignment.flags import LOCAL, LOGS
+from trelliswork.structures.alignment import graph, search
+from trelliswork.structures.alignment.columns import Columns, gapped_texts
+from trelliswork.structures.alignment.generative import generative_weights
+from trelliswork.structures.alignment.sample import draw
+from trelliswork.structures.base import Batch, Decoded, Parts, Space
+from trelliswork.structures.covariance import Covariance
+
+if TYPE_CHECKING:
+    from trelliswork.structures.alignment.structure import AlignmentSpace
+
+__all__ = ["AlignmentBatch", "Law"]
+
+_CELLS_PER_CHUNK = 1 << 17
+_LARGEST = 300.0  # scores beyond are summed as logarithms
+_NEVER = 2.0**30  # a cost that rules an alignment out
+_MAX_CELLS = 1 << 29  # posteriors of cells, 4 GiB
+_COUNTS = 1 << 22  # entries of the tables of counts per pair that are held at a time
+
+
+class Law(NamedTuple):
+    """Scores in the form of the recursions: arrays of ``viterbi.py``, and flags."""
+
+    tables: np.ndarray
+    gaps: np.ndarray
+    miss: np.ndarray
+    cell: np.ndarray
+    flags: int
+
+
+class AlignmentBatch(Batch):
+    """Packed pairs of sequences.
+
+    Part arrays: ``feature`` (n_features,), or (n_samples, n_features) for weights or values per sample;
+    ``miss`` (residues of all first sequences,), for residues that are not matched with their partner in
+    the true alignment; ``cell`` (sum of n1 * n2,), for the matches of single cells, row by row. Codes of
+    an output are its columns: 0 match, 1 deletion, 2 insertion, and in local alignments 3 and 4 for the
+    residues of the first and second sequence that are left out.
+
+    Parameters
+    ----------
+    space : AlignmentSpace
+        The alphabet.
+    first, second : Ragged of int32
+        Codes of the symbols.
+    inputs : list of pairs
+        The sequences as they were given.
+    of_pair : ndarray of shape (K, K)
+        Feature of the match of two symbols, or -1.
+    gold : Ragged or None
+        Columns of the true alignments.
+    n_jobs : int or None
+        Threads.
+    """
+
+    space: AlignmentSpace
+
+    def __init__(
+        self,
+        space: AlignmentSpace,
+        first: Ragged,
+        second: Ragged,
+        inputs: list[Any],
+        of_pair: np.ndarray,
+        gold: Ragged | None,
+        n_jobs: int | None,
+    ):
+        self.space = space
+        self.first, self.second = first, second
+        self.inputs = inputs
+        self.of_pair = of_pair
+        self._gold = gold
+        self.n_jobs = n_jobs
+        self.cell_ptr = offsets_of(first.lengths * second.lengths)
+        self._partner: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    @property
+    def flags(self) -> int:
+        """Mode as the recursions want it."""
+        return self.space.flags
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether alignments were given."""
+        return self._gold is not None
+
+    @property
+    def gold_codes(self) -> Ragged:
+        """Columns of the given alignments."""
+        if self._gold is None:
+            raise InputError("these samples were packed without alignments")
+        return self._gold
+
+    @property
+    def partner(self) -> np.ndarray:
+        """Residue of the second sequence that every residue of the first is truly matched with, or -1."""
+        if self._partner is None:
+            self._partner = np.full(self.first.values.size, -1, dtype=np.int64)
+            if self._gold is not None:
+                columns = Columns.of(self, self._gold)
+                self._partner[self.first.offsets[:-1][columns.owner] + columns.first] = columns.second
+        return self._partner
+
+    def subset(self, index: np.ndarray) -> AlignmentBatch:
+        """Batch of some of the samples."""
+        index = np.arange(len(self))[np.asarray(index)]
+        return AlignmentBatch(
+            self.space,
+            self.first[index],
+            self.second[index],
+            [self.inputs[i] for i in index.tolist()],
+            self.of_pair,
+            None if self._gold is None else self._gold[index],
+            self.n_jobs,
+        )
+
+    # -- storing and joining ------------------------------------------------------------------
+
+    def into(self, space: Space) -> AlignmentBatch:
+        """The same pairs in a larger space."""
+        gold = None if self._gold is None else [self.space.path_of(row) for row in self._gold]
+        return space.pack(self.inputs, gold, n_jobs=self.n_jobs)  # type: ignore[return-value]
+
+    def joined(self, other: Batch) -> AlignmentBatch:
+        """Pairs of two batches."""
+        assert isinstance(other, AlignmentBatch)
+        both = (self, other)
+        gold = None
+        if all(batch.has_gold for batch in both):
+            gold = [self.space.path_of(row) for batch in both for row in batch.gold_codes]
+        return self.space.pack(self.inputs + other.inputs, gold, n_jobs=self.n_jobs)
+
+    def state(self) -> dict[str, Any]:
+        """Sequences and alignments."""
+        paths = [self.space.path_of(row) for row in self.gold_codes]
+        return {
+            "inputs": [[x if isinstance(x, str) else list(x) for x in pair] for pair in self.inputs],
+            "outputs": [[path.to_cigar(), *path.start] for path in paths],
+        }
+
+    # -- linear maps ------------------------------------------------------------------------------
+
+    def scores(self, w: np.ndarray) -> Parts:
+        """Part scores of a weight vector: the weights themselves."""
+        return Parts(feature=np.asarray(w, dtype=np.float64), miss=None, cell=None)
+
+    def scores_each(self, W: np.ndarray) -> Parts:
+        """Part scores of one weight vector per sample: the weights themselves."""
+        return Parts(feature=np.array(W, dtype=np.float64), miss=None, cell=None)
+
+    def pull(self, parts: Parts) -> np.ndarray:
+        """Values of features, summed over samples."""
+        values = parts.feature
+        return values.copy() if values.ndim == 1 else values.sum(axis=0)
+
+    def pull_each(self, parts: Parts) -> sp.csr_matrix:
+        """Values of features, one row per sample."""
+        return sp.csr_matrix(parts.feature)
+
+    def indicators(self, codes: Ragged, weights: np.ndarray | None = None, *, each: bool = False) -> Parts:
+        """How often the parts occur in given alignments."""
+        columns = Columns.of(self, codes)
+        own = np.ones(len(self)) if weights is None else np.asarray(weights, dtype=np.float64)
+        d = self.space.n_features
+        if each:
+            place = columns.feature_owner * d + columns.feature
+            value = np.bincount(place, own[columns.feature_owner], minlength=len(self) * d)
+            feature = value.reshape(len(self), d).astype(np.float64)
+        else:
+            feature = np.bincount(columns.feature, own[columns.feature_owner], minlength=d).astype(np.float64)
+        return Parts(feature=feature, miss=self._missed(columns, own), cell=None)
+
+    def _missed(self, columns: Columns, weights: np.ndarray) -> np.ndarray:
+        """Weight of the sample for residues that have a partner and are not matched with it."""
+        out = np.repeat(weights, self.first.lengths) * (self.partner >= 0)
+        row = self.first.offsets[:-1][columns.owner] + columns.first
+        out[row[self.partner[row] == columns.second]] = 0.0
+        return out
+
+    def features(self, codes: Ragged) -> sp.csr_matrix:
+        """Feature vectors of one given alignment per sample."""
+        columns = Columns.of(self, codes)
+        out = sp.coo_matrix(
+            (np.ones(columns.feature.size), (columns.feature_owner, columns.feature)),
+            (len(self), self.space.n_features),
+        )
+        return sp.csr_matrix(out)
+
+    def dot_each(self, parts: Parts, other: Parts) -> np.ndarray:
+        """Products of part values, summed per sample."""
+        out = np.zeros(len(self))
+        if parts.feature is not None and other.feature is not None:
+            out += (parts.feature * other.feature).sum(axis=-1)
+        for name, offsets in (("miss", self.first.offsets), ("cell", self.cell_ptr)):
+            a, b = getattr(parts, name), getattr(other, name)
+            if a is not None and b is not None:
+                owner = np.repeat(np.arange(len(self)), np.diff(offsets))
+                out += np.bincount(owner, a * b, minlength=len(self))
+        return out
+
+    def scaled(self, parts: Parts, weights: np.ndarray) -> Parts:
+        """Part values times a weight per sample."""
+        weights = np.asarray(weights, dtype=np.float64)
+
+        def spread(values: np.ndarray | None, lengths: np.ndarray) -> np.ndarray | None:
+            return None if values is None else values * np.repeat(weights, lengths)
+
+        feature = None if parts.feature is None else np.atleast_2d(parts.feature) * weights[:, None]
+        return Parts(
+            feature=feature,
+            miss=spread(parts.miss, self.first.lengths),
+            cell=spread(parts.cell, np.diff(self.cell_ptr)),
+        )
+
+    def scale(self, parts: Parts, factors: np.ndarray) -> Parts:
+        """Part values times a factor per sample."""
+        return self.scaled(parts, factors)
+
+    # -- verbs ---------------------------------------------------------------------------------------
+
+    def _law(self, scores: Parts, costs: Parts | None = None, *, sums: bool = False) -> Law:
+        """Scores as the recursions want them; for ``sums`` their exponentials, unless too large."""
+        both = scores if costs is None else scores + costs
+        d = self.space.n_features
+        feature = np.zeros(d) if both.feature is None else np.asarray(both.feature, dtype=np.float64)
+        feature = np.atleast_2d(feature)
+        padded = np.concatenate([feature, np.zeros((feature.shape[0], 1))], axis=1)
+        tables = np.ascontiguousarray(padded[:, self.of_pair])
+        gaps = np.ascontiguousarray(feature[:, self.space.of_gap])
+        miss = np.zeros(self.first.values.size) if both.miss is None else both.miss * (self.partner >= 0)
+        cell = np.zeros(0) if both.cell is None else np.ascontiguousarray(both.cell, dtype=np.float64)
+        flags = self.flags
+        if sums:
+            arrays = (tables, gaps, miss, cell)
+            largest = max(float(np.abs(v[np.isfinite(v)]).max(initial=0.0)) for v in arrays)
+            if largest > _LARGEST:
+                flags |= LOGS
+            else:
+                tables, gaps, miss, cell = map(np.exp, arrays)
+        return Law(tables, gaps, miss, cell, flags)
+
+    def _arrays(self, law: Law) -> tuple[Any, ...]:
+        """Arguments that all recursions begin with."""
+        return (
+            *(self.first.values, self.first.offsets, self.second.values, self.second.offsets),
+            *(law.tables, law.gaps, law.miss, self.partner, law.cell, self.cell_ptr, law.flags),
+        )
+
+    def _run(self, task: Callable[[int, int], Any]) -> list[Any]:
+        cells = offsets_of((self.first.lengths + 1) * (self.second.lengths + 1))
+        return run(task, balanced_chunks(cells, _CELLS_PER_CHUNK), n_threads(self.n_jobs))
+
+    def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
+        """Best alignment of every pair."""
+        law = self._law(scores, costs)
+        codes = search.best_paths(self, law, costs is None)
+        if law.tables.shape[0] == 1 and not law.cell.size and not law.miss.any():
+            return Decoded(codes, search.path_values(self, law, codes))
+        return Decoded(codes, self.evaluate(codes, scores if costs is None else scores + costs))
+
+    def best_scores(self, scores: Parts, *, fast: bool = True) -> np.ndarray:
+        """Score of the best alignment of every pair, without the alignment.
+
+        Parameters
+        ----------
+        scores : Parts
+            Part scores.
+        fast : bool
+            Whether the arithmetic may be that of ``precision``; else it is double.
+        """
+        return search.best_scores(self, self._law(scores), scores, fast)
+
+    def mea(self, scores: Parts, threshold: float = 0.0) -> Decoded:
+        """Alignments with the largest expected number of right pairs.
+
+        Parameters
+        ----------
+        scores : Parts
+            Part scores of the law of pairs.
+        threshold : float
+            What a pair has to be worth: pairs count their probability less this.
+        """
+        posterior = self.marginals(scores).cell - threshold
+        nothing = Parts(feature=np.zeros(self.space.n_features), miss=None, cell=posterior)
+        return self.argmax(nothing, Parts(feature=None, miss=None, cell=None))
+
+    def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
+        """Up to ``k`` best alignments of each pair; that of :meth:`argmax` is first among equals."""
+        graph.check_sizes(self)
+        law, best = self._law(scores, costs), self.argmax(scores, costs)
+
+        def task(a: int, b: int) -> list[Decoded]:
+            return [graph.kbest(self, law, i, k, best.codes[i], float(best.values[i])) for i in range(a, b)]
+
+        return [decoded for chunk in self._run(task) for decoded in chunk]
+
+    def log_partition(self, scores: Parts, costs: Parts | None = None) -> np.ndarray:
+        """Log of the sum over all alignments."""
+        from trelliswork.dp.alignment import inside
+
+        arrays, out = self._arrays(self._law(scores, costs, sums=True)), np.empty(len(self))
+        self._run(lambda a, b: inside.log_partition(*arrays, a, b, out))
+        return out
+
+    def _sums(
+        self, law: Law, weights: np.ndarray | None, each: bool, cells: bool, direction: Law | None = None
+    ) -> tuple[np.ndarray, Parts]:
+        """Log partitions and marginals, or the derivative of the marginals along a direction."""
+        from trelliswork.dp.alignment import inside
+
+        arrays, n = self._arrays(law), len(self)
+        if cells and self.cell_ptr[-1] > _MAX_CELLS:
+            size = self.cell_ptr[-1] * 8 / 2**30
+            raise InputError(f"the posteriors of all cells take {size:,.0f} GiB; ask for fewer pairs at once")
+        own = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+        log_z, missed = np.empty(n), np.zeros(self.first.values.size)
+        posterior = np.empty(self.cell_ptr[-1] if cells else 0)
+        k, to_features = self.of_pair.shape[0], self._to_features()
+
+        def part(a: int, b: int) -> np.ndarray:
+            rows = b - a if each else 1
+            counts, gaps = np.zeros((rows, k, k)), np.zeros((rows, 2))
+            if direction is None:
+                inside.marginals(*arrays, a, b, own, each, log_z, counts, gaps, missed, posterior)
+            else:
+                along = direction[:4]
+                inside.tangent(*arrays, a, b, *along, own, each, counts, gaps, missed, posterior)
+            feature = (to_features.T @ counts.reshape(rows, -1).T).T
+            feature[:, self.space.of_gap[0]] += gaps[:, 0]
+            feature[:, self.space.of_gap[1]] += gaps[:, 1]
+            return feature
+
+        def task(a: int, b: int) -> np.ndarray:
+            if not each:
+                return part(a, b)
+            width = max(1, _COUNTS // max(k * k, 1))  # pairs whose tables of counts are held at a time
+            return np.concatenate([part(c, min(c + width, b)) for c in range(a, b, width)])
+
+        found = self._run(task)
+        if each:
+            feature = np.concatenate([np.zeros((0, self.space.n_features)), *found])
+        else:
+            feature = np.zeros(self.space.n_features)
+            for rows in found:
+                feature += rows[0]
+        return log_z, Parts(feature=feature, miss=missed, cell=posterior if cells else None)
+
+    def _to_features(self) -> sp.csr_matrix:
+        """Matrix from pairs of symbols to features."""
+        flat = self.of_pair.ravel()
+        known = np.flatnonzero(flat >= 0)
+        shape = (flat.size, self.space.n_features)
+        return sp.csr_matrix((np.ones(known.size), (known, flat[known])), shape)
+
+    def marginals(
+        self,
+        scores: Parts,
+        costs: Parts | None = None,
+        *,
+        weights: np.ndarray | None = None,
+        each: bool = False,
+    ) -> Parts:
+        """Expected use of all parts (times the weight of the sample)."""
+        return self._sums(self._law(scores, costs, sums=True), weights, each, True)[1]
+
+    def expect(
+        self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Log partitions and summed expected features, without the posteriors of cells."""
+        log_z, parts = self._sums(self._law(self.scores(w), costs, sums=True), weights, False, False)
+        return log_z, parts.feature
+
+    @property
+    def partly_known(self) -> bool:
+        """Whether only the pairs of two capitals are known."""
+        return self.space.structure.core == "upper"
+
+    def expect_known(self, w: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The same over the alignments that have all true pairs of two capitals."""
+        # Local paths take differences of sums over what they leave out, so that it must be finite.
+        never = -_NEVER if self.flags & LOCAL else -np.inf
+        known = np.where((self.partner >= 0) & self._upper_pairs(), never, 0.0)
+        return self.expect(w, Parts(feature=None, miss=known, cell=None), weights)
+
+    def tangent(
+        self,
+        scores: Parts,
+        direction: Parts,
+        costs: Parts | None = None,
+        *,
+        weights: np.ndarray | None = None,
+        each: bool = False,
+    ) -> Parts:
+        """Derivative of the marginals along a direction in part scores."""
+        law = self._law(scores, costs, sums=True)
+        return self._sums(law, weights, each, True, self._law(direction))[1]
+
+    def sample(self, scores: Parts, n: int, rng: np.random.Generator) -> list[Ragged]:
+        """Independent alignments from the Gibbs law of the scores."""
+        law, seed = self._law(scores, sums=True), int(rng.integers(0, 2**31))
+        pieces = self._run(lambda a, b: [draw(self, law, p, n, seed) for p in range(a, b)])
+        found = [piece for chunk in pieces for piece in chunk]
+        lengths = np.concatenate([np.zeros(0, dtype=np.int64), *(lengths for _, lengths in found)])
+        values = np.concatenate([np.zeros(0, dtype=np.int64), *(codes for codes, _ in found)])
+        draws = Ragged(values, offsets_of(lengths))  # row i * n + r is draw r of sample i
+        return [draws[np.arange(len(self)) * n + r] for r in range(n)]
+
+    def loss_profile(self, scores: Parts, costs: Parts, max_loss: int) -> np.ndarray:
+        """Best score for every total of integer costs, shape (n_samples, max_loss + 1)."""
+        graph.check_sizes(self)
+        law, cost = self._law(scores), self._law(costs)
+
+        def task(a: int, b: int) -> list[np.ndarray]:
+            return [graph.loss_profile(self, law, cost, i, max_loss) for i in range(a, b)]
+
+        rows = [row for chunk in self._run(task) for row in chunk]
+        return np.concatenate([np.zeros((0, max_loss + 1)), *rows])
+
+    def argmax_at_loss(self, scores: Parts, costs: Parts, losses: np.ndarray) -> Decoded:
+        """Best alignment of every pair among those with the given total cost."""
+        graph.check_sizes(self)
+        law, cost = self._law(scores), self._law(costs)
+
+        def task(a: int, b: int) -> list[tuple[np.ndarray, float]]:
+            return [graph.argmax_at_loss(self, law, cost, i, int(losses[i])) for i in range(a, b)]
+
+        found = [one for chunk in self._run(task) for one in chunk]
+        return Decoded(joined_rows([codes for codes, _ in found]), np.array([value for _, value in found]))
+
+    def covariance(
+        self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"
+    ) -> Covariance:
+        """Second moments of the features."""
+        from trelliswork.structures.alignment.moments import AlignmentCovariance
+
+        return AlignmentCovariance(self, scores, weights, about)
+
+    def count(self) -> list[int]:
+        """Exact number of alignments of every pair."""
+        graph.check_sizes(self)
+        return [graph.count(self, i) for i in range(len(self))]
+
+    # -- outputs ------------------------------------------------------------------------------------
+
+    def evaluate(self, codes: Ragged, scores: Parts) -> np.ndarray:
+        """Score of given alignments; -inf where a code sequence is none of this mode."""
+        columns = Columns.of(self, codes)
+        n, feature = len(self), scores.feature
+        if feature is None:
+            out = np.zeros(n)
+        else:
+            own = columns.feature if feature.ndim == 1 else (columns.feature_owner, columns.feature)
+            out = np.bincount(columns.feature_owner, feature[own], minlength=n).astype(np.float64)
+        if scores.miss is not None:
+            missed = self._missed(columns, np.ones(n)) * scores.miss
+            out = out + np.bincount(np.repeat(np.arange(n), self.first.lengths), missed, minlength=n)
+        if scores.cell is not None:
+            place = self.cell_ptr[columns.owner] + columns.first * self.second.lengths[columns.owner]
+            out = out + np.bincount(columns.owner, scores.cell[place + columns.second], minlength=n)
+        return out
+
+    def unpack(self, codes: Ragged) -> list[Any]:
+        """Codes to alignments; row ``i`` belongs to sample ``i``."""
+        if len(codes) != len(self):
+            raise ValueError(f"{len(codes)} outputs for {len(self)} samples; see unpack_sample")
+        gap = self.space.structure.gap
+        if self.space.structure.output == "strings" and len(gap) == 1:
+            texts = [[pair[side] for pair in self.inputs] for side in (0, 1)]
+            if all(isinstance(x, str) for side in texts for x in side):
+                return gapped_texts(texts[0], texts[1], codes, gap)
+        return [self._output(i, row) for i, row in enumerate(codes)]
+
+    def unpack_sample(self, i: int, codes: Ragged) -> list[Any]:
+        """Several alignments of sample ``i``."""
+        return [self._output(i, row) for row in codes]
+
+    def _output(self, i: int, row: np.ndarray) -> Any:
+        return self.space.shown(self.inputs[i], self.space.path_of(row))
+
+    def unpack_marginals(self, parts: Parts) -> list[dict[str, np.ndarray]]:
+        """Per pair the posteriors: ``match`` (n1, n2), and ``first``, ``second`` of having no partner."""
+        out = []
+        for i, (n1, n2) in enumerate(zip(self.first.lengths, self.second.lengths, strict=True)):
+            match = parts.cell[self.cell_ptr[i] : self.cell_ptr[i + 1]].reshape(n1, n2).clip(0.0, 1.0)
+            alone = [(1.0 - match.sum(axis=axis)).clip(0.0, 1.0) for axis in (1, 0)]
+            out.append({"match": match, "first": alone[0], "second": alone[1]})
+        return out
+
+    def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
+        """Cost 1 (or the weight of the first symbol) for every true pair that is missed.
+
+        With ``core="upper"`` pairs with a lower-case letter are free.
+        """
+        counts = self.partner >= 0
+        cost = counts.astype(np.float64)
+        if self.space.structure.core == "upper":
+            cost *= self._upper_pairs()
+        if label_weight is not None:
+            symbols = (symbol for pair in self.inputs for symbol in pair[0])
+            cost *= np.array([float(label_weight.get(symbol, 1.0)) for symbol in symbols])
+        return Parts(feature=None, miss=cost, cell=None), np.zeros(len(self))
+
+    def gold_sizes(self) -> np.ndarray:
+        """Number of true pairs that count; with ``core="upper"`` those of two capitals."""
+        counted = self.mismatch()[0]  # 0 or 1
+        return self.dot_each(counted, counted).astype(np.int64)
+
+    def items(self, codes: Ragged) -> list[list[tuple[int, int]]]:
+        """Pairs of residues that given alignments match; with ``core="upper"`` those of two capitals."""
+        columns = Columns.of(self, codes)
+        out: list[list[tuple[int, int]]] = [[] for _ in range(len(self))]
+        core = self.space.structure.core == "upper"
+        for p, i, j in zip(
+            columns.owner.tolist(), columns.first.tolist(), columns.second.tolist(), strict=True
+        ):
+            first, second = self.inputs[p]
+            if not core or (str(first[i]).isupper() and str(second[j]).isupper()):
+                out[p].append((i, j))
+        return out
+
+    def _upper_pairs(self) -> np.ndarray:
+        """Whether a residue of a first sequence and its partner are upper-case letters."""
+        upper = [
+            np.array([str(s).isupper() for pair in self.inputs for s in pair[side]], bool) for side in (0, 1)
+        ]
+        place = np.repeat(self.second.offsets[:-1], self.first.lengths) + np.maximum(self.partner, 0)
+        matched = self.partner >= 0
+        out = np.zeros(matched.size, dtype=bool)
+        out[matched] = upper[0][matched] & upper[1][place[matched]]
+        return out
+
+    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+        """Log-odds of pairs of symbols, and gap weights found by search."""
+        return generative_weights(self, smoothing, weights)
+
+    def multinomials(self) -> dict[str, np.ndarray]:
+        """``"pair"``: which symbols match, given that two do; gaps are no choice of the generative model."""
+        return {"pair": np.arange(int(self.space.of_gap.min()))}
+
+    def perceptron_passes(
+        self,
+        w: np.ndarray,
+        u: np.ndarray,
+        orders: Iterable[np.ndarray],
+        weights: np.ndarray,
+        clock: np.ndarray,
+    ) -> Generator[int, None, None]:
+        """Passes of the perceptron, compiled; the search is exact."""
+        from trelliswork.dp.alignment import viterbi
+
+        gold = self.gold_codes
+        sequences = self.first.values, self.first.offsets, self.second.values, self.second.offsets
+        maps = self.of_pair, self.space.of_gap, self.flags, search.TRACED_CELLS
+        own = np.asarray(weights, dtype=np.float64)
+        for order in orders:
+            order = np.asarray(order, dtype=np.int64)
+            yield int(
+                viterbi.perceptron_pass(*sequences, *maps, gold.values, gold.offsets, order, own, clock, w, u)
+            )
+
+
+def joined_rows(rows: list[np.ndarray]) -> Ragged:
+    """Code sequences one after the other."""
+    values = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
+    return Ragged(values, offsets_of([row.size for row in rows]))

@@ -1,0 +1,454 @@
+"""Label sequences after seeing data: alphabets, weights and their names."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork._errors import InputError
+from trelliswork._names import Alphabet
+from trelliswork._tokens import TokenTable, check_width
+from trelliswork.structures.base import Batch, Space, Structure
+from trelliswork.structures.chain import store
+from trelliswork.structures.chain.batch import ChainBatch
+from trelliswork.structures.chain.contexts import (
+    context_before,
+    level_starts,
+    ngram_map,
+    scheme_masks,
+    successors,
+)
+from trelliswork.structures.chain.joins import Joins, label_codes
+from trelliswork.structures.chain.layouts import limited, merged_layout, observed_pairs
+from trelliswork.structures.labels import encode_labels, is_list, listed, sorted_labels
+from trelliswork.structures.tokens import Layout, TokenMap
+
+if TYPE_CHECKING:
+    from trelliswork.structures.chain.structure import Chain
+
+__all__ = ["ChainSpace"]
+
+_MAX_NGRAMS = 3_000_000  # entries of the map from n-gram weights to context scores
+
+
+class ChainSpace(Space):
+    """Alphabets and sizes of a :class:`Chain` after seeing data.
+
+    Parameters
+    ----------
+    structure : Chain
+        Hyper-parameters.
+    labels : list
+        Label alphabet, in the order of codes.
+    attributes : list of str
+        Attribute alphabet.
+    allowed : ndarray of bool, shape (n_labels, n_labels)
+        Allowed transitions ``[from, to]``, before the tagging scheme.
+    width : int or None
+        Number of columns, when the attributes are the columns of arrays.
+    """
+
+    def __init__(
+        self,
+        structure: Chain,
+        labels: list[Any],
+        attributes: list[str],
+        allowed: np.ndarray,
+        width: int | None = None,
+    ):
+        self.structure = structure
+        self.width = width
+        self.labels = list(labels)
+        self.attributes = list(attributes)
+        self.order = int(structure.order)
+        n = len(self.labels)
+        self.columns = Alphabet(zip(self.attributes, range(len(self.attributes))))
+        self.n_markers = len(self.marker_names)
+        self.emission_layout = Layout(len(self.attributes) + self.n_markers, n)
+        self.joins = Joins(structure.edge_features, self.order)
+        chosen = self.joins.attributes(self.attributes)
+        self.edge_columns = Alphabet(zip(chosen, range(len(chosen))))
+        self.edge_layout = None
+        if self.joins.lengths:
+            # Long n-grams are many: until data say which of them occur there are none.
+            nothing = np.zeros(0, dtype=np.int64) if self.sparse_joins else None
+            self.edge_layout = Layout(len(chosen), int(self.joins.offsets(n)[-1]), nothing)
+        self.allowed = allowed
+        self.symbol_mask: np.ndarray | None = None  # (n_attributes, n_labels), see `observed`
+        self.start_mask: np.ndarray | None = None
+        self.end_mask: np.ndarray | None = None
+        mask = allowed
+        if structure.scheme is not None:
+            follows, self.start_mask, self.end_mask = scheme_masks(structure.scheme, self.labels)
+            mask = allowed & follows
+        if (self.order + 1) * np.log(max(n, 1)) + np.log(self.order) > np.log(_MAX_NGRAMS) or self.order > 64:
+            raise InputError(
+                f"order {self.order} with {n} labels means over {_MAX_NGRAMS:,} n-grams; lower the order"
+            )
+        self.level_ptr = level_starts(n, self.order)
+        self.successor = successors(n, self.order)
+        self.ngram_matrix, self.context_mask, self.ngrams = ngram_map(n, self.order, mask)
+        self.everything_allowed = bool(self.context_mask.all())
+
+    @property
+    def sparse_joins(self) -> bool:
+        """Whether attributes are joined with label n-grams longer than pairs; only seen ones have weights."""
+        return self.joins.longest > 2
+
+    def restrict_to_observed(self, table: TokenTable, codes: np.ndarray, offsets: np.ndarray) -> None:
+        """Keep weights only for what the training data have, where that was asked for."""
+        n = len(self.labels)
+        seen_only = self.structure.emissions == "observed"
+        if seen_only:
+            pairs = observed_pairs(table, self.columns, np.arange(codes.size), codes, n)
+            markers = np.arange(len(self.attributes) * n, (len(self.attributes) + self.n_markers) * n)
+            self.emission_layout = Layout(
+                self.emission_layout.n_attributes, n, np.concatenate([pairs, markers]).astype(np.int64)
+            )
+        if self.edge_layout is not None and (seen_only or self.sparse_joins):
+            found, n_columns = [], self.edge_layout.n_columns
+            for length, first in zip(self.joins.lengths, self.joins.offsets(n), strict=False):
+                names = self.joins.attributes(self.attributes, length)
+                own = Alphabet((name, self.edge_columns[name]) for name in names)
+                code = label_codes(codes, offsets, length, n)
+                at = np.flatnonzero(code >= 0)
+                found.append(observed_pairs(table, own, at, first + code[at], n_columns))
+            self.edge_layout = Layout(
+                self.edge_layout.n_attributes, n_columns, np.unique(np.concatenate(found))
+            )
+
+    def restrict_to_named(self, names: Sequence[Any]) -> None:
+        """Weights for the named joins, where only some have any."""
+        if self.edge_layout is None or not self.sparse_joins:
+            return
+        column = {gram: i for i, gram in enumerate(self.joins.grams(self.n_labels))}
+        code = {label: i for i, label in enumerate(self.labels)}
+        n_columns = self.edge_layout.n_columns
+        flat = [
+            self.edge_columns[name[1]] * n_columns + column[tuple(code[label] for label in name[2:])]
+            for name in names
+            if name[0] == "edge" and name[1] in self.edge_columns and len(name) - 2 in self.joins.lengths
+        ]
+        self.edge_layout = limited(self.edge_layout, np.unique(np.array(flat, dtype=np.int64)))
+
+    # -- sizes and names ------------------------------------------------------------------
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return len(self.labels)
+
+    @property
+    def n_emissions(self) -> int:
+        """Number of emission weights, first and last labels included."""
+        return self.emission_layout.n_weights
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edge-observation weights."""
+        return 0 if self.edge_layout is None else self.edge_layout.n_weights
+
+    @property
+    def n_features(self) -> int:
+        """Length of the weight vector: emissions, edge observations, label n-grams."""
+        return self.n_emissions + self.n_edges + len(self.ngrams)
+
+    def split(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Emission, edge-observation and n-gram weights (views)."""
+        a, b = self.n_emissions, self.n_emissions + self.n_edges
+        return w[:a], w[a:b], w[b:]
+
+    @property
+    def feature_orders(self) -> np.ndarray:
+        """1 for emissions, the number of labels for edge observations and label n-grams."""
+        out = np.ones(self.n_features, dtype=np.int64)
+        if self.edge_layout is not None:
+            lengths = np.array([len(gram) for gram in self.joins.grams(self.n_labels)], dtype=np.int64)
+            column = self.edge_layout.positions()[1]
+            out[self.n_emissions : self.n_emissions + self.n_edges] = lengths[column]
+        out[self.n_emissions + self.n_edges :] = [len(gram) for gram in self.ngrams]
+        return out
+
+    @property
+    def marker_names(self) -> list[str]:
+        """Kinds of the marker attributes that follow the real ones."""
+        return [kind for kind in ("start", "end", "unknown") if getattr(self.structure, kind)]
+
+    @property
+    def feature_names(self) -> list[tuple[Any, ...]]:
+        """``("emission", attribute, label)``, ``("start", label)``, ``("transition", from, to)``, ..."""
+        names: list[tuple[Any, ...]] = []
+        n_real = len(self.attributes)
+        for a, b in zip(*map(np.ndarray.tolist, self.emission_layout.positions()), strict=True):
+            label = self.labels[b]
+            kind = self.marker_names[a - n_real] if a >= n_real else None
+            names.append((kind, label) if kind else ("emission", self.attributes[a], label))
+        if self.edge_layout is not None:
+            edge_names = list(self.edge_columns)
+            grams = self.joins.grams(self.n_labels)
+            for a, column in zip(*map(np.ndarray.tolist, self.edge_layout.positions()), strict=True):
+                names.append(("edge", edge_names[a], *(self.labels[i] for i in grams[column])))
+        names.extend(("transition", *(self.labels[i] for i in gram)) for gram in self.ngrams)
+        return names
+
+    # -- data ------------------------------------------------------------------------------
+
+    def pack(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        n_jobs: int | None = None,
+        allowed: Any = None,
+        unknown: str = "error",
+    ) -> ChainBatch:
+        """Compile sequences; ``allowed`` limits the labels of single tokens.
+
+        Parameters
+        ----------
+        X : sequences of tokens
+            As in :class:`Chain`.
+        y : sequences of labels or None
+            Gold labels.
+        n_jobs : int or None
+            Threads of the batch's verbs.
+        allowed : list or None
+            Per sequence None or a list that has, per token, None (any label), a label, or
+            a collection of labels.
+        unknown : {"error", "mark"}
+            What to do with labels outside the alphabet: refuse, or code them -1.
+        """
+        X = self.structure.prepare(X)
+        self._check_width(X.values)
+        offsets = X.offsets
+        filled = np.flatnonzero(np.diff(offsets) > 0)
+        emission = TokenMap.compile(self.emission_layout, X.values, self.columns)
+        where = {"start": offsets[:-1][filled], "end": offsets[1:][filled] - 1}
+        if "unknown" in self.marker_names:
+            where["unknown"] = emission.empty_tokens()
+        for number, kind in enumerate(self.marker_names):
+            emission.mark(len(self.attributes) + number, where[kind])
+        edge = None
+        if self.edge_layout is not None:
+            edge = TokenMap.compile(self.edge_layout, X.values, self.edge_columns)
+        gold = None
+        if y is not None:
+            gold = encode_labels(y, offsets, self.labels, unknown=unknown)
+        mask = None if allowed is None else self._allowed_mask(allowed, offsets)
+        return ChainBatch(self, offsets, emission, edge, gold, mask, n_jobs)
+
+    def _check_width(self, table: TokenTable) -> None:
+        check_width(table, self.width, self.columns, len(self.attributes), "tokens")
+
+    def restore(self, state: Mapping[str, Any], *, n_jobs: int | None = None) -> ChainBatch:
+        """Batch from its state."""
+        return store.restored(self, state, n_jobs)
+
+    def _allowed_mask(self, allowed: Any, offsets: np.ndarray) -> np.ndarray:
+        if not is_list(allowed):
+            raise InputError(f"allowed must be a list with one entry per sequence, got {allowed!r:.80}")
+        if len(allowed) != offsets.size - 1:
+            raise InputError(f"allowed has {len(allowed)} entries for {offsets.size - 1} sequences")
+        place = {label: i for i, label in enumerate(self.labels)}
+        mask = np.ones((int(offsets[-1]), self.n_labels), dtype=bool)
+        for i, rows in enumerate(allowed):
+            if rows is None:
+                continue
+            if not is_list(rows):
+                raise InputError(f"sample {i}: allowed must be None or a list, got {rows!r:.80}")
+            if len(rows) != offsets[i + 1] - offsets[i]:
+                raise InputError(
+                    f"sample {i}: allowed has {len(rows)} entries for {offsets[i + 1] - offsets[i]} tokens"
+                )
+            for t, choice in enumerate(rows):
+                if choice is None:
+                    continue
+                chosen = choice.tolist() if isinstance(choice, np.ndarray) else choice
+                try:
+                    several = isinstance(chosen, (Set, list)) or (
+                        isinstance(chosen, tuple) and chosen not in place
+                    )
+                    wanted = [place[c] for c in (chosen if several else [chosen]) if c in place]
+                except TypeError:
+                    raise InputError(
+                        f"sample {i}: token {t} allows {choice!r:.80}; "
+                        "expected None, a label or a set of labels"
+                    ) from None
+                if not wanted:
+                    what = f"only unknown labels ({choice!r})" if not several or chosen else "no label"
+                    raise InputError(f"sample {i}: token {t} allows {what}")
+                mask[offsets[i] + t] = False
+                mask[offsets[i] + t, wanted] = True
+        return mask
+
+    def grown(self, X: Any, y: Any) -> ChainSpace:
+        """Space with the labels, attributes and observed pairs of more data as well."""
+        X = self.structure.prepare(X)
+        self._check_width(X.values)
+        return self.merged(self.structure.bind(X, y))
+
+    def merged(self, other: Space) -> ChainSpace:
+        """Space with the labels, attributes and observed pairs of both."""
+        assert isinstance(other, ChainSpace)
+        if self.width != other.width and self.attributes and other.attributes:
+            raise InputError(f"X: expected arrays with {self.width} columns as before, got {other.width}")
+        labels = self.labels
+        if self.structure.labels is None:
+            labels = sorted_labels({*self.labels, *other.labels})
+        attributes = list(dict.fromkeys([*self.attributes, *other.attributes]))
+        place = {label: i for i, label in enumerate(labels)}
+        allowed = np.zeros((len(labels), len(labels)), dtype=bool)
+        for space in (self, other):
+            codes = [place[label] for label in space.labels]
+            allowed[np.ix_(codes, codes)] |= space.allowed
+        if isinstance(self.structure.transitions, str) and self.structure.transitions == "all":
+            allowed[:] = True
+        space = ChainSpace(self.structure, labels, attributes, allowed, self.width)
+        seen_only = self.structure.emissions == "observed"
+        if seen_only:
+            space.emission_layout = merged_layout(self, other, space, "emission_layout")
+        if space.edge_layout is not None and (seen_only or space.sparse_joins):
+            space.edge_layout = merged_layout(self, other, space, "edge_layout")
+        return space
+
+    @property
+    def outputs_fixed(self) -> bool:
+        """Whether labels, transitions and the features of old samples cannot change when the space grows."""
+        limits = self.structure.transitions
+        seen_only = isinstance(limits, str) and limits == "observed"
+        seen_only = seen_only or self.structure.emissions == "observed" or self.sparse_joins
+        return self.structure.labels is not None and not seen_only
+
+    def observed(self, batch: Batch, symbols: str | Sequence[str] | None = "auto") -> ChainSpace:
+        """Space that forbids transitions and (symbol, label) pairs that a batch has not.
+
+        Parameters
+        ----------
+        batch : ChainBatch
+            Sequences with their labels.
+        symbols : "auto", None or list of str
+            Attributes that are symbols: those that start with one of the prefixes; None for
+            transitions only. "auto": all of them if no token has two, else none. A token may have
+            the labels that all its symbols were seen with; symbols that were not seen do not limit.
+
+        Notes
+        -----
+        A label that nothing was seen to follow may be followed by any, and a sequence for which
+        nothing would be left is not limited by its symbols, so that every input has an output.
+        """
+        assert isinstance(batch, ChainBatch)
+        n = self.n_labels
+        codes, offsets = batch.gold_codes.values, batch.offsets
+        at = np.flatnonzero(context_before(codes, offsets, n, 1) >= 0)
+        seen = np.zeros((n, n), dtype=bool)
+        seen[codes[at - 1], codes[at]] = True
+        seen[~seen.any(axis=1)] = True
+        space = ChainSpace(self.structure, self.labels, self.attributes, self.allowed & seen, self.width)
+        space.emission_layout, space.edge_layout = self.emission_layout, self.edge_layout
+        space.columns = self.columns
+        space.symbol_mask = self._symbol_mask(batch, symbols)
+        return space
+
+    def _symbol_mask(self, batch: ChainBatch, symbols: str | Sequence[str] | None) -> np.ndarray | None:
+        n_real = len(self.attributes)
+        if symbols is None:
+            return None
+        if isinstance(symbols, str):
+            if symbols != "auto":
+                raise InputError(f"symbols must be 'auto', None or a list of prefixes, got {symbols!r}")
+            if batch.emission.counts(n_real).max(initial=0) > 1:
+                return None
+            chosen = np.ones(n_real, dtype=bool)
+        else:
+            prefixes = tuple(symbols)
+            chosen = np.array([a.startswith(prefixes) for a in self.attributes], dtype=bool)
+        tokens = batch.emission.token_matrix()[:, :n_real]
+        codes = batch.gold_codes.values
+        labels = sp.csr_matrix(
+            (np.ones(codes.size), (np.arange(codes.size), codes)), shape=(codes.size, self.n_labels)
+        )
+        mask = ((tokens != 0).T.astype(np.float64) @ labels).toarray() > 0
+        mask[~chosen | ~mask.any(axis=1)] = True
+        return mask
+
+    def enumerate(self, x: Any) -> Iterator[list[Any]]:
+        """Every allowed label sequence of one input, in lexicographic order."""
+        n_steps = x.shape[0] if hasattr(x, "shape") else len(x)
+        limits = None if self.symbol_mask is None else self.pack([x]).allowed
+        for codes in itertools.product(range(self.n_labels), repeat=n_steps):
+            if n_steps and self.start_mask is not None and not self.start_mask[codes[0]]:
+                continue
+            if n_steps and self.end_mask is not None and not self.end_mask[codes[-1]]:
+                continue
+            if limits is not None and not limits[np.arange(n_steps), codes].all():
+                continue
+            if all(self.context_mask[a, b] for a, b in itertools.pairwise(codes)):
+                yield [self.labels[c] for c in codes]
+
+    def advice(self) -> str:
+        """What to do about an output that breaks the constraints."""
+        if isinstance(self.structure.transitions, str):
+            return super().advice()
+        named = {label for pair in self.structure.transitions for label in pair}
+        strange = sorted_labels(named - set(self.labels))
+        hint = f" (transitions has {listed(strange)}, not in the data)" if strange else ""
+        return super().advice() + hint
+
+    def tables(self, weights: np.ndarray, top: int = 10) -> dict[str, Any]:
+        """Top attributes per label and the table of transitions, for reading."""
+        emission, _, grams = self.split(weights)
+        table = self.emission_layout.table(emission)
+        names = [*self.attributes, *(f"<{kind}>" for kind in self.marker_names)]
+        logs = not (table > 0).any()  # log-probabilities: none is above 0
+        best = {}
+        for b, label in enumerate(self.labels):
+            order = np.argsort(-table[:, b], kind="stable")[:top]
+            best[label] = [(names[a], float(table[a, b])) for a in order if logs or table[a, b] > 0]
+        bigrams = np.full((self.n_labels, self.n_labels), -np.inf)
+        for gram, value in zip(self.ngrams, grams, strict=True):
+            if len(gram) == 2:
+                bigrams[gram] = value
+        return {"labels": self.labels, "top": best, "transitions": bigrams}
+
+    # -- persistence -----------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Alphabets and masks."""
+        out: dict[str, Any] = {"labels": self.labels, "attributes": self.attributes, "allowed": self.allowed}
+        if self.width is not None:
+            out["width"] = self.width
+        if self.emission_layout.flat is not None:
+            out["emission_flat"] = self.emission_layout.flat
+        if self.edge_layout is not None and self.edge_layout.flat is not None:
+            out["edge_flat"] = self.edge_layout.flat
+        if self.symbol_mask is not None:
+            out["symbol_mask"] = self.symbol_mask
+        return out
+
+    @classmethod
+    def from_state(cls, structure: Structure, state: Mapping[str, Any]) -> ChainSpace:
+        """Build the space again."""
+        structure = cast("Chain", structure)
+        structure._check()
+        labels, attributes = list(state["labels"]), list(state["attributes"])
+        allowed = np.asarray(state["allowed"], dtype=bool)
+        # A model file is not trusted: whatever the recursions index with is checked here.
+        if allowed.shape != (len(labels), len(labels)) or not labels:
+            raise InputError("the table of allowed transitions does not fit the labels")
+        if len(set(labels)) != len(labels) or len(set(attributes)) != len(attributes):
+            raise InputError("labels or attributes occur twice")
+        width = state.get("width")
+        space = cls(structure, labels, attributes, allowed, None if width is None else int(width))
+        if "emission_flat" in state:
+            space.emission_layout = limited(space.emission_layout, state["emission_flat"])
+        if "edge_flat" in state and space.edge_layout is not None:
+            space.edge_layout = limited(space.edge_layout, state["edge_flat"])
+        if "symbol_mask" in state:
+            space.symbol_mask = np.asarray(state["symbol_mask"], dtype=bool)
+            if space.symbol_mask.shape != (len(attributes), len(labels)):
+                raise InputError("the table of observed symbols does not fit the labels")
+        return space

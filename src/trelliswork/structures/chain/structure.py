@@ -1,0 +1,199 @@
+"""Label sequences: one label per token, scored by token features and label n-grams."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from trelliswork._errors import InputError
+from trelliswork._ragged import Ragged
+from trelliswork._tokens import TokenTable, compile_tokens, token_symbols
+from trelliswork.structures.base import Batch, Structure
+from trelliswork.structures.chain.batch import ChainBatch
+from trelliswork.structures.chain.contexts import transition_mask
+from trelliswork.structures.chain.joins import Joins
+from trelliswork.structures.chain.space import ChainSpace
+from trelliswork.structures.labels import check_row, collect_labels, encode_labels, sorted_labels
+
+__all__ = ["Chain", "ChainSpace"]
+
+
+class Chain(Structure):
+    """Sequences of labels, one per token.
+
+    An output scores the sum of its parts: (attribute of a token, label) pairs,
+    label n-grams of up to ``order + 1`` labels, and optionally first and last labels
+    and (attribute, previous label, label) triples.
+
+    Parameters
+    ----------
+    order : int, default=1
+        Number of previous labels that a label depends on. 1 is the usual linear chain.
+    emissions : {"all", "observed"}, default="all"
+        Weights for every pair of attribute and label, or only for pairs that occur in
+        the training data (much smaller, as in CRFsuite). Unseen pairs then weigh 0; they
+        are not forbidden.
+    transitions : {"all", "observed"} or list of (from, to) pairs, default="all"
+        Which labels may follow which. Others are *forbidden* in every output.
+    scheme : {"BIO", "IOB2", "BIOES", "IOBES"} or None, default=None
+        Forbid what the tagging scheme forbids (``I-X`` after ``O``, ...).
+    start, end : bool, default=True
+        Weights for the first and for the last label.
+    edge_features : "all", list of str, dict or None, default=None
+        Attributes that are also joined with the pair (previous label, label): all, or those
+        whose names start with one of the given prefixes. A dict says so for label n-grams of
+        several lengths, ``{2: "all", 3: ["word="]}``; when there are any above 2, up to
+        ``order + 1``, only n-grams that occur with the attribute in the training data have weights.
+    min_count : int, default=1
+        Drop attributes that occur on fewer tokens of the training data.
+    unknown : bool, default=True
+        Weights for tokens none of whose attributes is known (rare words dropped by
+        ``min_count``, new words at prediction).
+    labels : list or None, default=None
+        The labels, when some may be missing from the training data.
+
+    Notes
+    -----
+    A token is a string, a list of strings, a dict (strings, numbers, booleans, lists;
+    read as python-crfsuite reads them) or a row of a dense or sparse matrix; see
+    :class:`~trelliswork.Ragged` for stacked matrices. Attributes that were not seen in
+    training are ignored. Ties between outputs go to the lexicographically smallest
+    sequence in the order of ``classes_``.
+
+    Examples
+    --------
+    >>> from trelliswork import CRF, Chain
+    >>> X, y = [["the", "cat"], ["a", "dog", "barks"]], [["D", "N"], ["D", "N", "V"]]
+    >>> CRF(Chain()).fit(X, y).predict([["a", "cat", "barks"]])
+    [['D', 'N', 'V']]
+    """
+
+    batch_class: ClassVar[type[Batch]] = ChainBatch
+    output_kind: ClassVar[str] = "label sequence"
+
+    def __init__(
+        self,
+        order: int = 1,
+        *,
+        emissions: str = "all",
+        transitions: str | Iterable[tuple[Hashable, Hashable]] = "all",
+        scheme: str | None = None,
+        start: bool = True,
+        end: bool = True,
+        edge_features: str | Sequence[str] | Mapping[int, str | Sequence[str]] | None = None,
+        min_count: int = 1,
+        unknown: bool = True,
+        labels: Sequence[Hashable] | None = None,
+    ):
+        self.order = order
+        self.emissions = emissions
+        self.transitions = transitions
+        self.scheme = scheme
+        self.start = start
+        self.end = end
+        self.edge_features = edge_features
+        self.min_count = min_count
+        self.unknown = unknown
+        self.labels = labels
+
+    def prepare(self, X: Any) -> Ragged:
+        """Compile token features once (idempotent)."""
+        if isinstance(X, Ragged) and isinstance(X.values, TokenTable):
+            return X
+        table, offsets = compile_tokens(X)
+        return Ragged(table, offsets)
+
+    def symbols(self, X: Any) -> list[Any]:
+        """Tokens as symbols, their attributes joined where there are several; arrays stay arrays."""
+        return token_symbols(self.prepare(X))
+
+    def bind(self, X: Any, y: Any) -> ChainSpace:
+        """Collect labels, attributes and (where asked for) the pairs that occur."""
+        self._check()
+        X = self.prepare(X)
+        labels = collect_labels(y, self.labels)
+        codes = encode_labels(y, X.offsets, labels)
+        table: TokenTable = X.values
+        counts: dict[str, int] = {}
+        for names, matrix, index in table.blocks:
+            used = np.bincount(index[index >= 0], minlength=matrix.shape[0])
+            present = matrix != 0
+            occurrences = np.asarray(present.T @ used).ravel()
+            for name, n in zip(names, occurrences.tolist(), strict=True):
+                counts[name] = counts.get(name, 0) + n
+        # Columns of arrays keep their place even when they are all zero in the training data.
+        keep_zero = not sp.issparse(table.blocks[0].matrix)
+        attributes = [a for a, n in counts.items() if n >= self.min_count or keep_zero]
+        seen = np.zeros((len(labels), len(labels)), dtype=bool)
+        inner = np.ones(codes.size, dtype=bool)
+        inner[X.offsets[:-1][np.diff(X.offsets) > 0]] = False
+        at = np.flatnonzero(inner)
+        seen[codes[at - 1], codes[at]] = True
+        allowed = transition_mask(self.transitions, labels, seen)
+        space = ChainSpace(self, labels, attributes, allowed, table.width)
+        space.restrict_to_observed(table, codes, X.offsets)
+        return space
+
+    def bind_names(self, names: Sequence[Any]) -> ChainSpace:
+        """Labels and attributes from the feature names of given weights."""
+        self._check()
+        labels: dict[Any, None] = dict.fromkeys(self.labels or ())
+        attributes: dict[str, None] = {}
+        for name in names:
+            kind = name[0] if isinstance(name, tuple) and name else None
+            if (kind == "emission" and len(name) == 3) or (kind == "edge" and len(name) > 3):
+                attributes[name[1]] = None
+                labels.update(dict.fromkeys(name[2:]))
+            elif kind in ("start", "end", "unknown", "transition"):
+                labels.update(dict.fromkeys(name[1:]))
+            else:
+                raise InputError(
+                    f"unknown feature {name!r}; a chain has ('emission', attribute, label), "
+                    "('transition', from, to), ('start', label), ('end', label), "
+                    "('edge', attribute, from, to)"
+                )
+        if not labels:
+            raise InputError("the weights name no label; give them to the structure: Chain(labels=[...])")
+        ordered = sorted_labels(labels)
+        seen = np.ones((len(ordered), len(ordered)), dtype=bool)
+        space = ChainSpace(self, ordered, list(attributes), transition_mask(self.transitions, ordered, seen))
+        space.restrict_to_named(names)
+        return space
+
+    def complete(self) -> Chain:
+        """The chain with a weight for every pair of attribute and label."""
+        self._check()
+        return clone(self).set_params(emissions="all")
+
+    def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+        """Share of tokens with the right label."""
+        right, tokens = [], []
+        for i, (truth, guess) in enumerate(zip(y_true, y_pred, strict=True)):
+            check_row(i, truth)
+            if len(truth) != len(guess):
+                raise InputError(f"sample {i}: {len(truth)} labels against {len(guess)}")
+            right.append(sum(a == b for a, b in zip(truth, guess, strict=True)))
+            tokens.append(len(truth))
+        weights = np.ones(len(right)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        total = float(weights @ np.array(tokens, dtype=float)) if tokens else 0.0
+        return float(weights @ np.array(right, dtype=float)) / total if total else 1.0
+
+    def _check(self) -> None:
+        if not isinstance(self.order, (int, np.integer)) or self.order < 1:
+            raise InputError(f"order must be a whole number of at least 1, got {self.order!r}")
+        if self.emissions not in ("all", "observed"):
+            raise InputError(f"emissions must be 'all' or 'observed', got {self.emissions!r}")
+        if not isinstance(self.min_count, (int, np.integer)) or self.min_count < 0:
+            raise InputError(f"min_count must be a whole number of at least 0, got {self.min_count!r}")
+        if self.labels is not None:
+            try:
+                n_labels = len(dict.fromkeys(self.labels))
+            except TypeError:
+                n_labels = 0
+            if n_labels == 0:
+                raise InputError(f"labels must be a list of hashable labels or None, got {self.labels!r}")
+        Joins(self.edge_features, int(self.order))  # checks them

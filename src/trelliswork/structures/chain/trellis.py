@@ -1,0 +1,104 @@
+"""What the recursions on chains run over: trellises, lanes and tables of transitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from trelliswork._threads import balanced_chunks, run
+
+if TYPE_CHECKING:
+    from trelliswork.structures.chain.inference import ChainInference
+
+__all__ = ["NO_EDGES", "Lanes", "TransitionTables", "Trellis", "arrange", "chunks_of", "factors_of"]
+
+_TOKENS_PER_CHUNK = 16384
+NO_EDGES = np.zeros((0, 0, 0))
+_MAX_LANES = 32
+_LANE_FLOATS = 4_000_000  # a group of lanes holds at most this many scores at a time
+
+
+class Trellis(NamedTuple):
+    """Scores with costs added and everything forbidden at -inf."""
+
+    unary: np.ndarray
+    trans: np.ndarray  # (n_tables, n_contexts, n_labels)
+    which: np.ndarray  # table of each sequence
+    edge: np.ndarray  # (n_tokens, n_labels, n_labels) or empty
+
+
+class Lanes(NamedTuple):
+    """Sequences sorted into groups of similar length, and groups into chunks."""
+
+    members: np.ndarray
+    group_ptr: np.ndarray
+    chunks: list[tuple[int, int]]
+
+
+def chunks_of(offsets: np.ndarray) -> list[tuple[int, int]]:
+    """Ranges of sequences that one thread takes at a time."""
+    return balanced_chunks(offsets, _TOKENS_PER_CHUNK)
+
+
+def factors_of(trans: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """``exp(trans - top)``, the largest entry ``top`` of each table, and the room left for token scores."""
+    from trelliswork.dp.chain.scaled import WIDEST
+
+    flat = trans.reshape(trans.shape[0], -1)
+    top = flat.max(axis=1)
+    top = np.where(np.isfinite(top), top, 0.0)
+    bottom = np.where(np.isfinite(flat), flat, np.inf).min(axis=1)
+    room = WIDEST - np.maximum(top - bottom, 0.0)
+    return np.exp(trans - top[:, None, None]), top, room
+
+
+class TransitionTables:
+    """Expected transitions: one table per sequence, or one per chunk, summed in a fixed order."""
+
+    def __init__(self, batch: ChainInference, each: bool):
+        self.batch = batch
+        self.each = each
+        self.chunks = [part for (part,) in batch._sequence_chunks()]
+        shape = batch.space.successor.shape
+        self.values = np.zeros((len(batch) if each else max(len(self.chunks), 1), *shape))
+
+    def run(self, task: Callable[[np.ndarray, np.ndarray, np.ndarray], None]) -> None:
+        """Call ``task(sequences, tables, table of each sequence)`` for every chunk."""
+        n = len(self.batch)
+        into = np.arange(n)
+
+        def one(number: int, part: np.ndarray) -> None:
+            task(part, self.values, into if self.each else np.full(n, number))
+
+        run(one, list(enumerate(self.chunks)), self.batch._threads)
+
+    def result(self) -> np.ndarray:
+        """The tables, or their sum."""
+        return self.values if self.each else self.values.sum(axis=0)
+
+
+def arrange(offsets: np.ndarray, n_labels: int) -> Lanes:
+    """Sort the sequences of each chunk by falling length and cut them into groups."""
+    lengths = np.diff(offsets)
+    members, bounds, chunks = [], [0], []
+    for first, last in chunks_of(offsets):
+        order = first + np.argsort(-lengths[first:last], kind="stable")
+        members.append(order)
+        group_first = len(bounds) - 1
+        longest, lanes = 0, 0
+        for length in lengths[order].tolist():
+            if lanes and (
+                lanes == _MAX_LANES or 2 * length < longest or (lanes + 1) * longest * n_labels > _LANE_FLOATS
+            ):
+                bounds.append(bounds[-1] + lanes)
+                lanes = 0
+            if lanes == 0:
+                longest = length
+            lanes += 1
+        if lanes:
+            bounds.append(bounds[-1] + lanes)
+        chunks.append((group_first, len(bounds) - 1))
+    flat = np.concatenate(members) if members else np.zeros(0, dtype=np.int64)
+    return Lanes(flat.astype(np.int64), np.array(bounds, dtype=np.int64), chunks)

@@ -1,0 +1,1 @@
+"""Single labels, flat or of a taxonomy."""

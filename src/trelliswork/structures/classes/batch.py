@@ -1,0 +1,352 @@
+"""Packed rows with one label each, and their verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork._errors import InputError
+from trelliswork._ragged import Ragged
+from trelliswork._threads import n_threads
+from trelliswork.structures.base import Ascent, Batch, Decoded, Parts, RowView, Space
+from trelliswork.structures.covariance import Covariance
+from trelliswork.structures.derivations.graph import integer_costs
+from trelliswork.structures.tokens import TokenMap
+from trelliswork.structures.tokens_store import (
+    map_restored,
+    map_state,
+    renumbered,
+    stacked,
+    whole_numbers,
+)
+
+if TYPE_CHECKING:
+    from trelliswork.structures.classes.structure import ClassesSpace
+    from trelliswork.structures.factors import Factors
+
+__all__ = ["ClassesBatch"]
+
+
+class ClassesBatch(Batch):
+    """Packed rows.
+
+    Part array: ``label`` (n_samples, n_labels). The code of an output is its label.
+
+    Parameters
+    ----------
+    space : ClassesSpace
+        Classes and attributes.
+    emission : TokenMap
+        Features of the rows.
+    gold : ndarray of int64 or None
+        Codes of the true classes.
+    n_jobs : int or None
+        Threads.
+    """
+
+    one_label: ClassVar[bool] = True
+    fixed_length: ClassVar[bool] = True
+
+    space: ClassesSpace
+
+    def __init__(self, space: ClassesSpace, emission: TokenMap, gold: np.ndarray | None, n_jobs: int | None):
+        self.space = space
+        self.emission = emission
+        self._gold = gold
+        self.n_jobs = n_jobs
+
+    def __len__(self) -> int:
+        return self.emission.n_tokens
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether labels were given."""
+        return self._gold is not None
+
+    @property
+    def gold_codes(self) -> Ragged:
+        """Codes of the given labels."""
+        if self._gold is None:
+            raise InputError("these samples were packed without labels")
+        return self._coded(self._gold)
+
+    def _coded(self, codes: np.ndarray) -> Ragged:
+        return Ragged(codes, np.arange(codes.size + 1))
+
+    def subset(self, index: np.ndarray) -> ClassesBatch:
+        """Batch of some of the samples."""
+        rows = np.arange(len(self))[np.asarray(index)]
+        gold = None if self._gold is None else self._gold[rows]
+        return ClassesBatch(self.space, self.emission.subset(rows), gold, self.n_jobs)
+
+    # -- storing and joining ----------------------------------------------------------------
+
+    def into(self, space: Space) -> ClassesBatch:
+        """The same rows with the numbering of a larger space."""
+        new, old = cast("ClassesSpace", space), self.space
+        place = {label: i for i, label in enumerate(new.labels)}
+        codes = np.array([place[label] for label in old.labels], dtype=np.int64)
+        names = np.array([new.columns[a] for a in old.attributes], dtype=np.int64)
+        target = np.append(names, len(new.attributes))  # the bias stays last
+        gold = None if self._gold is None else codes[self._gold]
+        return ClassesBatch(new, renumbered(self.emission, new.layout, target), gold, self.n_jobs)
+
+    def joined(self, other: Batch) -> ClassesBatch:
+        """Rows of two batches."""
+        assert isinstance(other, ClassesBatch)
+        gold = None
+        if self._gold is not None and other._gold is not None:
+            gold = np.concatenate([self._gold, other._gold])
+        return ClassesBatch(self.space, stacked(self.emission, other.emission), gold, self.n_jobs)
+
+    def state(self) -> dict[str, Any]:
+        """Distinct rows, rows of samples, classes."""
+        return {"emission": map_state(self.emission), "gold": self.gold_codes.values}
+
+    @classmethod
+    def restored(cls, space: ClassesSpace, state: Mapping[str, Any], n_jobs: int | None) -> ClassesBatch:
+        """Inverse of :meth:`state`; a file is not trusted, so everything is checked."""
+        gold = whole_numbers(state["gold"], 0, space.n_labels)
+        return cls(space, map_restored(state["emission"], space.layout, gold.size), gold, n_jobs)
+
+    # -- linear maps ------------------------------------------------------------------------
+
+    @property
+    def _flat(self) -> bool:
+        return len(self.space.nodes) == self.space.n_labels
+
+    def scores(self, w: np.ndarray) -> Parts:
+        """Class scores of a weight vector."""
+        by_node = self.emission.scores(np.asarray(w, dtype=np.float64), n_threads(self.n_jobs))
+        return Parts(label=by_node if self._flat else by_node @ self.space.above.T)
+
+    def _by_node(self, parts: Parts) -> np.ndarray:
+        values = parts.label
+        return values if self._flat else np.ascontiguousarray(values @ self.space.above)
+
+    def pull(self, parts: Parts) -> np.ndarray:
+        """Class values to features, summed over samples."""
+        return self.emission.pull(self._by_node(parts), n_threads(self.n_jobs))
+
+    def pull_each(self, parts: Parts) -> sp.csr_matrix:
+        """Class values to features, one row per sample."""
+        return self.emission.pull_each(self._by_node(parts), np.arange(len(self) + 1))
+
+    def indicators(self, codes: Ragged, weights: np.ndarray | None = None, *, each: bool = False) -> Parts:
+        """One-hot rows of given classes."""
+        out = np.zeros((len(self), self.space.n_labels))
+        out[np.arange(len(self)), codes.values] = 1.0 if weights is None else weights
+        return Parts(label=out)
+
+    def factors(self) -> Factors:
+        """The factor graph."""
+        from trelliswork.structures.factors import ClassesFactors
+
+        return ClassesFactors(self)
+
+    # -- verbs ---------------------------------------------------------------------------------
+
+    def _total(self, scores: Parts, costs: Parts | None) -> np.ndarray:
+        both = scores if costs is None else scores + costs
+        return np.zeros((len(self), self.space.n_labels)) if both.label is None else both.label
+
+    def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
+        """Best class of every sample."""
+        total = self._total(scores, costs)
+        best = total.argmax(axis=1)
+        return Decoded(self._coded(best), total[np.arange(len(self)), best])
+
+    def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
+        """Up to ``k`` best classes of each sample."""
+        total = self._total(scores, costs)
+        order = np.argsort(-total, axis=1, kind="stable")[:, :k]
+        values = np.take_along_axis(total, order, axis=1)
+        return [Decoded(self._coded(codes), v) for codes, v in zip(order, values, strict=True)]
+
+    def _softmax(self, scores: Parts, costs: Parts | None) -> tuple[np.ndarray, np.ndarray]:
+        total = self._total(scores, costs)
+        top = total.max(axis=1, keepdims=True)
+        p = np.exp(total - top)
+        z = p.sum(axis=1, keepdims=True)
+        return (top + np.log(z)).ravel(), p / z
+
+    def log_partition(self, scores: Parts, costs: Parts | None = None) -> np.ndarray:
+        """Log of the sum over classes."""
+        return self._softmax(scores, costs)[0]
+
+    def marginals(
+        self,
+        scores: Parts,
+        costs: Parts | None = None,
+        *,
+        weights: np.ndarray | None = None,
+        each: bool = False,
+    ) -> Parts:
+        """Class probabilities (times the weight of the sample)."""
+        p = self._softmax(scores, costs)[1]
+        return Parts(label=p if weights is None else p * np.asarray(weights)[:, None])
+
+    def expect(
+        self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Log partitions and summed expected features, in one pass."""
+        log_z, p = self._softmax(self.scores(w), costs)
+        return log_z, self.pull(Parts(label=p if weights is None else p * np.asarray(weights)[:, None]))
+
+    def tangent(
+        self,
+        scores: Parts,
+        direction: Parts,
+        costs: Parts | None = None,
+        *,
+        weights: np.ndarray | None = None,
+        each: bool = False,
+    ) -> Parts:
+        """Derivative of the probabilities along a direction in class scores."""
+        p, along = self._softmax(scores, costs)[1], self._total(direction, None)
+        out = p * (along - (p * along).sum(axis=1, keepdims=True))
+        return Parts(label=out if weights is None else out * np.asarray(weights)[:, None])
+
+    def sample(self, scores: Parts, n: int, rng: np.random.Generator) -> list[Ragged]:
+        """Independent classes from the Gibbs law of the scores."""
+        below = np.cumsum(self._softmax(scores, None)[1], axis=1)[:, :-1]
+        return [self._coded((rng.random((len(self), 1)) > below).sum(axis=1)) for _ in range(n)]
+
+    def loss_profile(self, scores: Parts, costs: Parts, max_loss: int) -> np.ndarray:
+        """Best score for every integer cost, shape (n_samples, max_loss + 1)."""
+        total, cost = self._total(scores, None), integer_costs(self._total(costs, None))
+        profile = np.full((len(self), max_loss + 1), -np.inf)
+        row, label = np.nonzero(cost <= max_loss)
+        np.maximum.at(profile, (row, cost[row, label]), total[row, label])
+        return profile
+
+    def argmax_at_loss(self, scores: Parts, costs: Parts, losses: np.ndarray) -> Decoded:
+        """Best class of every sample among those with the given cost."""
+        cost = integer_costs(self._total(costs, None))
+        total = np.where(cost == np.asarray(losses)[:, None], self._total(scores, None), -np.inf)
+        best = total.argmax(axis=1)
+        values = total[np.arange(len(self)), best]
+        bad = np.flatnonzero(values == -np.inf)
+        if bad.size:
+            raise InputError(f"sample {int(bad[0])}: no output has loss {losses[bad[0]]}")
+        return Decoded(self._coded(best), values)
+
+    def covariance(
+        self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"
+    ) -> Covariance:
+        """Second moments of the features."""
+        from trelliswork.structures.classes.moments import ClassCovariance
+
+        return ClassCovariance(self, scores, weights, about)
+
+    # -- outputs ---------------------------------------------------------------------------------
+
+    def evaluate(self, codes: Ragged, scores: Parts) -> np.ndarray:
+        """Score of given classes; -inf where the class is unknown."""
+        known = codes.values >= 0
+        values = self._total(scores, None)[np.arange(len(self)), np.where(known, codes.values, 0)]
+        return np.where(known, values, -np.inf)
+
+    def unpack(self, codes: Ragged) -> list[Any]:
+        """Codes to classes."""
+        return [self.space.labels[c] for c in codes.values.tolist()]
+
+    def items(self, codes: Ragged) -> list[list[Any]]:
+        """Lists of one class."""
+        return [[label] for label in self.unpack(codes)]
+
+    def unpack_sample(self, i: int, codes: Ragged) -> list[Any]:
+        """Several classes of one sample."""
+        return self.unpack(codes)
+
+    def unpack_marginals(self, parts: Parts) -> np.ndarray:  # type: ignore[override]
+        """Class probabilities, shape (n_samples, n_labels)."""
+        return parts.label
+
+    def class_weights(self, class_weight: Any) -> np.ndarray:
+        """Weight of the class of each sample; "balanced" is inverse to frequency."""
+        gold = self.gold_codes.values
+        if isinstance(class_weight, str):
+            if class_weight != "balanced":
+                raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
+            counts = np.bincount(gold, minlength=self.space.n_labels)
+            return (gold.size / (self.space.n_labels * np.maximum(counts, 1)))[gold]
+        return np.array([float(class_weight.get(label, 1.0)) for label in self.space.labels])[gold]
+
+    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+        """Weights of multinomial naive Bayes; with a taxonomy those of the base class."""
+        if not self._flat:
+            return super().generative_weights(smoothing, weights)
+        counts = self.space.layout.table(self.gold_sum(weights)).copy()
+        n_real = len(self.space.attributes)
+        if counts.min(initial=0.0) < 0:
+            raise InputError("Generative needs counts: the features must not be negative")
+        smoothed = counts[:n_real] + smoothing
+        counts[:n_real] = np.log(smoothed / smoothed.sum(axis=0, keepdims=True))
+        prior = counts[n_real:] + smoothing
+        counts[n_real:] = np.log(prior / prior.sum(axis=1, keepdims=True))
+        return counts.ravel()
+
+    def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
+        """Cost 1 (or the weight of the true class) for every other class."""
+        weight = np.ones(self.space.n_labels)
+        if label_weight is not None:
+            weight = np.array([float(label_weight.get(label, 1.0)) for label in self.space.labels])
+        return self.label_costs(weight[:, None] * (1.0 - np.eye(self.space.n_labels)))
+
+    def label_costs(self, table: np.ndarray) -> tuple[Parts, np.ndarray]:
+        """Row of the true class in a table of costs."""
+        return Parts(label=np.asarray(table, dtype=np.float64)[self.gold_codes.values]), np.zeros(len(self))
+
+    def ascent(
+        self,
+        height: Parts,
+        scale: Parts | None,
+        cap: np.ndarray,
+        curvature: np.ndarray,
+        cache_mb: float = 1000.0,
+    ) -> Ascent | None:
+        """Sequential dual method over samples, with all classes at hand."""
+        from trelliswork.accelerated.svm_classes import by_class, linear_ascent, table_bytes
+
+        if table_bytes(self) > cache_mb * 2**20:
+            return None
+        problem = by_class(self, height.label, None if scale is None else scale.label)
+        return None if problem is None else linear_ascent(self, cache_mb, *problem, cap, curvature)
+
+    def kernel_ascent(
+        self,
+        rows: Any,
+        first: np.ndarray,
+        kernel: Any,
+        height: Parts,
+        scale: Parts | None,
+        cap: np.ndarray,
+        curvature: np.ndarray,
+        cache_mb: float = 1000.0,
+    ) -> Ascent | None:
+        """The same from inner products of samples."""
+        from trelliswork.accelerated.svm_classes import GramAscent, by_class, gram_of, table_bytes
+
+        n, n_rows = len(self), rows.shape[0]
+        matrices = 8 * (n**2 + (n_rows**2 if n_rows < n else 0))
+        if matrices + table_bytes(self) > cache_mb * 2**20:
+            return None
+        problem = by_class(self, height.label, None if scale is None else scale.label)
+        if problem is None:
+            return None
+        return GramAscent(self, gram_of(self, rows, first, kernel), *problem, cap, curvature)
+
+    def row_view(self) -> RowView:
+        """The same samples with one attribute per distinct row."""
+        from trelliswork.structures.classes.structure import ClassesSpace
+
+        space = self.space
+        emission, rows = self.emission.by_row(len(space.attributes))
+        names = [str(i) for i in range(rows.shape[0])]
+        by_row = ClassesSpace(space.structure, space.labels, names, space.taxonomy)
+        view = ClassesBatch(by_row, emission, self._gold, self.n_jobs)
+        return RowView(view, rows, len(space.nodes), emission.first_tokens(rows.shape[0]))

@@ -1,0 +1,100 @@
+"""Moments of single labels: closed forms, and a direct solver for the uniform law.
+
+The features of class ``c`` are ``above[c] (x) x``, x the row of the sample, so that the covariance of
+a sample is ``S (x) x x'`` with S the covariance of ``above`` under the law of its classes. Under the
+uniform law S is the same for all samples and ``C = S (x) G``, G = sum of x x'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+
+from trelliswork.structures.covariance import Covariance
+
+if TYPE_CHECKING:
+    from trelliswork.structures.classes.batch import ClassesBatch
+
+__all__ = ["ClassCovariance"]
+
+_MAX_ATTRIBUTES = 3000  # whose Gram matrix is decomposed
+
+
+class ClassCovariance(Covariance):
+    """Second moments of the features of classes, flat or with a taxonomy."""
+
+    batch: ClassesBatch
+    exact_diagonal = True
+
+    def _sample_weights(self) -> np.ndarray:
+        return np.ones(len(self.batch)) if self.weights is None else self.weights
+
+    def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Probability of every class, and mean attribute of every node."""
+        p = self.marginals(weighted=False).label
+        return p, np.asarray(p @ self.batch.space.above)
+
+    def diagonal(self) -> np.ndarray:
+        """Exact diagonal of the covariance."""
+        p, node = self._nodes()
+        second = np.asarray(p @ self.batch.space.above.power(2))
+        variance = (second - node**2) * self._sample_weights()[:, None]
+        squares = self.batch.emission.token_matrix().power(2)
+        return np.maximum(np.asarray(squares.T @ variance), 0.0).ravel()
+
+    def _covariance(self) -> np.ndarray:
+        f = self.batch.emission.token_matrix()
+        weight = self._sample_weights()
+        n_nodes, d = len(self.batch.space.nodes), self.n_features
+        if self.scores is None:
+            gram = (f.T @ sp.diags_array(weight) @ f).toarray()
+            return np.einsum("ij,ab->iajb", gram, self._spread()).reshape(d, d)
+        p, node = self._nodes()
+        above = self.batch.space.above.toarray()
+        out = np.empty((f.shape[1], n_nodes, f.shape[1], n_nodes))
+        for a in range(n_nodes):
+            for b in range(a + 1):
+                both = p @ (above[:, a] * above[:, b]) - node[:, a] * node[:, b]
+                block = (f.T @ sp.diags_array(weight * both) @ f).toarray()
+                out[:, a, :, b] = block
+                out[:, b, :, a] = block
+        return out.reshape(d, d)
+
+    def _spread(self) -> np.ndarray:
+        """Covariance of the nodes under the uniform law."""
+        above = self.batch.space.above.toarray()
+        centred = above - above.mean(axis=0)
+        return centred.T @ centred / above.shape[0]
+
+    def direct(self, lam: float) -> Any:
+        """Solver from the eigenvectors of S and G; None for a Gibbs law and for many attributes."""
+        from trelliswork.structures.chain import schur
+
+        f = self.batch.emission.token_matrix()
+        if self.scores is not None or f.shape[1] > _MAX_ATTRIBUTES:
+            return None
+        gram = (f.T @ sp.diags_array(self._sample_weights()) @ f).toarray()
+        solve = _kronecker_solver(gram, self._spread(), lam)
+        if self.about == "mean":
+            return solve
+        return schur.woodbury(solve, schur.weighted_rows(self.deviations(), self.weights))
+
+
+def _kronecker_solver(left: np.ndarray, right: np.ndarray, lam: float) -> Callable[[np.ndarray], np.ndarray]:
+    """Solver for ``left (x) right + lam I``, both positive semidefinite; of least norm where singular."""
+    (g, v), (s, u) = la.eigh(left), la.eigh(right)
+    values = np.outer(g.clip(0.0), s.clip(0.0))
+    cut = np.finfo(float).eps * values.size * values.max(initial=0.0)
+    values = np.where(values > cut, values, 0.0) + lam
+    inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0.0)
+
+    def solve(r: np.ndarray) -> np.ndarray:
+        table = r.reshape(g.size, s.size, -1)
+        turned = np.einsum("ia,ijn,jb->abn", v, table, u, optimize=True) * inverse[:, :, None]
+        return np.einsum("ia,abn,jb->ijn", v, turned, u, optimize=True).reshape(r.shape)
+
+    return solve

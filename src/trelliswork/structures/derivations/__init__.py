@@ -1,0 +1,1 @@
+"""Outputs that are derivations of a hypergraph of the user's own."""

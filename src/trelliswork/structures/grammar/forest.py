@@ -1,0 +1,116 @@
+"""Packed forests of sentences, kept while there is room and built again otherwise."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from trelliswork._errors import InputError
+from trelliswork.structures.derivations.graph import Graph
+from trelliswork.structures.grammar.tables import GrammarTables
+
+__all__ = ["Forest", "ForestStore"]
+
+# Edges that are recorded before the pruning of one sentence, about 30 bytes each.
+MAX_EDGES = 20_000_000
+# Sum of cubed lengths of the sentences whose forests are worth keeping; sums over the trees of
+# further ones are cheaper without a forest.
+LISTED_WORK = 10_000_000
+# Edges that are kept for all sentences together.
+CACHED_EDGES = 12_000_000
+
+
+class Forest(NamedTuple):
+    """All trees of one sentence.
+
+    Attributes
+    ----------
+    graph : Graph
+        Arrays of the derivation engine, for one graph.
+    rule : ndarray
+        Rule (of the recursions) of every edge.
+    symbol, start, end : ndarray
+        Symbol and words of every node; the root, the last node, has symbol -1.
+    """
+
+    graph: Graph
+    rule: np.ndarray
+    symbol: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, the root included."""
+        return self.symbol.size
+
+    def node_scores(self, values: np.ndarray) -> np.ndarray:
+        """Values of nodes as values of the edges that derive them."""
+        return np.repeat(values, np.diff(self.graph.node_ptr))
+
+    def per_node(self, edges: np.ndarray) -> np.ndarray:
+        """Values of edges, summed by the node that they derive."""
+        owner = np.repeat(np.arange(self.n_nodes), np.diff(self.graph.node_ptr))
+        return np.bincount(owner, edges, minlength=self.n_nodes)
+
+    def find(self, symbol: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+        """Nodes of given symbols and words; -1 where there is none, the root for symbol -1."""
+        n, size = int(self.end[-1]) + 1, int(self.symbol.max(initial=0)) + 2
+        keys = (self.end[:-1] * n + (n - self.start[:-1])) * size + self.symbol[:-1]
+        wanted = (end * n + (n - start)) * size + symbol
+        place = np.searchsorted(keys, wanted)
+        found = (symbol < size - 1) & (place < keys.size)
+        found[found] = keys[place[found]] == wanted[found]
+        return np.where(symbol < 0, self.n_nodes - 1, np.where(found, place, -1))
+
+
+class ForestStore:
+    """Forests of the sentences of a batch and of its subsets.
+
+    Parameters
+    ----------
+    tables : GrammarTables
+        The grammar.
+    words : list of ndarray
+        Words of every sentence.
+    """
+
+    def __init__(self, tables: GrammarTables, words: list[np.ndarray]):
+        self.tables = tables
+        self.words = words
+        self.n_nodes = np.full(len(words), -1, dtype=np.int64)
+        sizes = np.array([w.size for w in words], dtype=np.int64)
+        self.listed = np.cumsum(sizes**3) <= LISTED_WORK
+        self.counts: dict[tuple[int, bytes], tuple[int, np.ndarray, np.ndarray]] = {}  # of brackets
+        self._kept: dict[int, Forest] = {}
+        self._room = CACHED_EDGES
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_kept": {}, "counts": {}, "_room": CACHED_EDGES}
+
+    def get(self, i: int, sample: int) -> Forest:
+        """Forest of sentence ``i``, which messages call ``sample``."""
+        forest = self._kept.get(i)
+        if forest is None:
+            forest = self._build(i, sample)
+            self.n_nodes[i] = forest.n_nodes
+            if self._room >= forest.rule.size:
+                self._room -= forest.rule.size
+                self._kept[i] = forest
+        return forest
+
+    def _build(self, i: int, sample: int) -> Forest:
+        from trelliswork.dp.grammar import forest as grammar_forest
+
+        t = self.tables
+        node_ptr, tail_ptr, tails, rule, symbol, start, end, complete = grammar_forest.forest(
+            t.arrays, t.context, t.word_class, self.words[i], MAX_EDGES
+        )
+        if not complete:
+            raise InputError(
+                f"sample {sample}: a sentence of {self.words[i].size} words has too many trees to be listed "
+                f"(over {MAX_EDGES:,} rules applied); predict, log_prob and CRF still work"
+            )
+        graph = Graph(np.array([0, symbol.size]), node_ptr, tail_ptr, tails)
+        return Forest(graph, rule, symbol, start, end)

@@ -1,0 +1,356 @@
+"""Packed sentences of a grammar: parts, features and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork._errors import InputError
+from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._threads import balanced_chunks, n_threads, run
+from trelliswork._trees import Node, brackets
+from trelliswork.structures.base import Batch, Parts, Space
+from trelliswork.structures.derivations.graph import concatenate
+from trelliswork.structures.grammar.forest import Forest, ForestStore
+
+if TYPE_CHECKING:
+    from trelliswork.structures.grammar.structure import GrammarSpace
+
+__all__ = ["GrammarParts"]
+
+_WORK_PER_CHUNK = 40_000  # sums of cubed lengths
+
+
+class GrammarParts(Batch):
+    """Sentences with the trees that a grammar gives them.
+
+    Part arrays: ``rule``, a value per rule (n_features,), or per sample and rule
+    (n_samples, n_features) with ``each=True``; and ``node``, a value per node of the packed
+    forests, a node being a symbol over some words. Codes of an output are its rules in
+    pre-order. Forests are made when a verb needs them; the best tree without costs does not.
+
+    Parameters
+    ----------
+    space : GrammarSpace
+        Rules.
+    inputs : list of list
+        Sentences as they were given.
+    store : ForestStore
+        Forests of these and perhaps of other sentences.
+    index : ndarray
+        Place of each sample in the store.
+    gold : Ragged or None
+        Codes of the true trees; none where a tree is not of this grammar.
+    n_jobs : int or None
+        Threads.
+    """
+
+    space: GrammarSpace
+
+    def __init__(
+        self,
+        space: GrammarSpace,
+        inputs: list[Any],
+        store: ForestStore,
+        index: np.ndarray,
+        gold: Ragged | None,
+        n_jobs: int | None,
+    ):
+        self.space = space
+        self.grammar = space.grammar
+        self.inputs = inputs
+        self.store = store
+        self.index = index
+        self._gold = gold
+        self.n_jobs = n_jobs
+        self._lengths = np.array([store.words[i].size for i in index], dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether trees were given."""
+        return self._gold is not None
+
+    @property
+    def gold_codes(self) -> Ragged:
+        """Rules of the given trees in pre-order."""
+        if self._gold is None:
+            raise InputError("these samples were packed without outputs")
+        return self._gold
+
+    def subset(self, index: np.ndarray) -> Self:
+        """Batch of some of the samples; forests are shared."""
+        index = np.asarray(index)
+        index = np.flatnonzero(index) if index.dtype == bool else index.astype(np.int64)
+        inputs = [self.inputs[i] for i in index.tolist()]
+        gold = None if self._gold is None else self._gold[index]
+        return type(self)(self.space, inputs, self.store, self.index[index], gold, self.n_jobs)
+
+    def into(self, space: Space) -> Self:
+        """The same sentences and trees with the rules of a larger space."""
+        gold = self.unpack(self.gold_codes) if self.has_gold else None
+        return cast("Self", cast("GrammarSpace", space).pack(self.inputs, gold, n_jobs=self.n_jobs))
+
+    def joined(self, other: Batch) -> Self:
+        """Sentences of two batches of one space."""
+        assert isinstance(other, GrammarParts)
+        gold = None
+        if self.has_gold and other.has_gold:
+            gold = Ragged(*concatenate([*self.gold_codes, *other.gold_codes]))
+        words = [batch.store.words[i] for batch in (self, other) for i in batch.index]
+        store = ForestStore(self.grammar, words)
+        inputs = self.inputs + other.inputs
+        return type(self)(self.space, inputs, store, np.arange(len(inputs)), gold, self.n_jobs)
+
+    def state(self) -> dict[str, Any]:
+        """Sentences and rules of the true trees."""
+        return {
+            "inputs": [[list(t) if isinstance(t, tuple) else t for t in x] for x in self.inputs],
+            "gold": self.gold_codes.values,
+            "gold_lengths": self.gold_codes.lengths,
+        }
+
+    # -- parts ------------------------------------------------------------------------------------
+
+    @property
+    def node_ptr(self) -> np.ndarray:
+        """Where the nodes of each sample start in the part array ``node``."""
+        missing = np.flatnonzero(self.store.n_nodes[self.index] < 0)
+        if missing.size:
+            self._run(lambda a, b: [self.forest(i) for i in range(a, b)] and None)
+        return offsets_of(self.store.n_nodes[self.index])
+
+    def forest(self, i: int) -> Forest:
+        """Packed forest of sample ``i``."""
+        return self.store.get(int(self.index[i]), i)
+
+    def scores(self, w: np.ndarray) -> Parts:
+        """Rule scores of a weight vector: the weights."""
+        return Parts(rule=np.array(w, dtype=np.float64), node=None)
+
+    def scores_each(self, W: np.ndarray) -> Parts:
+        """Rule scores of one weight vector per sample: the weights."""
+        return Parts(rule=np.array(W, dtype=np.float64), node=None)
+
+    def pull(self, parts: Parts) -> np.ndarray:
+        """Rule values to features, summed over samples."""
+        return np.array(parts.rule if parts.rule.ndim == 1 else parts.rule.sum(axis=0))
+
+    def pull_each(self, parts: Parts) -> sp.csr_matrix:
+        """Rule values, one row per sample."""
+        return sp.csr_matrix(parts.rule)
+
+    def indicators(self, codes: Ragged, weights: np.ndarray | None = None, *, each: bool = False) -> Parts:
+        """How often each rule and each node occurs in given trees."""
+        rows = self.features(codes)
+        if weights is not None:
+            rows = sp.csr_matrix(sp.diags_array(np.asarray(weights, dtype=np.float64)) @ rows)
+        nodes, offsets = self._nodes(codes), self.node_ptr
+        scale = None if weights is None else np.repeat(np.asarray(weights, dtype=np.float64), codes.lengths)
+        places = nodes + np.repeat(offsets[:-1], codes.lengths)
+        counted = np.bincount(places, scale, minlength=int(offsets[-1])).astype(np.float64)
+        rule = rows.toarray() if each else np.asarray(rows.sum(axis=0)).ravel()
+        return Parts(rule=rule, node=counted)
+
+    def features(self, codes: Ragged) -> sp.csr_matrix:
+        """Rule counts of one given tree per sample."""
+        rule = self.grammar.feature[codes.values]
+        owner = np.repeat(np.arange(len(codes)), codes.lengths)[rule >= 0]
+        rule = rule[rule >= 0]
+        shape = (len(codes), self.space.n_features)
+        return sp.coo_matrix((np.ones(rule.size), (owner, rule)), shape).tocsr()
+
+    def gold_sum(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Rule counts of the true trees, times a weight per sample."""
+        weight = np.ones(len(self)) if weights is None else np.asarray(weights, dtype=np.float64)
+        return self.gold().T @ weight
+
+    def _nodes(self, codes: Ragged) -> np.ndarray:
+        """Node (within its forest) that each rule of given trees derives."""
+        out = np.empty(codes.values.size, dtype=np.int64)
+        for i, row in enumerate(codes):
+            if row.size:
+                out[codes.offsets[i] : codes.offsets[i + 1]] = self._nodes_of(i, row)
+        return out
+
+    def _nodes_of(self, i: int, row: np.ndarray) -> np.ndarray:
+        start, end = self._spans(row)
+        symbol = self.space.rule_head[row]
+        nodes = self.forest(i).find(np.where(self.space.rule_kind[row] == 0, -1, symbol), start, end)
+        if nodes.min() < 0:
+            raise InputError(f"sample {i}: the codes are no tree of this sentence")
+        return nodes
+
+    def _spans(self, row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        from trelliswork.dp.grammar import forest as grammar_forest
+
+        start, end = np.empty(row.size, dtype=np.int64), np.empty(row.size, dtype=np.int64)
+        if not grammar_forest.spans(self.space.rule_kind, np.ascontiguousarray(row), start, end):
+            raise InputError("the codes are no tree")
+        return start, end
+
+    def dot_each(self, parts: Parts, other: Parts) -> np.ndarray:
+        """Products of rule and node values, summed per sample."""
+        total = np.zeros(len(self))
+        if parts.rule is not None and other.rule is not None:
+            total += (parts.rule * other.rule).sum(axis=1)
+        if parts.node is not None and other.node is not None:
+            owner = np.repeat(np.arange(len(self)), np.diff(self.node_ptr))
+            total += np.bincount(owner, parts.node * other.node, minlength=len(self))
+        return total
+
+    def scaled(self, parts: Parts, weights: np.ndarray) -> Parts:
+        """Parts made with ``each=True`` times a weight per sample."""
+        weights = np.asarray(weights, dtype=np.float64)
+        return Parts(
+            rule=None if parts.rule is None else parts.rule * weights[:, None],
+            node=None if parts.node is None else parts.node * np.repeat(weights, np.diff(self.node_ptr)),
+        )
+
+    def scale(self, parts: Parts, factors: np.ndarray) -> Parts:
+        """Costs times a factor per sample."""
+        rule = parts.rule
+        if rule is not None:
+            rule = np.broadcast_to(rule, (len(self), self.space.n_features))
+        return self.scaled(Parts(rule=rule, node=parts.node), factors)
+
+    def _run(self, task: Callable[[int, int], Any]) -> list[Any]:
+        work = offsets_of(self._lengths**3 + 100)
+        return run(task, balanced_chunks(work, _WORK_PER_CHUNK), n_threads(self.n_jobs))
+
+    def _rows(self, scores: Parts) -> np.ndarray:
+        """Scores of the rules of the recursions, shape (1 or n_samples, n_dp_rules)."""
+        rule = np.atleast_2d(np.zeros(self.space.n_features) if scores.rule is None else scores.rule)
+        padded = np.concatenate([rule, np.zeros((rule.shape[0], 1))], axis=1)
+        return np.ascontiguousarray(padded[:, self.grammar.feature], dtype=np.float64)
+
+    def _walk(
+        self, scores: Parts, costs: Parts | None
+    ) -> Callable[[int, int], Iterator[tuple[int, Forest, np.ndarray]]]:
+        """Function that gives number, forest and edge scores of a range of samples."""
+        both = scores if costs is None else scores + costs
+        rows = self._rows(both)
+        offsets = None if both.node is None else self.node_ptr
+
+        def walk(a: int, b: int) -> Iterator[tuple[int, Forest, np.ndarray]]:
+            for i in range(a, b):
+                forest = self.forest(i)
+                edge = rows[min(i, rows.shape[0] - 1)][forest.rule]
+                if offsets is not None:
+                    edge = edge + forest.node_scores(both.node[offsets[i] : offsets[i + 1]])
+                yield i, forest, edge
+
+        return walk
+
+    def _map(
+        self, scores: Parts, costs: Parts | None, task: Callable[[int, Forest, np.ndarray], Any]
+    ) -> list[Any]:
+        """``task(i, forest, edge scores)`` of every sample, in order."""
+        walk = self._walk(scores, costs)
+        return [item for part in self._run(lambda a, b: [task(*one) for one in walk(a, b)]) for item in part]
+
+    # -- outputs -----------------------------------------------------------------------------------
+
+    def evaluate(self, codes: Ragged, scores: Parts) -> np.ndarray:
+        """Score of given trees; -inf where there are no codes."""
+        rows = self._rows(scores)
+        owner = np.repeat(np.arange(len(codes)), codes.lengths)
+        values = rows[np.minimum(owner, rows.shape[0] - 1), codes.values]
+        if scores.node is not None:
+            values = values + scores.node[self._nodes(codes) + np.repeat(self.node_ptr[:-1], codes.lengths)]
+        total = np.bincount(owner, values, minlength=len(codes))
+        return np.where(codes.lengths > 0, total, -np.inf)
+
+    def unpack(self, codes: Ragged) -> list[Any]:
+        """Codes to trees; row ``i`` belongs to sample ``i``."""
+        if len(codes) != len(self):
+            raise ValueError(f"{len(codes)} outputs for {len(self)} samples; see unpack_sample")
+        rows = enumerate(zip(self.inputs, codes, strict=True))
+        return [self.space.output(x, row, i) for i, (x, row) in rows]
+
+    def items(self, codes: Ragged) -> list[Any]:
+        """Labelled brackets of given trees, tags left out."""
+        return [brackets(tree) for tree in self._trees(codes)]
+
+    def _trees(self, codes: Ragged) -> Iterator[Node]:
+        for x, row in zip(self.inputs, codes, strict=True):
+            yield self.space.tree(x, row)
+
+    def unpack_sample(self, i: int, codes: Ragged) -> list[Any]:
+        """Several trees of sample ``i``."""
+        return [self.space.output(self.inputs[i], row, i) for row in codes]
+
+    def unpack_marginals(self, parts: Parts) -> list[dict[tuple[str, int, int], float]]:
+        """Per sample, how often each label is expected over words start to end - 1: ``(label, start, end)``.
+
+        A probability, unless trees may repeat the label over the same words.
+        """
+        offsets = self.node_ptr
+        return [
+            self.space.brackets.totals(self.forest(i), parts.node[offsets[i] : offsets[i + 1]])
+            for i in range(len(self))
+        ]
+
+    def check_gold(self) -> None:
+        """Refuse true trees that were packed with ``unknown="mark"`` and are not of this grammar."""
+        bad = np.flatnonzero(self.gold_codes.lengths == 0)
+        if bad.size:
+            raise InputError(f"sample {int(bad[0])}: the given tree is not one of this grammar")
+
+    def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
+        """Cost 1 (or the weight of the label) for every bracket or tag that the true tree lacks."""
+        costs = []
+        for i, row in enumerate(self.gold_codes):
+            forest = self.forest(i)
+            gold = self.space.brackets.of_nodes(forest, self._nodes_of(i, row)) if row.size else set()
+            costs.append(self.space.brackets.missing(forest, gold, label_weight))
+        return Parts(rule=None, node=np.concatenate([np.zeros(0), *costs])), np.zeros(len(self))
+
+    def gold_sizes(self) -> np.ndarray:
+        """Brackets and tags of each true tree."""
+        sizes = [
+            self.space.brackets.sizes(self.forest(i))[self._nodes_of(i, row)].sum()
+            for i, row in enumerate(self.gold_codes)
+        ]
+        return np.array(sizes, dtype=np.int64)
+
+    def bracket_costs(self) -> tuple[Parts, np.ndarray] | None:
+        """Cost 1 for every bracket or tag that the true tree lacks, -1 for the others; how many it has.
+
+        None where chains of unary rules may repeat a label: the costs of nodes do not tell how often.
+        """
+        if self.space.brackets.repeat:
+            return None
+        node, constant = [np.zeros(0)], np.zeros(len(self))
+        for i, row in enumerate(self.gold_codes):
+            forest, gold = self.forest(i), self._nodes_of(i, row)
+            size = self.space.brackets.sizes(forest)
+            node.append(size - 2 * self.space.brackets.right(forest, gold))
+            constant[i] = size[gold].sum()
+        return Parts(rule=None, node=np.concatenate(node)), constant
+
+    def _bracket_counts(self, i: int) -> tuple[int, np.ndarray, np.ndarray]:
+        """Brackets of the true tree; per edge, its brackets and how many of them are right."""
+        row = self.gold_codes[i]
+        key = (int(self.index[i]), row.tobytes())
+        found = self.store.counts.get(key)
+        if found is None:
+            found = self.space.brackets.phrase_counts(self.forest(i), self._nodes_of(i, row), row)
+            self.store.counts[key] = found
+        return found
+
+    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+        """Log-probabilities of the rules given their heads, smoothed: a probabilistic grammar."""
+        return self.log_probabilities(smoothing, weights)
+
+    def multinomials(self) -> dict[str, np.ndarray]:
+        """Rules of every symbol; the choice of the whole tree's symbol is under ``""``."""
+        heads: dict[str, list[int]] = {}
+        for number, rule in enumerate(self.space.rules):
+            heads.setdefault("" if rule[0] == "root" else rule[1], []).append(number)
+        return {head: np.array(rules, dtype=np.int64) for head, rules in heads.items()}

@@ -1,0 +1,82 @@
+"""Alphabets of labels and the codes of label sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+
+from trelliswork._errors import InputError
+
+__all__ = ["check_row", "collect_labels", "encode_labels", "is_list", "listed", "sorted_labels"]
+
+
+def sorted_labels(labels: Iterable[Any]) -> list[Any]:
+    """The labels in an order that does not depend on the order of the samples."""
+    found = list(labels)
+    try:
+        return sorted(found)
+    except TypeError:
+        return sorted(found, key=lambda v: (type(v).__name__, repr(v)))
+
+
+def collect_labels(y: Any, given: Sequence[Hashable] | None) -> list[Any]:
+    """The given labels, or all that occur in ``y``."""
+    if given is not None:
+        return list(dict.fromkeys(given))
+    found: set[Any] = set()
+    for i, labels in enumerate(y):
+        check_row(i, labels)
+        try:
+            found.update(labels.tolist() if isinstance(labels, np.ndarray) else labels)
+        except TypeError as error:
+            raise InputError(f"sample {i}: labels must be hashable ({error})") from None
+    if any(label != label for label in found):
+        i = next(i for i, labels in enumerate(y) if any(label != label for label in labels))
+        raise InputError(f"sample {i}: a label is NaN; give missing labels a name of their own")
+    if not found:
+        raise InputError("y holds no label at all; at least one non-empty sequence is needed")
+    return sorted_labels(found)
+
+
+def encode_labels(y: Any, offsets: np.ndarray, labels: list[Any], *, unknown: str = "error") -> np.ndarray:
+    """Codes of all labels, one after the other; lengths are checked against ``offsets``."""
+    n = offsets.size - 1
+    if not hasattr(y, "__len__") or len(y) != n:
+        got = len(y) if hasattr(y, "__len__") else type(y).__name__
+        raise InputError(f"X has {n} sequences but y has {got}")
+    place = {label: i for i, label in enumerate(labels)}
+    out = np.empty(int(offsets[-1]), dtype=np.int64)
+    for i, row in enumerate(y):
+        lo, hi = int(offsets[i]), int(offsets[i + 1])
+        check_row(i, row)
+        if len(row) != hi - lo:
+            raise InputError(f"sample {i}: {hi - lo} tokens in X but {len(row)} labels in y")
+        items = row.tolist() if isinstance(row, np.ndarray) else row
+        try:
+            codes = [place.get(label, -1) for label in items]
+        except TypeError as error:
+            raise InputError(f"sample {i}: labels must be hashable ({error})") from None
+        if unknown == "error" and -1 in codes:
+            t = codes.index(-1)
+            raise InputError(f"sample {i}: label {items[t]!r} of token {t} is not one of {listed(labels)}")
+        out[lo:hi] = codes
+    return out
+
+
+def check_row(i: int, row: Any) -> None:
+    """Refuse what has no order or no length as the labels of a sequence."""
+    if isinstance(row, (Mapping, Set)) or not hasattr(row, "__len__") or getattr(row, "shape", None) == ():
+        raise InputError(f"sample {i}: expected a list of labels, got {row!r:.80}")
+
+
+def is_list(value: Any) -> bool:
+    """Whether a value has a length and an order, and is no string."""
+    return hasattr(value, "__len__") and not isinstance(value, (str, bytes, Mapping, Set))
+
+
+def listed(labels: list[Any]) -> str:
+    """The first labels, for messages."""
+    shown = ", ".join(repr(label) for label in labels[:8])
+    return shown if len(labels) <= 8 else f"{shown}, ... ({len(labels)} labels)"

@@ -1,0 +1,1 @@
+"""Secondary structures of RNA."""

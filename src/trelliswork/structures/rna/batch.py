@@ -1,0 +1,486 @@
+"""Packed RNA sequences and their verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork._dotbracket import dot_bracket
+from trelliswork._errors import InputError
+from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._threads import balanced_chunks, n_threads, run
+from trelliswork.dp.rna.rules import BASE, BASES, F_LS, F_PAIR, L_PAIR, N_RULES, PAIRS, S_L, S_LS
+from trelliswork.structures.base import Batch, Decoded, Parts, Space, Unsupported
+from trelliswork.structures.covariance import Covariance
+from trelliswork.structures.rna import graph as rna_graph
+
+if TYPE_CHECKING:
+    from trelliswork.structures.rna.structure import RNASpace
+
+__all__ = ["RNABatch"]
+
+_WORK_PER_CHUNK = 1 << 19  # in units of 64 multiplications
+_MAX_BYTES = 16 << 30
+# Bytes per squared length and depth that the recursions take.
+_BYTES = {"viterbi": 16, "inside": 56, "expect": 88, "tangent": 144}
+
+
+class RNABatch(Batch):
+    """Packed RNA sequences.
+
+    Part arrays: ``rule`` (n_features,), or (n_samples, n_features) where samples differ; ``pair``, the upper
+    triangles of one matrix per sample row by row, with unpaired bases on the diagonal. The codes
+    of an output are its pair table: the partner of every base, or -1.
+
+    Parameters
+    ----------
+    space : RNASpace
+        Rules.
+    bases : Ragged of int64
+        Sequences, bases as numbers.
+    gold : Ragged or None
+        Codes of the true structures; all -2 for one that the grammar does not have.
+    n_jobs : int or None
+        Threads.
+    """
+
+    space: RNASpace
+
+    def __init__(self, space: RNASpace, bases: Ragged, gold: Ragged | None, n_jobs: int | None):
+        self.space = space
+        self.bases = bases
+        self._gold = gold
+        self.n_jobs = n_jobs
+        lengths = bases.lengths
+        self.pair_ptr = offsets_of(lengths * (lengths + 1) // 2)
+
+    def __len__(self) -> int:
+        return len(self.bases)
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether structures were given."""
+        return self._gold is not None
+
+    @property
+    def gold_codes(self) -> Ragged:
+        """Pair tables of the given structures."""
+        if self._gold is None:
+            raise InputError("these samples were packed without structures")
+        return self._gold
+
+    def subset(self, index: np.ndarray) -> RNABatch:
+        """Batch of some of the samples."""
+        index = np.asarray(index)
+        gold = None if self._gold is None else self._gold[index]
+        return RNABatch(self.space, self.bases[index], gold, self.n_jobs)
+
+    def into(self, space: Space) -> RNABatch:
+        """The same samples in an equal space."""
+        return RNABatch(cast("RNASpace", space), self.bases, self._gold, self.n_jobs)
+
+    def joined(self, other: Batch) -> RNABatch:
+        """Samples of two batches."""
+        other = cast("RNABatch", other)
+        lengths = np.concatenate([self.bases.lengths, other.bases.lengths])
+        bases = Ragged(np.concatenate([self.bases.values, other.bases.values]), offsets_of(lengths))
+        gold = None
+        if self._gold is not None and other._gold is not None:
+            gold = Ragged(np.concatenate([self._gold.values, other._gold.values]), bases.offsets)
+        return RNABatch(self.space, bases, gold, self.n_jobs)
+
+    def state(self) -> dict[str, Any]:
+        """Sequences and structures as arrays."""
+        return {
+            "bases": self.bases.values,
+            "lengths": self.bases.lengths,
+            "gold": self.gold_codes.values,
+        }
+
+    # -- linear maps ------------------------------------------------------------------------
+
+    def scores(self, w: np.ndarray) -> Parts:
+        """Rule scores: the weights themselves."""
+        return Parts(rule=np.array(w, dtype=np.float64), pair=None)
+
+    def scores_each(self, W: np.ndarray) -> Parts:
+        """Rule scores of one weight vector per sample: the weights themselves."""
+        return Parts(rule=np.array(W, dtype=np.float64), pair=None)
+
+    def pull(self, parts: Parts) -> np.ndarray:
+        """Rule values to features, summed over samples."""
+        return parts.rule.copy() if parts.rule.ndim == 1 else parts.rule.sum(axis=0)
+
+    def pull_each(self, parts: Parts) -> sp.csr_matrix:
+        """Rule values to features, one row per sample."""
+        return sp.csr_matrix(parts.rule)
+
+    def indicators(self, codes: Ragged, weights: np.ndarray | None = None, *, each: bool = False) -> Parts:
+        """How often each rule, base and pair is used in given structures."""
+        rule = self._rule_counts(codes)
+        pair = np.zeros(self.pair_ptr[-1])
+        owner = np.repeat(np.arange(len(self)), codes.lengths)
+        i = np.arange(codes.values.size) - codes.offsets[owner]
+        j = codes.values
+        left = (j < 0) | (j > i)
+        own, i, j = owner[left], i[left], np.where(j < 0, i, j)[left]
+        pair[self.pair_ptr[own] + i * self.bases.lengths[own] - i * (i - 1) // 2 + j - i] = 1.0
+        return self._weighed(Parts(rule=rule, pair=pair), weights, each)
+
+    def _weighed(self, parts: Parts, weights: np.ndarray | None, each: bool) -> Parts:
+        """Values per sample times weights; rules are summed unless ``each``."""
+        if weights is not None:
+            parts = self.scaled(parts, np.asarray(weights, dtype=np.float64))
+        return parts if each else Parts(rule=parts.rule.sum(axis=0), pair=parts.pair)
+
+    def scaled(self, parts: Parts, weights: np.ndarray) -> Parts:
+        """Values times a factor per sample."""
+        pair = parts.pair
+        rule = parts.rule
+        return Parts(
+            rule=None if rule is None else rule * np.asarray(weights)[:, None],
+            pair=None if pair is None else pair * np.repeat(weights, np.diff(self.pair_ptr)),
+        )
+
+    def scale(self, parts: Parts, factors: np.ndarray) -> Parts:
+        """Values times a factor per sample."""
+        return self.scaled(parts, factors)
+
+    def dot_each(self, parts: Parts, other: Parts) -> np.ndarray:
+        """Products of values, summed per sample."""
+        total = np.zeros(len(self))
+        if parts.rule is not None and other.rule is not None:
+            total += (parts.rule * other.rule).sum(axis=1)
+        if parts.pair is not None and other.pair is not None and len(self):
+            total += np.add.reduceat(parts.pair * other.pair, self.pair_ptr[:-1])
+        return total
+
+    # -- running the recursions --------------------------------------------------------------
+
+    def _arrays(self, scores: Parts, costs: Parts | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Rule tables (1 or n_samples, n_depths, 19) and position scores (maybe none)."""
+        both = scores if costs is None else scores + costs
+        rule = (
+            np.zeros(self.space.n_features) if both.rule is None else np.asarray(both.rule, dtype=np.float64)
+        )
+        rows = np.atleast_2d(rule)
+        tables = np.zeros((rows.shape[0], self.space.n_depths * N_RULES))
+        tables[:, self.space.columns] = rows
+        pairs = np.zeros(0) if both.pair is None else np.ascontiguousarray(both.pair, dtype=np.float64)
+        return tables.reshape(rows.shape[0], self.space.n_depths, N_RULES), pairs
+
+    def _data(self, scores: Parts, costs: Parts | None = None) -> tuple[np.ndarray, ...]:
+        return (self.bases.values, self.bases.offsets, *self._arrays(scores, costs), self.pair_ptr)
+
+    def _run(self, kind: str, task: Any) -> list[Any]:
+        """Run a recursion over chunks of samples; refuses what would fill the memory."""
+        n = self.bases.lengths
+        if n.size:
+            i = int(n.argmax())
+            size = _BYTES[kind] * self.space.n_depths * int(n[i]) ** 2
+            if size > _MAX_BYTES:
+                raise InputError(
+                    f"sample {i}: {n[i]:,} bases would take {size / 2**30:,.0f} GiB (at most "
+                    f"{_MAX_BYTES >> 30}); cut the sequence into windows"
+                )
+        work = offsets_of(n**3 // 64 + n**2 + 1)
+        return run(task, balanced_chunks(work, _WORK_PER_CHUNK), n_threads(self.n_jobs))
+
+    def _rules(self, counts: np.ndarray) -> np.ndarray:
+        return counts.reshape(len(self), self.space.n_depths * N_RULES)[:, self.space.columns]
+
+    # -- verbs ---------------------------------------------------------------------------------
+
+    def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
+        """Best structure of every sequence."""
+        from trelliswork.dp.rna import viterbi
+
+        data = self._data(scores, costs)
+        codes, values = np.empty(self.bases.values.size, dtype=np.int64), np.empty(len(self))
+        self._run("viterbi", lambda a, b: viterbi.viterbi(*data, a, b, codes, values))
+        return Decoded(Ragged(codes, self.bases.offsets), values)
+
+    def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
+        """Up to ``k`` best structures of each sequence."""
+        from trelliswork.dp.rna import viterbi
+
+        data, lengths = self._data(scores, costs), self.bases.lengths
+
+        def task(a: int, b: int) -> Iterator[Decoded]:
+            counts, totals, partners = viterbi.kbest(*data, a, b, k)
+            tops = offsets_of(counts)
+            ends = offsets_of(counts * lengths[a:b])
+            for i in range(b - a):
+                rows = Ragged(partners[ends[i] : ends[i + 1]], np.arange(counts[i] + 1) * lengths[a + i])
+                yield Decoded(rows, totals[tops[i] : tops[i + 1]])
+
+        return [found for chunk in self._run("viterbi", lambda a, b: list(task(a, b))) for found in chunk]
+
+    def _expect(
+        self,
+        goal: str,
+        scores: Parts,
+        costs: Parts | None = None,
+        *,
+        direction: Parts | None = None,
+        pairs: bool = False,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Log partitions, expected rules per sample, probabilities of pairs; or their derivatives."""
+        from trelliswork.dp.rna import inside
+
+        data = self._data(scores, costs)
+        along = self._arrays(Parts(rule=None, pair=None) if direction is None else direction)
+        width = inside.block_width(data[2], data[3])
+        log_z, counts = np.empty(len(self)), np.zeros((len(self), self.space.n_depths, N_RULES))
+        probs = np.empty(self.pair_ptr[-1] if pairs else 0)
+        number = {"inside": inside.LOG_Z, "expect": inside.EVERYTHING, "tangent": inside.DERIVATIVES}[goal]
+        self._run(goal, lambda a, b: inside.expect(*data, a, b, width, number, *along, log_z, counts, probs))
+        return log_z, self._rules(counts), probs
+
+    def log_partition(self, scores: Parts, costs: Parts | None = None) -> np.ndarray:
+        """Log of the sum over all structures."""
+        return self._expect("inside", scores, costs)[0]
+
+    def marginals(
+        self,
+        scores: Parts,
+        costs: Parts | None = None,
+        *,
+        weights: np.ndarray | None = None,
+        each: bool = False,
+    ) -> Parts:
+        """Expected uses of rules and probabilities of bases and pairs."""
+        _, rule, pair = self._expect("expect", scores, costs, pairs=True)
+        return self._weighed(Parts(rule=rule, pair=pair), weights, each)
+
+    def expect(
+        self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Log partitions and summed expected features, in one pass."""
+        log_z, rule, _ = self._expect("expect", self.scores(w), costs)
+        return log_z, rule.sum(axis=0) if weights is None else np.asarray(weights) @ rule
+
+    def tangent(
+        self,
+        scores: Parts,
+        direction: Parts,
+        costs: Parts | None = None,
+        *,
+        weights: np.ndarray | None = None,
+        each: bool = False,
+    ) -> Parts:
+        """Derivative of the marginals along a direction in scores."""
+        _, rule, pair = self._expect("tangent", scores, costs, direction=direction, pairs=True)
+        return self._weighed(Parts(rule=rule, pair=pair), weights, each)
+
+    def sample(self, scores: Parts, n: int, rng: np.random.Generator) -> list[Ragged]:
+        """Independent structures from the Gibbs law of the scores."""
+        from trelliswork.dp.rna import inside
+        from trelliswork.dp.rna import sample as rna_sample
+
+        tables, pairs = self._arrays(scores)
+        width = inside.block_width(tables, pairs)
+        seed = int(rng.integers(2**63 - 1))
+        out = np.empty((n, self.bases.values.size), dtype=np.int64)
+
+        def task(a: int, b: int) -> None:
+            for i in range(a, b):
+                seq, table = self.bases[i], tables[i if tables.shape[0] > 1 else 0]
+                pair = pairs[self.pair_ptr[i] : self.pair_ptr[i + 1]] if pairs.size else pairs
+                chart = inside.inside(seq, table, pair, width)
+                uniform = np.random.default_rng([seed, i]).random((n, 2 * seq.size))
+                rows = np.empty((n, seq.size), dtype=np.int64)
+                rna_sample.sample(seq, table, pair, width, *chart, uniform, rows)
+                out[:, self.bases.offsets[i] : self.bases.offsets[i + 1]] = rows
+
+        self._run("inside", task)
+        return [Ragged(row, self.bases.offsets) for row in out]
+
+    def loss_profile(self, scores: Parts, costs: Parts, max_loss: int) -> np.ndarray:
+        """Best score for every total of integer costs; for short sequences."""
+        graphs = rna_graph.graphs(self, scores, costs)
+        rows = [rna_graph.profile(graph, max_loss) for graph in graphs]
+        return np.array(rows).reshape(len(self), max_loss + 1)
+
+    def argmax_at_loss(self, scores: Parts, costs: Parts, losses: np.ndarray) -> Decoded:
+        """Best structure of every sequence among those with the given total cost; for short sequences."""
+        found = [
+            rna_graph.best_at(graph, int(loss), i)
+            for i, (graph, loss) in enumerate(zip(rna_graph.graphs(self, scores, costs), losses))
+        ]
+        codes = np.concatenate([np.zeros(0, dtype=np.int64), *(table for table, _ in found)])
+        return Decoded(Ragged(codes, self.bases.offsets), np.array([value for _, value in found]))
+
+    def argmax_by_counts(
+        self, scores: Parts, choose: Callable[[int, int, np.ndarray], tuple[int, int]]
+    ) -> tuple[Decoded, np.ndarray]:
+        """Best structure with certain numbers of pairs and of right pairs; for short sequences."""
+        longest = int(self.bases.lengths.max(initial=0))
+        if longest > rna_graph.MAX_OVERLAP_LENGTH:
+            raise Unsupported(
+                f"tables of right and predicted pairs are for sequences of at most "
+                f"{rna_graph.MAX_OVERLAP_LENGTH} bases, not {longest}"
+            )
+        rows, values = [np.zeros(0, dtype=np.int64)], np.zeros(len(self))
+        chosen = np.zeros((len(self), 2), dtype=np.int64)
+        for i, plain in enumerate(rna_graph.graphs(self, scores)):
+            graph, (height, width) = rna_graph.overlap_costs(plain, self.gold_codes[i])
+            table = rna_graph.profile(graph, height * width - 1).reshape(height, width)
+            chosen[i] = predicted, right = choose(i, height - 1, table.T)
+            row, values[i] = rna_graph.best_at(graph, right * width + predicted, i)
+            rows.append(row)
+        return Decoded(Ragged(np.concatenate(rows), self.bases.offsets), values), chosen
+
+    def mea(self, scores: Parts) -> Decoded:
+        """Structures with the largest expected number of right bases; paired ones count ``gamma``."""
+        gain = self._expect("expect", scores, pairs=True)[2]
+        diagonal = np.concatenate(
+            [np.zeros(0, dtype=np.int64)]
+            + [a + offsets_of(np.arange(n, 0, -1))[:-1] for a, n in zip(self.pair_ptr, self.bases.lengths)]
+        )
+        unpaired = gain[diagonal]
+        gain = gain * (2.0 * self.space.structure.gamma)
+        gain[diagonal] = unpaired
+        return self.argmax(Parts(rule=None, pair=gain))
+
+    def covariance(
+        self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"
+    ) -> Covariance:
+        """Second moments of the features."""
+        return _RuleCovariance(self, scores, weights, about)
+
+    # -- outputs ---------------------------------------------------------------------------------
+
+    def evaluate(self, codes: Ragged, scores: Parts) -> np.ndarray:
+        """Score of given structures; -inf for those that the grammar does not have."""
+        from trelliswork.dp.rna import viterbi
+
+        values = np.empty(len(self))
+        viterbi.evaluate(*self._data(scores), 0, len(self), codes.values, values)
+        return values
+
+    def _rule_counts(self, codes: Ragged) -> np.ndarray:
+        """Uses of rules in given structures, one row per sample."""
+        from trelliswork.dp.rna import viterbi
+
+        counts = np.zeros((len(self), self.space.n_depths, N_RULES))
+        viterbi.count(self.bases.values, self.bases.offsets, codes.values, counts)
+        return self._rules(counts)
+
+    def features(self, codes: Ragged) -> sp.csr_matrix:
+        """Feature vectors of one given structure per sample."""
+        return sp.csr_matrix(self._rule_counts(codes))
+
+    def gold_sum(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Sum of the gold feature vectors, times a weight per sample."""
+        rows = self._rule_counts(self.gold_codes)
+        return rows.sum(axis=0) if weights is None else np.asarray(weights) @ rows
+
+    def unpack(self, codes: Ragged) -> list[str]:
+        """Pair tables to dot-bracket notation."""
+        return [dot_bracket(row) for row in map(np.ndarray.tolist, codes)]
+
+    def items(self, codes: Ragged) -> list[list[tuple[int, int]]]:
+        """Base pairs of given structures."""
+        return [[(i, j) for i, j in enumerate(row.tolist()) if i < j] for row in codes]
+
+    def unpack_sample(self, i: int, codes: Ragged) -> list[str]:
+        """Several structures of one sequence."""
+        return self.unpack(codes)
+
+    def unpack_marginals(self, parts: Parts) -> list[np.ndarray]:
+        """Probabilities of pairs per sample, a symmetric matrix; unpaired bases on the diagonal."""
+        out = []
+        for i, n in enumerate(self.bases.lengths.tolist()):
+            matrix = np.zeros((n, n))
+            matrix[np.triu_indices(n)] = parts.pair[self.pair_ptr[i] : self.pair_ptr[i + 1]]
+            matrix += np.triu(matrix, 1).T
+            out.append(np.minimum(matrix, 1.0))
+        return out
+
+    def check_gold(self) -> None:
+        """Refuse structures that were packed with ``unknown="mark"`` and that the grammar does not have."""
+        values = self.evaluate(self.gold_codes, self.scores(np.zeros(self.space.n_features)))
+        bad = np.flatnonzero(values == -np.inf)
+        if bad.size:
+            raise InputError(f"sample {int(bad[0])}: the grammar cannot hold the given structure")
+
+    def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
+        """Cost 1 for every pair too many and every pair missed.
+
+        A missed pair is charged to its left base, which then is unpaired or in another pair.
+        """
+        weight = {} if label_weight is None else label_weight
+        missed, wrong = float(weight.get("(", 1.0)), float(weight.get(".", 1.0))
+        pair = np.empty(self.pair_ptr[-1])
+        for i, table in enumerate(self.gold_codes):
+            n = table.size
+            lost = np.where(table > np.arange(n), missed, 0.0)
+            cost = wrong + lost[:, None] + lost[None, :]
+            cost[np.diag_indices(n)] = lost
+            left = np.flatnonzero(table > np.arange(n))
+            cost[left, table[left]] = 0.0
+            pair[self.pair_ptr[i] : self.pair_ptr[i + 1]] = cost[np.triu_indices(n)]
+        return Parts(rule=None, pair=pair), np.zeros(len(self))
+
+    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+        """Logs of smoothed relative frequencies of the rules of each left-hand side."""
+        return self.log_probabilities(smoothing, weights)
+
+    def multinomials(self) -> dict[str, np.ndarray]:
+        """Rules of every left-hand side."""
+        return self.space.multinomials
+
+
+class _RuleCovariance(Covariance):
+    """Second moments of rule counts."""
+
+    batch: RNABatch
+
+    def means(self) -> sp.csr_matrix:
+        """Mean features of every sample, not weighted."""
+        return sp.csr_matrix(self.batch._expect("expect", self.law)[1])
+
+    def deviation(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Sum of gold less mean features, times the weights of the samples or other ones."""
+        rows = self.batch._expect("expect", self.law)[1]
+        if weights is not None:
+            return self.batch.gold_sum(weights) - weights @ rows
+        return self.batch.gold_sum(self.weights) - self._summed(rows)
+
+    def _summed(self, rows: np.ndarray) -> np.ndarray:
+        return rows.sum(axis=0) if self.weights is None else self.weights @ rows
+
+    def product(self, v: np.ndarray) -> np.ndarray:
+        """The matrix times a vector, or times columns."""
+        if v.ndim == 2:
+            return super().product(v)
+        moved = self._summed(self.batch._expect("tangent", self.law, direction=self.batch.scores(v))[1])
+        if self.about == "gold":
+            b = self.deviations()
+            lift = b @ v
+            moved = moved + b.T @ (lift if self.weights is None else lift * self.weights)
+        return moved
+
+    def _covariance(self) -> np.ndarray:
+        """Without depths: one tangent per pair rule, the other rules follow from these.
+
+        What is not paired is unpaired; there are as many ``F -> L S`` as ``L -> pair``, as many ``S -> L``
+        but for one, and the other elements take ``S -> L S``.
+        """
+        d = self.n_features
+        if self.batch.space.n_depths > 1:
+            return super()._covariance()
+        plain = self.turned("mean")
+        rows = np.array([plain.product(np.eye(d)[j])[L_PAIR:] for j in range(L_PAIR, d)])
+        follow = np.vstack([np.zeros((L_PAIR, d - L_PAIR)), np.eye(d - L_PAIR)])
+        for kind, bases in enumerate(PAIRS):
+            for base in bases:
+                follow[BASE + BASES.index(base), [kind, kind + len(PAIRS)]] -= 1.0
+        opened = follow[L_PAIR:F_PAIR].sum(axis=0)
+        follow[[F_LS, S_L]] = opened
+        follow[S_LS] = follow[BASE:L_PAIR].sum(axis=0) + opened - 2 * opened
+        return follow @ rows @ follow.T

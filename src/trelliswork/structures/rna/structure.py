@@ -1,0 +1,274 @@
+"""Secondary structures of RNA: which bases pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from trelliswork._dotbracket import dot_bracket
+from trelliswork._errors import InputError
+from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._validate import as_number
+from trelliswork.dp.rna.rules import BASE, BASES, F_LS, L_PAIR, N_RULES, PAIRS, S_L, S_LS
+from trelliswork.structures.base import Batch, Space, Structure
+from trelliswork.structures.rna import pairs
+from trelliswork.structures.rna.batch import RNABatch
+
+__all__ = ["RNA", "RNASpace"]
+
+
+class RNA(Structure):
+    """Secondary structures of RNA, nested and with canonical pairs (AU, GC, GU).
+
+    The grammar is G6, which knows helices: the first pair of a helix and the pairs stacked on it
+    have weights of their own.
+
+    ::
+
+        S -> L S | L        L -> base | x F x'        F -> x F x' | L S
+
+    With ``grammar="nested"`` the rules also know how deep they are: ``S0``, ``L0`` outside of all pairs,
+    ``F1``, ``S1``, ``L1`` inside of one helix, and so on up to ``depth``, which also stands for
+    everything deeper.
+
+    Parameters
+    ----------
+    grammar : {"g6", "nested"}, default="g6"
+        Rules.
+    depth : int, default=2
+        Helices that ``"nested"`` tells apart by how many others enclose them.
+    invalid : {"strict", "repair"}, default="strict"
+        What to do with given structures that the grammar cannot hold (other pairs than AU, GC,
+        GU; pseudoknots; hairpin loops of fewer than 2 bases): refuse them, or delete the
+        offending pairs: first pairs of other bases, then pairs that cross earlier ones (in the
+        order of the brackets: ``()``, ``<>``, ``[]``, ``{}``, letters), then pairs around too small a
+        loop, innermost first. Unbalanced brackets are refused in any case.
+    gamma : float, default=1.0
+        What a paired base counts in ``predict_mea``, where an unpaired one counts 1: more than 1
+        predicts more pairs.
+
+    Notes
+    -----
+    Inputs are strings of A, C, G, U; T counts as U, and small letters as capitals. IUPAC codes for
+    several bases (N, R, Y, ...; also X) stand for an unknown base, which stays unpaired and has no
+    base feature. Empty sequences are refused, as the grammar has no empty structure.
+
+    Outputs are dot-bracket strings; WUSS notation is understood. ``predict_marginals`` gives per
+    sequence a symmetric matrix of the probabilities of pairs, with the probability of
+    being unpaired on the diagonal, so that rows sum to 1; ``predict_mea`` finds the structure with the most
+    bases expected to be right. ``score`` is the F1 measure of pairs. Losses for learners that take one:
+    ``"base-pairs"`` counts the pairs that are in one structure and not in the other (so does ``"hamming"``,
+    whose ``label_weight={"(": 2}`` makes missed pairs count 2, and ``"."`` pairs too many),
+    ``"f1"`` is one minus the F1 measure (exactly up to 64 bases; beyond with ``approx=True``).
+
+    Every structure has exactly one derivation, so probabilities are those of structures. Time grows with
+    the cube of the length, memory with its square: 4,000 bases take seconds.
+
+    Examples
+    --------
+    >>> from trelliswork import CRF, RNA
+    >>> X = ["GGGAAACCC", "GCGCAAAGCGC", "GGAUUCGCC", "AAGGGUUUUCCC"]
+    >>> y = ["(((...)))", "((((...))))", "((.....))", "..(((....)))"]
+    >>> model = CRF(RNA(), l2=0.1).fit(X, y)
+    >>> model.predict(["ggcgaaagcc"])
+    ['(((....)))']
+    >>> model.space_.feature_names[:2]
+    [('rule', 'S -> L S'), ('rule', 'S -> L')]
+    """
+
+    batch_class: ClassVar[type[Batch]] = RNABatch
+    output_kind: ClassVar[str] = "RNA structure"
+    space_class: ClassVar[type[Space]]
+
+    def __init__(self, grammar: str = "g6", *, depth: int = 2, invalid: str = "strict", gamma: float = 1.0):
+        self.grammar = grammar
+        self.depth = depth
+        self.invalid = invalid
+        self.gamma = gamma
+
+    def prepare(self, X: Any) -> Ragged:
+        """Read the sequences once (idempotent)."""
+        if isinstance(X, Ragged) and X.values.dtype == np.int64:
+            return X
+        if isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__len__"):
+            raise InputError(f"X must be a list of sequences, got {type(X).__name__}")
+        rows = [pairs.encode(i, x) for i, x in enumerate(X)]
+        values = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
+        return Ragged(values, offsets_of([row.size for row in rows]))
+
+    def symbols(self, X: Any) -> list[str]:
+        """The sequences in capitals, with U for T."""
+        letters = np.array([*BASES, "N"])
+        return ["".join(letters[row].tolist()) for row in self.prepare(X)]
+
+    def bind(self, X: Any = None, y: Any = None) -> RNASpace:
+        """Number the rules; they do not depend on the data."""
+        if self.grammar not in ("g6", "nested"):
+            raise InputError(f"grammar must be 'g6' or 'nested', got {self.grammar!r}")
+        if self.invalid not in ("strict", "repair"):
+            raise InputError(f"invalid must be 'strict' or 'repair', got {self.invalid!r}")
+        whole = isinstance(self.depth, (int, np.integer)) and not isinstance(self.depth, bool)
+        if not whole or not 1 <= self.depth <= 20:
+            raise InputError(f"depth must be a whole number from 1 to 20, got {self.depth!r}")
+        if as_number("gamma", self.gamma) <= 0:
+            raise InputError(f"gamma must be a finite number > 0, got {self.gamma!r}")
+        return RNASpace(self)
+
+    def bind_names(self, names: Sequence[Any]) -> RNASpace:
+        """Space for given weights; the rules are always the same."""
+        return self.bind()
+
+    def representable(self, X: Any, y: Any) -> list[bool]:
+        """Whether the grammar can hold each given structure as it is.
+
+        Parameters
+        ----------
+        X : list of str
+            Sequences.
+        y : list of str
+            Structures.
+
+        Examples
+        --------
+        >>> from trelliswork import RNA
+        >>> RNA().representable(["GAAAC", "GAC", "GAAAG"], ["(...)", "(.)", "(...)"])
+        [True, False, False]
+        """
+        rows = enumerate(zip(self.prepare(X), y, strict=True))
+        return [pairs.fitted(i, bases, text, "mark") is not None for i, (bases, text) in rows]
+
+    def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+        """F1 measure of base pairs, over all samples together."""
+        from trelliswork.metrics import base_pair_scores
+
+        return base_pair_scores(y_true, y_pred, sample_weight=sample_weight).f1
+
+
+class RNASpace(Space):
+    """Rules of an :class:`RNA`.
+
+    Parameters
+    ----------
+    structure : RNA
+        Hyper-parameters.
+    """
+
+    structure: RNA
+
+    def __init__(self, structure: RNA):
+        self.structure = structure
+        self.n_depths = 1 if structure.grammar == "g6" else int(structure.depth) + 1
+        # Outside of all pairs the nested grammar has no F.
+        used = np.ones((self.n_depths, N_RULES), dtype=bool)
+        if self.n_depths > 1:
+            used[0, F_LS] = False
+            used[0, L_PAIR + len(PAIRS) :] = False
+        self.columns = np.flatnonzero(used)
+
+    @property
+    def n_features(self) -> int:
+        """Number of rules."""
+        return self.columns.size
+
+    @property
+    def feature_names(self) -> list[Any]:
+        """``("rule", "L -> a F u")`` and so on; with depths ``("rule", "L0 -> a F1 u")``."""
+        names = []
+        for column in self.columns.tolist():
+            d, r = divmod(column, N_RULES)
+            here, below = ("", "") if self.n_depths == 1 else (str(d), str(min(d + 1, self.n_depths - 1)))
+            if r in (S_LS, F_LS):
+                name = f"{'S' if r == S_LS else 'F'}{here} -> L{here} S{here}"
+            elif r == S_L:
+                name = f"S{here} -> L{here}"
+            elif r < L_PAIR:
+                name = f"L{here} -> {BASES[r - BASE].lower()}"
+            else:
+                stacked, kind = divmod(r - L_PAIR, len(PAIRS))
+                pair = PAIRS[kind].lower()
+                head, inner = ("F", here) if stacked else ("L", below)
+                name = f"{head}{here} -> {pair[0]} F{inner} {pair[1]}"
+            names.append(("rule", name))
+        return names
+
+    @property
+    def multinomials(self) -> dict[str, np.ndarray]:
+        """Features of each left-hand side."""
+        heads: dict[str, list[int]] = {}
+        for feature, (_, name) in enumerate(self.feature_names):
+            heads.setdefault(name.split()[0], []).append(feature)
+        return {head: np.array(members, dtype=np.int64) for head, members in heads.items()}
+
+    def pack(  # type: ignore[override]
+        self, X: Any, y: Any = None, *, n_jobs: int | None = None, unknown: str = "error"
+    ) -> RNABatch:
+        """Compile sequences and, where given, their structures.
+
+        Parameters
+        ----------
+        X : list of str
+            Sequences.
+        y : list of str or None
+            Structures in dot-bracket notation.
+        n_jobs : int or None
+            Threads of the batch's verbs.
+        unknown : {"error", "mark"}
+            What to do with a structure that the grammar does not have, unless it is repaired: refuse
+            it, or give it the score -inf.
+        """
+        bases = self.structure.prepare(X)
+        gold = None
+        if y is not None:
+            if isinstance(y, (str, bytes)) or not hasattr(y, "__len__") or len(y) != len(bases):
+                got = len(y) if hasattr(y, "__len__") else type(y).__name__
+                raise InputError(f"X has {len(bases)} sequences but y has {got}")
+            invalid = self.structure.invalid
+            invalid = "mark" if invalid == "strict" and unknown == "mark" else invalid
+            rows = [pairs.fitted(i, row, text, invalid) for i, (row, text) in enumerate(zip(bases, y))]
+            marked = [np.full(bases[i].size, -2) if row is None else row for i, row in enumerate(rows)]
+            gold = Ragged(np.concatenate([np.zeros(0, dtype=np.int64), *marked]), bases.offsets)
+        return RNABatch(self, bases, gold, n_jobs)
+
+    def enumerate(self, x: Any) -> Iterator[str]:
+        """Every structure of one tiny sequence."""
+        return map(dot_bracket, pairs.enumerate_tables(pairs.encode(0, x)))
+
+    def merged(self, other: Space) -> RNASpace:
+        """The space itself: rules do not depend on data."""
+        return self
+
+    @property
+    def outputs_fixed(self) -> bool:
+        """True: no data can add a rule."""
+        return True
+
+    def restore(self, state: Mapping[str, Any], *, n_jobs: int | None = None) -> RNABatch:
+        """Batch from its state; refuses arrays that do not fit."""
+        bases = np.asarray(state["bases"], dtype=np.int64)
+        lengths = np.asarray(state["lengths"], dtype=np.int64)
+        if bases.ndim != 1 or lengths.ndim != 1 or np.any(lengths < 1) or lengths.sum() != bases.size:
+            raise InputError("stored sequences do not fit their lengths")
+        if bases.size and not (bases.min() >= 0 and bases.max() <= 4):
+            raise InputError("stored sequences hold something else than bases")
+        rows = Ragged(bases, offsets_of(lengths))
+        gold = Ragged(np.asarray(state["gold"], dtype=np.int64), rows.offsets)
+        if gold.values.size and gold.values.max() >= np.repeat(lengths, lengths).max():
+            raise InputError("stored structures do not fit their sequences")
+        batch = RNABatch(self, rows, gold, n_jobs)
+        batch.check_gold()
+        return batch
+
+    def state(self) -> dict[str, Any]:
+        """Nothing: the rules follow from the structure."""
+        return {}
+
+    @classmethod
+    def from_state(cls, structure: Structure, state: Mapping[str, Any]) -> RNASpace:
+        """Build the space again."""
+        assert isinstance(structure, RNA)
+        return structure.bind()
+
+
+RNA.space_class = RNASpace

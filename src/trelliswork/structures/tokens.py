@@ -1,0 +1,350 @@
+"""The linear map between emission weights and token scores, and its adjoint.
+
+``D`` attributes and ``C`` columns (labels, or pairs of labels). Weights are stored for
+all ``D * C`` pairs, or only for the pairs listed in ``flat`` (those seen in training).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork._names import Alphabet
+from trelliswork._threads import balanced_chunks, even_chunks, run
+from trelliswork._tokens import TokenTable
+
+__all__ = ["Block", "Layout", "TokenMap"]
+
+_ROWS_PER_CHUNK = 16384
+_SCATTER_FROM = 8  # entries per attribute
+_PARTIAL_TABLES = 4
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which (attribute, column) pairs have a weight.
+
+    Attributes
+    ----------
+    n_attributes, n_columns : int
+        ``D`` and ``C``.
+    flat : ndarray of int64 or None
+        Sorted positions ``attribute * C + column`` that have a weight; None for all.
+    """
+
+    n_attributes: int
+    n_columns: int
+    flat: np.ndarray | None = None
+
+    @property
+    def n_weights(self) -> int:
+        """Number of weights."""
+        return self.n_attributes * self.n_columns if self.flat is None else self.flat.size
+
+    def table(self, w: np.ndarray) -> np.ndarray:
+        """Weights as a dense table (D, C)."""
+        if self.flat is None:
+            return w.reshape(self.n_attributes, self.n_columns)
+        dense = np.zeros(self.n_attributes * self.n_columns)
+        dense[self.flat] = w
+        return dense.reshape(self.n_attributes, self.n_columns)
+
+    def gather(self, table: np.ndarray) -> np.ndarray:
+        """Adjoint of :meth:`table`."""
+        return table.ravel() if self.flat is None else table.ravel()[self.flat]
+
+    def positions(self) -> tuple[np.ndarray, np.ndarray]:
+        """Attribute and column of every weight."""
+        flat = np.arange(self.n_attributes * self.n_columns) if self.flat is None else self.flat
+        return flat // self.n_columns, flat % self.n_columns
+
+
+@dataclass
+class Block:
+    """One token block with global columns."""
+
+    matrix: Any  # csr_matrix with D columns, or a dense array over `columns`
+    index: np.ndarray
+    columns: np.ndarray | None = None  # dense blocks only
+    identity: bool = False
+    cache: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def dense(self) -> bool:
+        """Whether the rows are a dense array."""
+        return self.columns is not None
+
+    def transposed(self) -> sp.csr_matrix:
+        """The rows as columns, computed once."""
+        if "transposed" not in self.cache:
+            self.cache["transposed"] = self.matrix.T.tocsr()
+        return self.cache["transposed"]
+
+    def collect(self, values: np.ndarray) -> np.ndarray:
+        """Sum of the values of all tokens that share a row."""
+        from trelliswork.dp import rows as dp_rows
+
+        if self.identity:
+            return values
+        out = np.empty((self.matrix.shape[0], values.shape[1]))
+        dp_rows.collect(self.index, values, out)
+        return out
+
+    def add_adjoint(self, rows: np.ndarray, table: np.ndarray, threads: int) -> None:
+        """``table += matrix.T @ rows``."""
+        from trelliswork.dp import rows as dp_rows
+
+        m = self.matrix
+        if self.dense:
+            table[self.columns] += m.T @ rows
+        elif m.nnz > _SCATTER_FROM * m.shape[1]:
+            # Many entries per attribute: walking the rows in order and adding into the table is
+            # kinder to the caches than gathering. A fixed number of partial tables, one order.
+            chunks = balanced_chunks(m.indptr, -(-m.nnz // _PARTIAL_TABLES))
+            partial = np.zeros((len(chunks), *table.shape))
+            run(
+                lambda i, a, b: dp_rows.scatter_times(m.indptr, m.indices, m.data, rows, partial[i], a, b),
+                [(i, a, b) for i, (a, b) in enumerate(chunks)],
+                threads,
+            )
+            for one in partial:
+                table += one
+        else:
+            m = self.transposed()
+            run(
+                lambda a, b: dp_rows.add_times(m.indptr, m.indices, m.data, rows, table, a, b),
+                balanced_chunks(m.indptr, 8 * _ROWS_PER_CHUNK),
+                threads,
+            )
+
+
+class TokenMap:
+    """Token features of one batch in the columns of a space.
+
+    Parameters
+    ----------
+    layout : Layout
+        Where the weights are.
+    blocks : list of Block
+        Compiled features.
+    n_tokens : int
+        Number of tokens.
+    """
+
+    def __init__(self, layout: Layout, blocks: list[Block], n_tokens: int):
+        self.layout = layout
+        self.blocks = blocks
+        self.n_tokens = n_tokens
+        self._stacked: tuple[sp.csr_matrix, np.ndarray] | None = None
+
+    @classmethod
+    def compile(cls, layout: Layout, table: TokenTable, columns: Alphabet) -> TokenMap:
+        """Map the names of a token table to the columns of a space; unknown names drop out."""
+        blocks = []
+        for (names, matrix, index), target in zip(table.blocks, table.columns_in(columns), strict=True):
+            known = np.flatnonzero(target >= 0)
+            identity = index.size == matrix.shape[0] and bool(np.all(index == np.arange(index.size)))
+            if not sp.issparse(matrix):
+                dense = matrix if known.size == len(names) else np.ascontiguousarray(matrix[:, known])
+                blocks.append(Block(dense, index, target[known], identity))
+                continue
+            entries = target[matrix.indices]
+            keep = entries >= 0
+            indptr = np.concatenate([[0], np.cumsum(keep)])[matrix.indptr]
+            mapped = sp.csr_matrix(
+                (matrix.data[keep], entries[keep].astype(np.int32), indptr),
+                shape=(matrix.shape[0], layout.n_attributes),
+            )
+            blocks.append(Block(mapped, index, None, identity))
+        return cls(layout, blocks, len(table))
+
+    def subset(self, tokens: np.ndarray) -> TokenMap:
+        """Map of some of the tokens; rows that few of them use are left behind."""
+        blocks = []
+        for b in self.blocks:
+            matrix, index = b.matrix, b.index[tokens]
+            if 2 * tokens.size < matrix.shape[0]:
+                used, index = np.unique(np.append(index, -1), return_inverse=True)
+                matrix, index = matrix[used[1:]], index[:-1].astype(np.int32) - 1
+            blocks.append(Block(matrix, index, b.columns))
+        return TokenMap(self.layout, blocks, tokens.size)
+
+    def scores(self, w: np.ndarray, threads: int, out: np.ndarray | None = None) -> np.ndarray:
+        """Scores (n_tokens, C) of emission weights."""
+        from trelliswork.dp import rows as dp_rows
+
+        table = np.ascontiguousarray(self.layout.table(w))
+        if out is None:
+            out = np.empty((self.n_tokens, self.layout.n_columns))
+        token_chunks = even_chunks(self.n_tokens, _ROWS_PER_CHUNK)
+        for number, block in enumerate(self.blocks):
+            add = number > 0
+            m = block.matrix
+            if block.dense:
+                rows = m @ table[block.columns]
+            else:
+                in_place = block.identity and not add
+                rows = out if in_place else np.empty((m.shape[0], self.layout.n_columns))
+                chunks = balanced_chunks(m.indptr, 8 * _ROWS_PER_CHUNK)
+                run(
+                    lambda a, b, m=m, rows=rows: dp_rows.times(
+                        m.indptr, m.indices, m.data, table, rows, a, b
+                    ),
+                    chunks,
+                    threads,
+                )
+                if in_place:
+                    continue
+            run(
+                lambda a, b, rows=rows, index=block.index, add=add: dp_rows.gather(
+                    rows, index, out, add, a, b
+                ),
+                token_chunks,
+                threads,
+            )
+        return out
+
+    def pull(self, values: np.ndarray, threads: int) -> np.ndarray:
+        """Adjoint of :meth:`scores`."""
+        layout = self.layout
+        rows = run(lambda block: block.collect(values), [(block,) for block in self.blocks], threads)
+        table = np.zeros((layout.n_attributes, layout.n_columns))
+        for block, summed in zip(self.blocks, rows, strict=True):
+            block.add_adjoint(summed, table, threads)
+        return layout.gather(table)
+
+    def pull_each(self, values: np.ndarray, offsets: np.ndarray) -> sp.csr_matrix:
+        """Adjoint per sequence: (n_sequences, n_weights) with the tokens of each summed."""
+        n, n_columns = offsets.size - 1, self.layout.n_columns
+        owner = np.repeat(np.arange(n), np.diff(offsets))
+        tokens = self.token_matrix()
+        rows, columns, data = [], [], []
+        for c in range(n_columns):
+            used = np.flatnonzero(values[:, c])
+            if not used.size:
+                continue
+            select = sp.csr_matrix((values[used, c], (owner[used], used)), shape=(n, self.n_tokens))
+            part = (select @ tokens).tocoo()
+            rows.append(part.row)
+            columns.append(part.col.astype(np.int64) * n_columns + c)
+            data.append(part.data)
+        row = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
+        flat = np.concatenate(columns) if columns else np.zeros(0, dtype=np.int64)
+        value = np.concatenate(data) if data else np.zeros(0)
+        if self.layout.flat is not None:
+            place = np.searchsorted(self.layout.flat, flat)
+            place = np.minimum(place, max(self.layout.flat.size - 1, 0))
+            known = self.layout.flat[place] == flat if self.layout.flat.size else np.zeros(flat.size, bool)
+            row, flat, value = row[known], place[known], value[known]
+        return sp.csr_matrix((value, (row, flat)), shape=(n, self.layout.n_weights))
+
+    def token_matrix(self) -> sp.csr_matrix:
+        """Features of every token, shape (n_tokens, D)."""
+        matrix, rows = self.stacked()
+        token, block = np.nonzero(rows >= 0)
+        ones = np.ones(token.size)
+        select = sp.csr_matrix((ones, (token, rows[token, block])), shape=(self.n_tokens, matrix.shape[0]))
+        return select @ matrix
+
+    def counts(self, n_real: int | None = None) -> np.ndarray:
+        """Number of attributes of every token, of all or of those with a number below ``n_real``."""
+        n = np.zeros(self.n_tokens, dtype=np.int64)
+        for block in self.blocks:
+            if block.dense:
+                sizes = (block.matrix != 0).sum(axis=1)
+            elif n_real is None:
+                sizes = np.diff(block.matrix.indptr)
+            else:
+                real = np.append(0, np.cumsum(block.matrix.indices < n_real))
+                sizes = np.diff(real[block.matrix.indptr])
+            sizes = np.append(np.asarray(sizes).ravel(), 0)  # the last entry serves the index -1
+            n += sizes[block.index]
+        return n
+
+    def empty_tokens(self) -> np.ndarray:
+        """Tokens without any known attribute."""
+        return np.flatnonzero(self.counts() == 0)
+
+    def mark(self, attribute: int, tokens: np.ndarray) -> None:
+        """Give one more attribute the value 1 at some tokens."""
+        index = np.full(self.n_tokens, -1, dtype=np.int32)
+        index[tokens] = 0
+        entry = (np.ones(1), np.array([attribute], dtype=np.int32), np.array([0, 1], dtype=np.int32))
+        self.blocks.append(Block(sp.csr_matrix(entry, shape=(1, self.layout.n_attributes)), index))
+        self._stacked = None
+
+    def stacked(self) -> tuple[sp.csr_matrix, np.ndarray]:
+        """All distinct rows in one matrix, and the rows (n_tokens, n_blocks) of every token."""
+        if self._stacked is None:
+            self._stacked = self._stack()
+        return self._stacked
+
+    def _stack(self) -> tuple[sp.csr_matrix, np.ndarray]:
+        matrices, rows, base = [], [], 0
+        for block in self.blocks:
+            matrix = sp.csr_matrix(block.matrix)
+            if block.columns is not None:
+                indices = block.columns[matrix.indices].astype(np.int32)
+                shape = (matrix.shape[0], self.layout.n_attributes)
+                matrix = sp.csr_matrix((matrix.data, indices, matrix.indptr), shape=shape)
+            matrices.append(matrix)
+            rows.append(np.where(block.index < 0, -1, block.index + base).astype(np.int32))
+            base += matrix.shape[0]
+        return sp.vstack(matrices, format="csr"), np.stack(rows, axis=1)
+
+    def first_tokens(self, n_rows: int) -> np.ndarray:
+        """First token with each of the rows of a map made by :meth:`by_row`."""
+        index = self.blocks[0].index
+        known = np.flatnonzero(index >= 0)[::-1]
+        out = np.zeros(n_rows, dtype=np.int64)
+        out[index[known]] = known  # the last to be written is the first token
+        return out
+
+    def by_row(self, n_real: int) -> tuple[TokenMap, Any]:
+        """Map with one attribute per distinct row, and those rows over the first ``n_real`` attributes.
+
+        Other attributes (markers) follow the rows.
+        """
+        real = [b for b in self.blocks if b.dense or not b.matrix.nnz or b.matrix.indices.max() < n_real]
+        others = [b for b in self.blocks if not any(b is r for r in real)]
+        rows, index = _distinct_rows(real, n_real)
+        n_rows, n_markers = rows.shape[0], self.layout.n_attributes - n_real
+        layout = Layout(n_rows + n_markers, self.layout.n_columns)
+        shape = (n_rows, layout.n_attributes)
+        one = (np.ones(n_rows), np.arange(n_rows, dtype=np.int32), np.arange(n_rows + 1, dtype=np.int32))
+        blocks = [Block(sp.csr_matrix(one, shape=shape), index)]
+        for b in others:
+            m = b.matrix
+            moved = (m.data, m.indices + np.int32(n_rows - n_real), m.indptr)
+            blocks.append(Block(sp.csr_matrix(moved, shape=(m.shape[0], layout.n_attributes)), b.index))
+        return TokenMap(layout, blocks, self.n_tokens), rows
+
+
+def _distinct_rows(blocks: list[Block], n_attributes: int) -> tuple[Any, np.ndarray]:
+    """Distinct sums of the rows of blocks, and the one of every token (-1 for none)."""
+    index = np.stack([b.index for b in blocks], axis=1)
+    combos, place = np.unique(index, axis=0, return_inverse=True)
+    place = place.ravel()
+    nothing = np.flatnonzero(np.all(combos < 0, axis=1))  # at most one
+    if nothing.size:
+        combos = np.delete(combos, nothing[0], axis=0)
+        place = np.where(place == nothing[0], -1, place - (place > nothing[0]))
+    if len(blocks) == 1 and blocks[0].dense:
+        dense = np.zeros((combos.shape[0], n_attributes))
+        dense[:, blocks[0].columns] = blocks[0].matrix[combos[:, 0]]
+        as_bytes = np.ascontiguousarray(dense).view(np.dtype((np.void, 8 * max(n_attributes, 1)))).ravel()
+        _, first, same = np.unique(as_bytes, return_index=True, return_inverse=True)
+        return dense[first], np.where(place < 0, -1, same[place]).astype(np.int32)
+    total = sp.csr_matrix((combos.shape[0], n_attributes))
+    for b, number in zip(blocks, combos.T, strict=True):
+        at = np.flatnonzero(number >= 0)
+        select = sp.csr_matrix((np.ones(at.size), (at, number[at])), shape=(number.size, b.matrix.shape[0]))
+        matrix = sp.csr_matrix(b.matrix)
+        if b.columns is not None:
+            indices = b.columns[matrix.indices]
+            matrix = sp.csr_matrix((matrix.data, indices, matrix.indptr), (matrix.shape[0], n_attributes))
+        total = total + select @ matrix[:, :n_attributes]
+    return sp.csr_matrix(total), place.astype(np.int32)
