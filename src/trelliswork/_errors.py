@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
+import operator
 from collections.abc import Sequence
+from typing import Any, SupportsIndex
 
 __all__ = ["InputError", "ModelFileError", "Unsupported"]
 
@@ -14,14 +15,39 @@ class InputError(ValueError):
     The message is one line that says what was wrong, where (``sample 3: ...`` or
     ``FILE:LINE: ...``) and what was expected; it is fit to be shown as it is.
 
+    Parameters
+    ----------
+    message : str
+        What was wrong and what was expected.
+    sample : int or None
+        Number of the sample that it is about; the text of the error then begins with it.
+
+    Attributes
+    ----------
+    message : str
+        The message without the number of the sample.
+    sample : int or None
+        Number of the sample.
+
     Examples
     --------
-    >>> from trelliswork._errors import InputError
+    >>> from trelliswork import InputError
+    >>> error = InputError("3 tokens in X but 2 labels in y", sample=7)
+    >>> error.sample, str(error)
+    (7, 'sample 7: 3 tokens in X but 2 labels in y')
     >>> raise InputError.at("train.txt", 12, "2 columns; expected 3, as in line 1")
     Traceback (most recent call last):
     ...
     trelliswork._errors.InputError: train.txt:12: 2 columns; expected 3, as in line 1
     """
+
+    def __init__(self, message: str, *, sample: SupportsIndex | None = None):
+        self.message = message
+        self.sample = None if sample is None else operator.index(sample)  # a NumPy integer becomes an int
+        super().__init__(message if self.sample is None else f"sample {self.sample}: {message}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (type(self), self.message, self.sample)
 
     @classmethod
     def at(cls, source: object, line: int | None, message: str) -> InputError:
@@ -30,14 +56,26 @@ class InputError(ValueError):
         return cls(f"{place}: {message}")
 
     def placed(self, source: object, places: Sequence[int | str]) -> InputError:
-        """The same error with the file, and the line or name of a sample in the place of its number."""
-        found = re.match(r"sample (\d+): ", str(self))
-        if found is None:
-            return InputError(f"{source}: {self}")
-        place, message = places[int(found[1])], str(self)[found.end() :]
+        """The same error about a file: samples are called by their lines or names, not by numbers.
+
+        Parameters
+        ----------
+        source : object
+            Name of the file.
+        places : sequence of int or str
+            Line or name of every sample.
+        """
+        if self.sample is None:
+            return InputError.at(source, None, self.message)
+        place = places[self.sample]
         if isinstance(place, int):
-            return InputError.at(source, place, message)
-        return InputError.at(source, None, f"{place}: {message}")
+            return InputError.at(source, place, self.message)
+        return InputError.at(source, None, f"{place}: {self.message}")
+
+
+def _rebuilt(cls: type[InputError], message: str, sample: int | None) -> InputError:
+    """Inverse of ``InputError.__reduce__``: errors cross process boundaries with their attributes."""
+    return cls(message, sample=sample)
 
 
 class ModelFileError(ValueError):

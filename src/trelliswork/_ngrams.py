@@ -37,7 +37,8 @@ def check_sequences(sequences: Any, what: str = "X") -> None:
             continue
         if isinstance(sequence, (bytes, dict, set)) or not isinstance(sequence, (Sequence, np.ndarray)):
             raise InputError(
-                f"sample {i}: {what} is {type(sequence).__name__}; expected a string or a list of symbols"
+                f"{what} is {type(sequence).__name__}; expected a string or a list of symbols",
+                sample=i,
             )
 
 
@@ -60,7 +61,7 @@ def encode(
     for i, sequence in enumerate(sequences):
         items.extend(sequence.tolist() if isinstance(sequence, np.ndarray) else sequence)
         if not all(isinstance(s, Hashable) for s in items[offsets[i] :]):
-            raise InputError(f"sample {i}: a symbol of {what} is not hashable; use strings or numbers")
+            raise InputError(f"a symbol of {what} is not hashable; use strings or numbers", sample=i)
     alphabet = sorted_symbols(set(items)) if symbols is None else list(symbols)
     place = {s: i for i, s in enumerate(alphabet)}
     return Coded(np.array([place.get(s, -1) for s in items], dtype=np.int64), offsets), alphabet

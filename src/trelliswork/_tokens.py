@@ -118,12 +118,12 @@ def compile_tokens(X: Any) -> tuple[TokenTable, np.ndarray]:
     samples = list(X)
     for i, x in enumerate(samples):
         if isinstance(x, (str, bytes)):
-            raise InputError(f"sample {i}: expected a list of tokens, got the string {x!r}; split it first")
+            raise InputError(f"expected a list of tokens, got the string {x!r}; split it first", sample=i)
         unordered = isinstance(x, (Mapping, set, frozenset))
         if unordered or (not hasattr(x, "__len__") and not sp.issparse(x)):
-            raise InputError(f"sample {i}: expected a list of tokens, got {type(x).__name__}")
+            raise InputError(f"expected a list of tokens, got {type(x).__name__}", sample=i)
         if getattr(x, "shape", None) == ():
-            raise InputError(f"sample {i}: expected a list of tokens, got an array of shape ()")
+            raise InputError("expected a list of tokens, got an array of shape ()", sample=i)
     lengths = [x.shape[0] if hasattr(x, "shape") else len(x) for x in samples]
     offsets = offsets_of(lengths)
     filled = [i for i, length in enumerate(lengths) if length]
@@ -148,12 +148,14 @@ def _stack_matrices(samples: list[Any], filled: list[int], offsets: np.ndarray) 
         shape: tuple[int, ...] = getattr(samples[i], "shape", ())
         if len(shape) != 2 or shape[1] != width:
             raise InputError(
-                f"sample {i}: expected {width} columns as in sample {filled[0]}, got shape {shape}"
+                f"expected {width} columns as in sample {filled[0]}, got shape {shape}",
+                sample=i,
             )
         if sp.issparse(samples[i]) != sparse or samples[i].dtype.kind not in "biuf":
             raise InputError(
-                f"sample {i}: expected a {'sparse' if sparse else 'dense'} array of numbers as in "
-                f"sample {filled[0]}, got {type(samples[i]).__name__} of {samples[i].dtype}"
+                f"expected a {'sparse' if sparse else 'dense'} array of numbers as in "
+                f"sample {filled[0]}, got {type(samples[i]).__name__} of {samples[i].dtype}",
+                sample=i,
             )
     parts = [samples[i] for i in filled]
     return _matrix_table(sp.vstack(parts, format="csr") if sparse else np.concatenate(parts), offsets)
@@ -171,7 +173,8 @@ def _matrix_table(matrix: Any, offsets: np.ndarray) -> TokenTable:
     if row >= 0:
         sample = int(np.searchsorted(offsets, row, side="right") - 1)
         raise InputError(
-            f"sample {sample}: token {row - offsets[sample]} holds NaN or infinity; features must be finite"
+            f"token {row - offsets[sample]} holds NaN or infinity; features must be finite",
+            sample=sample,
         )
     n_rows, width = matrix.shape
     # Array columns get the names "0", "1", ...; the index is the identity.
@@ -190,12 +193,14 @@ def attributes_of(token: Any, sample: int) -> list[tuple[str, float]]:
         for a in token:
             if not isinstance(a, str):
                 raise InputError(
-                    f"sample {sample}: expected strings in the list, got {a!r}; use a dict for numbers"
+                    f"expected strings in the list, got {a!r}; use a dict for numbers",
+                    sample=sample,
                 )
         # The order of a set changes from process to process, and the numbers of features with it.
         return [(a, 1.0) for a in (sorted(token) if isinstance(token, Set) else token)]
     raise InputError(
-        f"sample {sample}: a token must be a string, a list of strings or a dict, got {type(token).__name__}"
+        f"a token must be a string, a list of strings or a dict, got {type(token).__name__}",
+        sample=sample,
     )
 
 
@@ -207,7 +212,7 @@ def _flatten(key: str, value: Any, pairs: list[tuple[str, float]], sample: int) 
         if value:
             pairs.append((key, 1.0))
     elif isinstance(value, (int, float, np.integer, np.floating)):
-        number = as_number(f"sample {sample}: feature {key!r}", value)
+        number = as_number(f"feature {key!r}", value, sample=sample)
         if number:
             pairs.append((key, number))
     elif isinstance(value, Mapping):
@@ -218,8 +223,8 @@ def _flatten(key: str, value: Any, pairs: list[tuple[str, float]], sample: int) 
         pairs.extend((f"{key}:{item}", 1.0) for item in items)
     elif value is not None:
         raise InputError(
-            f"sample {sample}: feature {key!r} must be a string, number, bool, list or dict, "
-            f"got {type(value).__name__}"
+            f"feature {key!r} must be a string, number, bool, list or dict, got {type(value).__name__}",
+            sample=sample,
         )
 
 

@@ -299,7 +299,8 @@ def gram_of(batch: ClassesBatch, rows: Any, first_of: np.ndarray, kernel: Any) -
     bad = np.flatnonzero(np.diagonal(gram) < 0.0)
     if bad.size:
         raise InputError(
-            f"sample {bad[0]}: the kernel gives {gram[bad[0], bad[0]]:.3g} for it and itself; the kernel is "
-            "not positive semidefinite, take another"
+            f"the kernel gives {gram[bad[0], bad[0]]:.3g} for it and itself; the kernel is "
+            "not positive semidefinite, take another",
+            sample=bad[0],
         )
     return gram

@@ -15,7 +15,6 @@ from trelliswork.io.conll import DOCSTART, read_conll
 
 __all__ = ["Document", "Layout"]
 
-_SAMPLE = re.compile(r"sample (\d+): ")
 _TOKEN = re.compile(r"\btoken (\d+)\b")
 
 
@@ -197,15 +196,13 @@ class Document:
 
     def located(self, error: InputError) -> InputError:
         """The same error with ``FILE:LINE:`` in place of the number of a sample."""
-        text = str(error)
-        found = _SAMPLE.match(text)
-        if found is None:
-            return error if text.startswith(self.name) else InputError(f"{self.name}: {text}")
-        sample, rest = int(found[1]), text[found.end() :]
-        token = _TOKEN.search(rest)
-        before = sum(map(len, self._rows[:sample])) + (int(token[1]) if token else 0)
+        text = error.message
+        if error.sample is None:
+            return error if text.startswith(self.name) else InputError.at(self.name, None, text)
+        token = _TOKEN.search(text)
+        before = sum(map(len, self._rows[: error.sample])) + (int(token[1]) if token else 0)
         places = [i for i, line in enumerate(self._lines, 1) if self._is_token(line)]
-        return InputError.at(self.name, places[min(before, len(places) - 1)], rest)
+        return InputError.at(self.name, places[min(before, len(places) - 1)], text)
 
     def write(self, target: Any, columns: Sequence[Sequence[str]]) -> None:
         """Write the file with more columns; lines that are no tokens stay as they are.

@@ -28,13 +28,13 @@ def check_sentences(X: Any) -> tuple[Sequence[Any], np.ndarray]:
     lengths = np.empty(len(samples), dtype=np.int64)
     for i, x in enumerate(samples):
         if isinstance(x, (str, bytes)):
-            raise InputError(f"sample {i}: expected a list of tokens, got the string {x!r}; split it first")
+            raise InputError(f"expected a list of tokens, got the string {x!r}; split it first", sample=i)
         try:
             lengths[i] = -1 if isinstance(x, (Mapping, TokenTable)) else len(x)
         except TypeError:
             lengths[i] = -1
         if lengths[i] < 0:
-            raise InputError(f"sample {i}: expected a list of tokens, got {type(x).__name__}")
+            raise InputError(f"expected a list of tokens, got {type(x).__name__}", sample=i)
     return samples, offsets_of(lengths)
 
 
@@ -62,8 +62,8 @@ def _with_tuples(samples: Sequence[Any]) -> Iterator[Any]:
                 hash(token)
             except TypeError:
                 raise InputError(
-                    f"sample {i}: token {j} must be a string or a tuple of strings, got "
-                    f"{type(token).__name__}"
+                    f"token {j} must be a string or a tuple of strings, got {type(token).__name__}",
+                    sample=i,
                 ) from None
             yield token
 
@@ -119,19 +119,20 @@ class DistinctTokens:
         for number, row in enumerate(() if usual else self.rows):
             if not (isinstance(row, tuple) and row and all(isinstance(c, str) for c in row)):
                 i, j = self._place(number)
-                raise InputError(f"sample {i}: token {j} must be a string or a tuple of strings, got {row!r}")
+                raise InputError(f"token {j} must be a string or a tuple of strings, got {row!r}", sample=i)
             if len(row) != width:
                 i, j = self._place(number)
                 raise InputError(
-                    f"sample {i}: token {j} {row!r} has {_columns(len(row))}, "
-                    f"the first token of the data has {width}"
+                    f"token {j} {row!r} has {_columns(len(row))}, the first token of the data has {width}",
+                    sample=i,
                 )
         for feature in features:
             if feature.column >= width:
                 i, j = self._place(0)
                 raise InputError(
-                    f"sample {i}: token {j} {self.rows[0]!r} has {_columns(width)}; "
-                    f"{feature.stem!r} needs column {feature.column}, counted from 0"
+                    f"token {j} {self.rows[0]!r} has {_columns(width)}; "
+                    f"{feature.stem!r} needs column {feature.column}, counted from 0",
+                    sample=i,
                 )
 
     def _place(self, number: int) -> tuple[int, int]:
@@ -233,8 +234,8 @@ class DistinctTokens:
             result = extra(row)
             if not isinstance(result, (list, tuple, Mapping)):
                 raise InputError(
-                    f"sample {self._place(number)[0]}: extra({row!r}) must return a list of strings or "
-                    f"a dict, got {type(result).__name__}"
+                    f"extra({row!r}) must return a list of strings or a dict, got {type(result).__name__}",
+                    sample=self._place(number)[0],
                 )
             try:
                 pairs = attributes_of(result, -1)

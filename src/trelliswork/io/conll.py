@@ -366,8 +366,8 @@ def write_conll(
     for i, (sentence, *tags) in enumerate(zip(X, *labels)):
         for k, sequence in enumerate(tags):
             if len(sequence) != len(sentence):
-                raise ValueError(
-                    f"sample {i}: {len(sentence)} tokens, but label column {k} has {len(sequence)} labels"
+                raise InputError(
+                    f"{len(sentence)} tokens, but label column {k} has {len(sequence)} labels", sample=i
                 )
         for token, *values in zip(sentence, *tags):
             fields = (
@@ -377,9 +377,9 @@ def write_conll(
             )
             for field in fields:
                 if not field or unsafe.search(field):
-                    raise ValueError(
-                        f"sample {i}: {field!r} cannot be a column; "
-                        f"expected text without {separator!r} or line breaks"
+                    raise InputError(
+                        f"{field!r} cannot be a column; expected text without {separator!r} or line breaks",
+                        sample=i,
                     )
             lines.append(separator.join(fields))
         lines.append("")

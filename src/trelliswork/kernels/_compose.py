@@ -48,8 +48,9 @@ def similarities(kernel: Any, A: Any, B: Any, names: np.ndarray | None = None) -
         i, j = map(int, np.argwhere(~(np.abs(K) <= _LARGEST))[0])
         number = i if names is None else int(names[i])
         raise InputError(
-            f"sample {number}: the kernel gives {K[i, j]}; it must be finite for every two inputs, and no "
-            f"larger than {_LARGEST:g}"
+            f"the kernel gives {K[i, j]}; it must be finite for every two inputs, and no "
+            f"larger than {_LARGEST:g}",
+            sample=number,
         )
     return K
 

@@ -244,18 +244,20 @@ def as_vectors(X: Any) -> Ragged:
                 array = np.asarray(x, dtype=np.float64)
             except (TypeError, ValueError):
                 raise InputError(
-                    f"sample {i}: expected an array of numbers of shape (n, n_features)"
+                    "expected an array of numbers of shape (n, n_features)",
+                    sample=i,
                 ) from None
             if array.size == 0:
                 array = array.reshape(0, width or 0)
             elif array.ndim != 2:
                 raise InputError(
-                    f"sample {i}: expected an array of shape (n, n_features), got shape {array.shape}"
+                    f"expected an array of shape (n, n_features), got shape {array.shape}",
+                    sample=i,
                 )
             elif width is None:
                 width = array.shape[1]
             elif array.shape[1] != width:
-                raise InputError(f"sample {i}: vectors of {array.shape[1]} numbers; expected {width}")
+                raise InputError(f"vectors of {array.shape[1]} numbers; expected {width}", sample=i)
             arrays.append(array)
         offsets = offsets_of([len(a) for a in arrays])
         filled = [a for a in arrays if len(a)]
@@ -263,5 +265,5 @@ def as_vectors(X: Any) -> Ragged:
     if not np.isfinite(values).all():
         bad = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
         sample = int(np.searchsorted(offsets, bad, side="right")) - 1
-        raise InputError(f"sample {sample}: a vector holds NaN or infinity")
+        raise InputError("a vector holds NaN or infinity", sample=sample)
     return Ragged(values, offsets)

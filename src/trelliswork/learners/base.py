@@ -436,13 +436,14 @@ def check_weights(sample_weight: Any, n: int) -> np.ndarray | None:
     """Sample weights as an array: finite, not negative, not all zero."""
     if sample_weight is None:
         return None
-    weights = as_numbers("sample {}: sample_weight", sample_weight)
+    weights = as_numbers("sample_weight", sample_weight, per_sample=True)
     if weights.shape != (n,):
         raise InputError(f"sample_weight must have one entry per sample ({n}), got shape {weights.shape}")
     bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
     if bad.size:
         raise InputError(
-            f"sample {int(bad[0])}: sample_weight is {weights[bad[0]]}; it must be finite and >= 0"
+            f"sample_weight is {weights[bad[0]]}; it must be finite and >= 0",
+            sample=int(bad[0]),
         )
     if not weights.any():
         raise InputError("sample_weight is zero for every sample")

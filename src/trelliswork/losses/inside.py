@@ -205,7 +205,7 @@ def _accepting(batch: Batch, loss: Loss, automata: list[LossAutomaton]) -> list[
     if (found.values > 0.5).any():
         i = int(np.argmax(found.values))
         name, output = type(loss).__name__, batch.unpack(found.codes)[i]
-        raise InputError(f"sample {i}: the automaton of {name} rejects the output {output!r:.80}")
+        raise InputError(f"the automaton of {name} rejects the output {output!r:.80}", sample=i)
     return [a._replace(final=np.where(end, 0.0, a.final)) for a, end in zip(automata, ends, strict=True)]
 
 
@@ -249,9 +249,9 @@ def loss_automata(batch: Batch, loss: Loss, limit: int = MAX_STATES) -> list[Los
             try:
                 known[key] = loss.automaton(truth, alphabet, length, fixed=fixed, limit=limit)
             except TooManyStates as error:
-                raise TooManyStates(f"sample {i}: {error}") from None
+                raise TooManyStates(error.message, sample=i) from None
             except InputError as error:
-                raise InputError(f"sample {i}: {error}") from None
+                raise InputError(error.message, sample=i) from None
         one = known[key]
         if one is None:
             return None
@@ -259,8 +259,9 @@ def loss_automata(batch: Batch, loss: Loss, limit: int = MAX_STATES) -> list[Los
         total += one.step.size
         if total > _MAX_ENTRIES:
             raise TooManyStates(
-                f"sample {i}: the automata of {loss!r} have over {_MAX_ENTRIES:,} arcs together; lower the "
-                "cap of the loss, or take fewer or shorter samples"
+                f"the automata of {loss!r} have over {_MAX_ENTRIES:,} arcs together; lower the "
+                "cap of the loss, or take fewer or shorter samples",
+                sample=i,
             )
     return found
 

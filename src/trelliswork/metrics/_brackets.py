@@ -128,7 +128,8 @@ def bracket_scores(
             got_tags = tags(found)
             if len(got_tags) != len(own_tags):
                 raise InputError(
-                    f"sample {i}: the true tree has {len(own_tags)} words, the predicted one {len(got_tags)}"
+                    f"the true tree has {len(own_tags)} words, the predicted one {len(got_tags)}",
+                    sample=i,
                 )
             left_out = set(dropped)
             pairs = enumerate(zip(own_tags, got_tags))
@@ -258,7 +259,7 @@ def _pairs(y_true: Any, y_pred: Any) -> Iterator[tuple[Node, Node | None]]:
             if found[0] is None:
                 raise InputError("the true tree is empty")
         except InputError as error:
-            raise InputError(f"sample {i}: {error}") from None
+            raise InputError(error.message, sample=i) from None
         yield found[0], found[1]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from trelliswork._errors import InputError
 from trelliswork.metrics._tokens import paired
 
 __all__ = [
@@ -232,7 +233,7 @@ def entity_scores(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> EntityRe
         try:
             true, pred = entity_spans(a, scheme=scheme), entity_spans(b, scheme=scheme)
         except ValueError as e:
-            raise ValueError(f"sample {i}: {e}") from None
+            raise InputError(str(e), sample=i) from None
         n_true.update(kind for _, _, kind in true)
         n_predicted.update(kind for _, _, kind in pred)
         n_correct.update(kind for _, _, kind in set(true).intersection(pred))

@@ -88,9 +88,9 @@ def base_pair_scores(y_true: Any, y_pred: Any, *, slip: int = 0, sample_weight: 
         try:
             true, predicted = base_pairs(a), base_pairs(b)
         except InputError as error:
-            raise InputError(f"sample {i}: {error}") from None
+            raise InputError(error.message, sample=i) from None
         if len(a) != len(b):
-            raise InputError(f"sample {i}: the true structure has {len(a)} places but the other {len(b)}")
+            raise InputError(f"the true structure has {len(a)} places but the other {len(b)}", sample=i)
         right = _matched(true, predicted, moves) if slip else len(set(true) & set(predicted))
         totals += weights[i] * np.array([right, len(predicted), len(true)])
     return BasePairScores(*totals.tolist())

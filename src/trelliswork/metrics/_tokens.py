@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from trelliswork._errors import InputError
+
 __all__ = ["paired", "sequence_accuracy", "token_accuracy", "token_error"]
 
 
@@ -92,7 +94,7 @@ def paired(y_true: Any, y_pred: Any) -> Iterator[tuple[int, Sequence[Any], Seque
     for i, (true, pred) in enumerate(zip(y_true, y_pred)):
         a, b = _labels(true, i, "y_true"), _labels(pred, i, "y_pred")
         if len(a) != len(b):
-            raise ValueError(f"sample {i}: y_true has {len(a)} labels, y_pred has {len(b)}")
+            raise InputError(f"y_true has {len(a)} labels, y_pred has {len(b)}", sample=i)
         yield i, a, b
 
 
@@ -112,7 +114,7 @@ def _labels(sequence: Any, i: int, name: str) -> Sequence[Any]:
     if isinstance(sequence, np.ndarray) and sequence.ndim:
         return sequence.tolist()
     if not (hasattr(sequence, "__len__") and hasattr(sequence, "__iter__")):
-        raise ValueError(
-            f"sample {i}: {name} must be a list of labels for each sample, got {type(sequence).__name__}"
+        raise InputError(
+            f"{name} must be a list of labels for each sample, got {type(sequence).__name__}", sample=i
         )
     return sequence

@@ -268,8 +268,9 @@ class Batch(ABC):
             i = int(bad[0])
             output = self.subset(np.array([i])).unpack(self.subset(np.array([i])).gold_codes)[0]
             raise InputError(
-                f"sample {i}: the output {_shortened(output)} breaks the constraints of "
-                f"{self.space.structure!r}; {self.space.advice()}"
+                f"the output {_shortened(output)} breaks the constraints of "
+                f"{self.space.structure!r}; {self.space.advice()}",
+                sample=i,
             )
 
     def class_weights(self, class_weight: Any) -> np.ndarray:

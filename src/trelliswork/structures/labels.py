@@ -31,10 +31,10 @@ def collect_labels(y: Any, given: Sequence[Hashable] | None) -> list[Any]:
         try:
             found.update(labels.tolist() if isinstance(labels, np.ndarray) else labels)
         except TypeError as error:
-            raise InputError(f"sample {i}: labels must be hashable ({error})") from None
+            raise InputError(f"labels must be hashable ({error})", sample=i) from None
     if any(label != label for label in found):
         i = next(i for i, labels in enumerate(y) if any(label != label for label in labels))
-        raise InputError(f"sample {i}: a label is NaN; give missing labels a name of their own")
+        raise InputError("a label is NaN; give missing labels a name of their own", sample=i)
     if not found:
         raise InputError("y holds no label at all; at least one non-empty sequence is needed")
     return sorted_labels(found)
@@ -52,15 +52,15 @@ def encode_labels(y: Any, offsets: np.ndarray, labels: list[Any], *, unknown: st
         lo, hi = int(offsets[i]), int(offsets[i + 1])
         check_row(i, row)
         if len(row) != hi - lo:
-            raise InputError(f"sample {i}: {hi - lo} tokens in X but {len(row)} labels in y")
+            raise InputError(f"{hi - lo} tokens in X but {len(row)} labels in y", sample=i)
         items = row.tolist() if isinstance(row, np.ndarray) else row
         try:
             codes = [place.get(label, -1) for label in items]
         except TypeError as error:
-            raise InputError(f"sample {i}: labels must be hashable ({error})") from None
+            raise InputError(f"labels must be hashable ({error})", sample=i) from None
         if unknown == "error" and -1 in codes:
             t = codes.index(-1)
-            raise InputError(f"sample {i}: label {items[t]!r} of token {t} is not one of {listed(labels)}")
+            raise InputError(f"label {items[t]!r} of token {t} is not one of {listed(labels)}", sample=i)
         out[lo:hi] = codes
     return out
 
@@ -68,7 +68,7 @@ def encode_labels(y: Any, offsets: np.ndarray, labels: list[Any], *, unknown: st
 def check_row(i: int, row: Any) -> None:
     """Refuse what has no order or no length as the labels of a sequence."""
     if isinstance(row, (Mapping, Set)) or not hasattr(row, "__len__") or getattr(row, "shape", None) == ():
-        raise InputError(f"sample {i}: expected a list of labels, got {row!r:.80}")
+        raise InputError(f"expected a list of labels, got {row!r:.80}", sample=i)
 
 
 def is_list(value: Any) -> bool:

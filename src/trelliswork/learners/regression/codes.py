@@ -37,12 +37,12 @@ def value_matrix(y: Any) -> np.ndarray:
     try:
         values = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError):
-        values = np.stack([as_numbers(f"sample {i}: value {{}}", row) for i, row in enumerate(y)])
+        values = np.stack([as_numbers("value {}", row, sample=i) for i, row in enumerate(y)])
     if values.ndim not in (1, 2):
         raise InputError(f"y must be a list of numbers or of rows of numbers, got shape {values.shape}")
     bad = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
     if bad.size:
-        raise InputError(f"sample {int(bad[0])}: y holds NaN or infinity")
+        raise InputError("y holds NaN or infinity", sample=int(bad[0]))
     return values.reshape(len(values), -1)
 
 
@@ -115,8 +115,9 @@ class PositionCode(Code):
         if wrong.size:
             i = int(wrong[0])
             raise InputError(
-                f"sample {i}: {coded.lengths[i]} symbols for {lengths[i]} positions; outputs of other "
-                "lengths need output=NGrams(...)"
+                f"{coded.lengths[i]} symbols for {lengths[i]} positions; outputs of other "
+                "lengths need output=NGrams(...)",
+                sample=i,
             )
         k = len(self.symbols)
         if self.output.shared:

@@ -297,7 +297,7 @@ class KernelRegression(BaseEstimator):
             G = self._rows(prepared(X), count_samples(X))
             bad = np.flatnonzero(~np.isfinite(G).all(axis=1))
             if bad.size:
-                raise InputError(f"sample {int(bad[0])}: its similarities hold NaN or infinity")
+                raise InputError("its similarities hold NaN or infinity", sample=int(bad[0]))
             return G, None
         items, _ = position_items(X, int(code.output.window), self.symbols_in_)
         if code.output.shared:
@@ -305,8 +305,9 @@ class KernelRegression(BaseEstimator):
         wrong = np.flatnonzero(items.lengths > code.longest)
         if wrong.size:
             raise InputError(
-                f"sample {int(wrong[0])}: {items.lengths[wrong[0]]} positions; the longest training sample "
-                f"has {code.longest}. Positions(shared=True) takes any length"
+                f"{items.lengths[wrong[0]]} positions; the longest training sample "
+                f"has {code.longest}. Positions(shared=True) takes any length",
+                sample=int(wrong[0]),
             )
         k = len(code.symbols)
         G = np.empty((len(items.values), k))

@@ -24,13 +24,13 @@ def check_gram(K: np.ndarray) -> np.ndarray:
         raise InputError(f"a precomputed Gram matrix must be square, got shape {K.shape}")
     if not np.isfinite(K).all():
         row = int(np.flatnonzero(~np.isfinite(K).all(axis=1))[0])
-        raise InputError(f"sample {row}: its row of the Gram matrix holds NaN or infinity")
+        raise InputError("its row of the Gram matrix holds NaN or infinity", sample=row)
     gap = np.abs(K - K.T)
     if gap.max(initial=0.0) > _SYMMETRY * max(np.abs(K).max(initial=0.0), 1e-300):
         i, j = np.unravel_index(int(gap.argmax()), K.shape)
         raise InputError(
-            f"sample {i}: the Gram matrix is not symmetric, k({i}, {j}) = {K[i, j]:g} but "
-            f"k({j}, {i}) = {K[j, i]:g}"
+            f"the Gram matrix is not symmetric, k({i}, {j}) = {K[i, j]:g} but k({j}, {i}) = {K[j, i]:g}",
+            sample=i,
         )
     return K
 

@@ -352,8 +352,9 @@ class Oracle:
         if bad.size:
             i = bad[0]
             raise InputError(
-                f"sample {int(sample[i])}: an output has the loss {losses[i]:g}, above max_value = "
-                f"{largest[i]:g} of {self.loss!r}; max_value must bound the loss of every output"
+                f"an output has the loss {losses[i]:g}, above max_value = "
+                f"{largest[i]:g} of {self.loss!r}; max_value must bound the loss of every output",
+                sample=int(sample[i]),
             )
 
     def _profile(self, at: np.ndarray, most: int = _MOST_LOSSES) -> _WholeCosts | None:

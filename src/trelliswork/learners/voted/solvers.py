@@ -224,15 +224,16 @@ def fit_structboost(
     if (np.abs(truth) > 1e-9).any():
         i = int(np.argmax(np.abs(truth)))
         raise InputError(
-            f"sample {i}: {problem.loss!r} is {truth[i]:g} for the true output; StructBoost needs a loss "
-            "that is 0 there"
+            f"{problem.loss!r} is {truth[i]:g} for the true output; StructBoost needs a loss that is 0 there",
+            sample=i,
         )
     least = made.smallest()
     if (least < -1e-9).any():
         i = int(np.argmin(least))
         raise InputError(
-            f"sample {i}: {problem.loss!r} is negative, {least[i]:g}, for some output; StructBoost needs a "
-            "loss that is not"
+            f"{problem.loss!r} is negative, {least[i]:g}, for some output; StructBoost needs a "
+            "loss that is not",
+            sample=i,
         )
     live = np.flatnonzero(made.largest() > 1e-12)
     if not live.size:

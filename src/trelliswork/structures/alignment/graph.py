@@ -42,8 +42,9 @@ def check_sizes(batch: AlignmentBatch) -> None:
     lengths = batch.first.lengths, batch.second.lengths
     for p in np.flatnonzero((lengths[0] + 1) * (lengths[1] + 1) > _MAX_CELLS)[:1].tolist():
         raise InputError(
-            f"sample {p}: {lengths[0][p]:,} x {lengths[1][p]:,} residues are too many for k-best lists and "
-            f"loss profiles (at most {_MAX_CELLS:,} cells); sample alignments instead"
+            f"{lengths[0][p]:,} x {lengths[1][p]:,} residues are too many for k-best lists and "
+            f"loss profiles (at most {_MAX_CELLS:,} cells); sample alignments instead",
+            sample=p,
         )
 
 

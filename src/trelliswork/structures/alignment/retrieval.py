@@ -66,9 +66,9 @@ class Retrieval(Structure):
             raise InputError(f"X must be a list of sequences with candidates, got {type(X).__name__}")
         for i, x in enumerate(X):
             if isinstance(x, (str, bytes)) or not hasattr(x, "__len__") or len(x) != 2:
-                raise InputError(f"sample {i}: expected a sequence and a list of candidates, got {x!r:.80}")
+                raise InputError(f"expected a sequence and a list of candidates, got {x!r:.80}", sample=i)
             if isinstance(x[1], (str, bytes)) or not hasattr(x[1], "__len__") or not len(x[1]):
-                raise InputError(f"sample {i}: expected at least one candidate in a list, got {x[1]!r:.80}")
+                raise InputError(f"expected at least one candidate in a list, got {x[1]!r:.80}", sample=i)
         return list(X)
 
     def bind(self, X: Any, y: Any = None) -> RetrievalSpace:
@@ -146,14 +146,14 @@ class RetrievalSpace(Space):
     def _checked(self, i: int, x: Any, output: Any) -> np.ndarray:
         """Codes of a true output: the candidate, then the columns."""
         if isinstance(output, (str, bytes)) or not hasattr(output, "__len__") or len(output) != 2:
-            raise InputError(f"sample {i}: expected (number of a candidate, alignment), got {output!r:.80}")
+            raise InputError(f"expected (number of a candidate, alignment), got {output!r:.80}", sample=i)
         number = output[0]
         if not isinstance(number, (int, np.integer)) or not 0 <= number < len(x[1]):
-            raise InputError(f"sample {i}: candidate {number!r} is not one of 0 .. {len(x[1]) - 1}")
+            raise InputError(f"candidate {number!r} is not one of 0 .. {len(x[1]) - 1}", sample=i)
         try:
             columns = self.inner.pack([(x[0], x[1][number])], [output[1]]).gold_codes.values
         except InputError as error:
-            raise InputError(str(error).replace("sample 0", f"sample {i}", 1)) from None
+            raise InputError(error.message, sample=i) from None
         return np.concatenate([[int(number)], columns])
 
     def enumerate(self, x: Any) -> Iterator[Any]:

@@ -333,7 +333,7 @@ class RetrievalBatch(Batch):
         best = np.maximum.reduceat(other, self.offsets[:-1]) if len(self) else other
         if np.any(best == -np.inf):
             i = int(np.flatnonzero(best == -np.inf)[0])
-            raise InputError(f"sample {i}: no output has loss {losses[i]}")
+            raise InputError(f"no output has loss {losses[i]}", sample=i)
         return self._searched(law, other, fast=False)
 
     def covariance(

@@ -171,11 +171,12 @@ class Alignment(Structure):
             raise InputError(f"X must be a list of pairs of sequences, got {type(X).__name__}")
         for i, x in enumerate(X):
             if isinstance(x, (str, bytes)) or not hasattr(x, "__len__") or len(x) != 2:
-                raise InputError(f"sample {i}: expected a pair of sequences, got {x!r:.80}")
+                raise InputError(f"expected a pair of sequences, got {x!r:.80}", sample=i)
             for name, sequence in zip(("first", "second"), x, strict=True):
                 if isinstance(sequence, bytes) or not isinstance(sequence, (str, Sequence, np.ndarray)):
                     raise InputError(
-                        f"sample {i}: the {name} sequence is {sequence!r:.80}; expected text or a list"
+                        f"the {name} sequence is {sequence!r:.80}; expected text or a list",
+                        sample=i,
                     )
                 if isinstance(sequence, str) and len(self.gap) > 1:
                     raise InputError(f"gap must be one character where sequences are text, got {self.gap!r}")
@@ -185,8 +186,9 @@ class Alignment(Structure):
                     at = next((t for t, s in enumerate(sequence) if isinstance(s, str) and s == self.gap), -1)
                 if at >= 0:
                     raise InputError(
-                        f"sample {i}: the {name} sequence has the gap symbol {self.gap!r} at position "
-                        f"{at}; inputs have no gaps"
+                        f"the {name} sequence has the gap symbol {self.gap!r} at position "
+                        f"{at}; inputs have no gaps",
+                        sample=i,
                     )
         return list(X)
 
@@ -212,7 +214,7 @@ class Alignment(Structure):
                 try:
                     found.update(*x)
                 except TypeError as error:
-                    raise InputError(f"sample {i}: symbols must be hashable ({error})") from None
+                    raise InputError(f"symbols must be hashable ({error})", sample=i) from None
             symbols = _in_order(found)
         return AlignmentSpace(self, symbols)
 
@@ -363,14 +365,15 @@ class AlignmentSpace(Space):
             try:
                 code = self.place.get(symbol, -1)
             except TypeError as error:
-                raise InputError(f"sample {i}: symbols must be hashable ({error})") from None
+                raise InputError(f"symbols must be hashable ({error})", sample=i) from None
             if code < 0:
                 if self.by_symbol and self.structure.unknown == "error":
                     name = ("first", "second")[side]
                     raise InputError(
-                        f"sample {i}: symbol {symbol!r} at position {t} of the {name} sequence is not in the "
+                        f"symbol {symbol!r} at position {t} of the {name} sequence is not in the "
                         f"alphabet ({len(self.symbols)} symbols); Alignment(unknown='zero'), "
-                        "or --unknown zero in training, scores it 0"
+                        "or --unknown zero in training, scores it 0",
+                        sample=i,
                     )
                 code = extra.setdefault(symbol, len(self.symbols) + len(extra))
             out[t] = code
@@ -383,7 +386,7 @@ class AlignmentSpace(Space):
             try:
                 path = self._path(x, output)
             except InputError as error:
-                raise InputError(f"sample {i}: {error}") from None
+                raise InputError(error.message, sample=i) from None
             rows = path.gapped(range(len(x[0])), range(len(x[1])), gap=None)
             moves = [2 if a is None else 1 if b is None else 0 for a, b in zip(*rows, strict=True)]
             codes = np.array(moves, dtype=np.int64)

@@ -263,7 +263,7 @@ def argmax_at_loss(batch: ChainBatch, scores: Parts, costs: Parts, losses: np.nd
         )
         bad = np.flatnonzero(value == -np.inf)
         if bad.size:
-            raise InputError(f"sample {int(bad[0])}: no output has loss {losses[bad[0]]}")
+            raise InputError(f"no output has loss {losses[bad[0]]}", sample=int(bad[0]))
         return Decoded(Ragged(labels, batch.offsets), value)
 
     def task(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:

@@ -453,7 +453,7 @@ class ChainInference(Batch):
         one = self.subset(bad[:1])
         if one.log_partition(one.scores(np.zeros(self.space.n_features)))[0] == -np.inf:
             raise InputError(
-                f"sample {int(bad[0])}: no label sequence is allowed under the constraints "
-                "(transitions, scheme, allowed labels)"
+                "no label sequence is allowed under the constraints (transitions, scheme, allowed labels)",
+                sample=int(bad[0]),
             )
-        raise InputError(f"sample {int(bad[0])}: the scores overflow; scale the weights or the features down")
+        raise InputError("the scores overflow; scale the weights or the features down", sample=int(bad[0]))

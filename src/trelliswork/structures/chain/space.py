@@ -259,10 +259,11 @@ class ChainSpace(Space):
             if rows is None:
                 continue
             if not is_list(rows):
-                raise InputError(f"sample {i}: allowed must be None or a list, got {rows!r:.80}")
+                raise InputError(f"allowed must be None or a list, got {rows!r:.80}", sample=i)
             if len(rows) != offsets[i + 1] - offsets[i]:
                 raise InputError(
-                    f"sample {i}: allowed has {len(rows)} entries for {offsets[i + 1] - offsets[i]} tokens"
+                    f"allowed has {len(rows)} entries for {offsets[i + 1] - offsets[i]} tokens",
+                    sample=i,
                 )
             for t, choice in enumerate(rows):
                 if choice is None:
@@ -275,12 +276,12 @@ class ChainSpace(Space):
                     wanted = [place[c] for c in (chosen if several else [chosen]) if c in place]
                 except TypeError:
                     raise InputError(
-                        f"sample {i}: token {t} allows {choice!r:.80}; "
-                        "expected None, a label or a set of labels"
+                        f"token {t} allows {choice!r:.80}; expected None, a label or a set of labels",
+                        sample=i,
                     ) from None
                 if not wanted:
                     what = f"only unknown labels ({choice!r})" if not several or chosen else "no label"
-                    raise InputError(f"sample {i}: token {t} allows {what}")
+                    raise InputError(f"token {t} allows {what}", sample=i)
                 mask[offsets[i] + t] = False
                 mask[offsets[i] + t, wanted] = True
         return mask

@@ -175,7 +175,7 @@ class Chain(Structure):
         for i, (truth, guess) in enumerate(zip(y_true, y_pred, strict=True)):
             check_row(i, truth)
             if len(truth) != len(guess):
-                raise InputError(f"sample {i}: {len(truth)} labels against {len(guess)}")
+                raise InputError(f"{len(truth)} labels against {len(guess)}", sample=i)
             right.append(sum(a == b for a, b in zip(truth, guess, strict=True)))
             tokens.append(len(truth))
         weights = np.ones(len(right)) if sample_weight is None else np.asarray(sample_weight, dtype=float)

@@ -231,7 +231,7 @@ class ClassesBatch(Batch):
         values = total[np.arange(len(self)), best]
         bad = np.flatnonzero(values == -np.inf)
         if bad.size:
-            raise InputError(f"sample {int(bad[0])}: no output has loss {losses[bad[0]]}")
+            raise InputError(f"no output has loss {losses[bad[0]]}", sample=int(bad[0]))
         return Decoded(self._coded(best), values)
 
     def covariance(

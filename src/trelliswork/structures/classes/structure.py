@@ -94,7 +94,7 @@ class Classes(Structure):
             return _matrix_table(_stacked(items))
         for i, x in enumerate(items):
             if isinstance(x, str):
-                raise InputError(f"sample {i}: expected a row, a list of strings or a dict, got {x!r}")
+                raise InputError(f"expected a row, a list of strings or a dict, got {x!r}", sample=i)
         return compile_tokens([items])[0]
 
     def bind(self, X: Any, y: Any) -> ClassesSpace:
@@ -229,10 +229,10 @@ class ClassesSpace(Space):
             try:
                 codes[i] = place.get(label, -1)
             except TypeError as error:
-                raise InputError(f"sample {i}: labels must be hashable ({error})") from None
+                raise InputError(f"labels must be hashable ({error})", sample=i) from None
         if unknown == "error" and codes.size and codes.min() < 0:
             i = int(np.argmin(codes))
-            raise InputError(f"sample {i}: label {labels[i]!r} is not one of the {len(self.labels)} classes")
+            raise InputError(f"label {labels[i]!r} is not one of the {len(self.labels)} classes", sample=i)
         return codes
 
     def enumerate(self, x: Any) -> Iterator[Any]:
@@ -301,7 +301,7 @@ def _stacked(items: list[Any]) -> np.ndarray:
     rows = [np.asarray(x, dtype=np.float64) if not _has_text(x) else None for x in items]
     for i, row in enumerate(rows):
         if row is None or row.shape != rows[0].shape:  # type: ignore[union-attr]
-            raise InputError(f"sample {i}: expected a row like that of sample 0, got {items[i]!r:.80}")
+            raise InputError(f"expected a row like that of sample 0, got {items[i]!r:.80}", sample=i)
     return np.stack(rows)  # type: ignore[arg-type]
 
 
@@ -320,7 +320,7 @@ def _matrix_table(matrix: Any) -> TokenTable:
     except (TypeError, ValueError) as error:
         raise InputError(f"X must hold numbers ({error})") from None
     if row >= 0:
-        raise InputError(f"sample {row}: the row holds NaN or infinity; features must be finite")
+        raise InputError("the row holds NaN or infinity; features must be finite", sample=row)
     n_rows, width = matrix.shape
     names = [str(j) for j in range(width)]
     return TokenTable([TokenBlock(names, matrix, np.arange(n_rows, dtype=np.int32))], width)
@@ -340,7 +340,7 @@ def _labels_of(y: Any) -> list[Any]:
         try:
             found[label] = None
         except TypeError as error:
-            raise InputError(f"sample {i}: labels must be hashable ({error})") from None
+            raise InputError(f"labels must be hashable ({error})", sample=i) from None
     return sorted_labels(found)
 
 

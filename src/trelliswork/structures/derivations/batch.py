@@ -416,7 +416,7 @@ class DerivationBatch(Batch):
         for i, (x, output) in enumerate(zip(self.inputs, y, strict=True)):
             own = output if to_parts is None else to_parts(x, output)
             if not hasattr(own, "__iter__"):
-                raise InputError(f"sample {i}: expected a list of parts, got {_short(own)}")
+                raise InputError(f"expected a list of parts, got {_short(own)}", sample=i)
             wanted.append(list(own))
         # The derivation with most true parts and no others: right unless parts repeat.
         score = np.empty(self.n_edges)
@@ -424,7 +424,7 @@ class DerivationBatch(Batch):
             try:
                 worth: dict[Any, float] = dict.fromkeys(own, 1.0) | {None: 0.0}
             except TypeError as error:
-                raise InputError(f"sample {i}: the parts of an output must be hashable ({error})") from None
+                raise InputError(f"the parts of an output must be hashable ({error})", sample=i) from None
             score[self.edge_ptr[i] : self.edge_ptr[i + 1]] = [
                 worth.get(part, -np.inf) for part in self.parts[i]
             ]
@@ -440,7 +440,7 @@ class DerivationBatch(Batch):
                 self._check_possible(
                     np.where(np.arange(len(self)) == i, self.log_partition(Parts(edge=None)), 0)
                 )
-                raise InputError(f"sample {i}: {_short(y[i])} is not an output of build(x)")
+                raise InputError(f"{_short(y[i])} is not an output of build(x)", sample=i)
             rows[i] = np.array(exact or [], dtype=np.int64)
         self._gold = Ragged(*concatenate(rows))
 
@@ -460,7 +460,7 @@ class DerivationBatch(Batch):
         """Refuse true outputs that were packed with ``unknown="mark"`` and are not derivable."""
         bad = np.flatnonzero(self.gold_codes.lengths == 0)
         if bad.size:
-            raise InputError(f"sample {int(bad[0])}: the given output is not an output of build(x)")
+            raise InputError("the given output is not an output of build(x)", sample=int(bad[0]))
 
     def _check_possible(self, values: np.ndarray) -> None:
         bad = np.flatnonzero(values == -np.inf)
@@ -468,7 +468,7 @@ class DerivationBatch(Batch):
             i = int(bad[0])
             why = self.dead_ends[i]
             hint = "" if why is None else f"; build(x) has no edge for node {why[0]!r}"
-            raise InputError(f"sample {i}: no output is possible{hint}")
+            raise InputError(f"no output is possible{hint}", sample=i)
 
 
 class _EdgeCovariance(Covariance):

@@ -72,7 +72,7 @@ def argmax_at_loss(
         derivations_loss.loss_profile(*one, scores, costs, 0, 1, table, choice, profile)
         values[i] = profile[0, loss]
         if values[i] == -np.inf:
-            raise InputError(f"sample {first + i}: no output has loss {loss}")
+            raise InputError(f"no output has loss {loss}", sample=first + i)
         found.append(
             derivations_loss.profile_derivation(
                 graph.tail_ptr, graph.tails, costs, table, choice, base, stop - 1, loss

@@ -90,8 +90,9 @@ class GraphProduct:
             total += len(pieces[-1].base)
             if total > MAX_EDGES:
                 raise InputError(
-                    f"sample {i}: the product of the derivations with the loss automata has over "
-                    f"{MAX_EDGES:,} edges; lower the cap of the loss, or take fewer or shorter samples"
+                    f"the product of the derivations with the loss automata has over "
+                    f"{MAX_EDGES:,} edges; lower the cap of the loss, or take fewer or shorter samples",
+                    sample=i,
                 )
         graph_ptr = offsets_of([len(p.degrees) for p in pieces])
         shift = np.repeat(graph_ptr[:-1], [len(p.tails) for p in pieces])

@@ -137,7 +137,7 @@ class Derivations(Structure):
         except Exception as error:
             error.add_note(f"raised by build(x) for sample {i}")
             raise
-        raise InputError(f"sample {i}: build(x) must give a list of edges, got {type(edges).__name__}")
+        raise InputError(f"build(x) must give a list of edges, got {type(edges).__name__}", sample=i)
 
     def bind(self, X: Any, y: Any = None) -> DerivationSpace:
         """Collect the features of the graphs of the inputs."""
@@ -358,23 +358,24 @@ def _as_edge(i: int, number: int, item: Any) -> Edge:
         hash(edge.part)
     except TypeError as error:
         raise InputError(
-            f"sample {i}: edge {number} of build(x): expected Edge(head, tails, features, part) with "
-            f"hashable names, got {item!r} ({error})"
+            f"edge {number} of build(x): expected Edge(head, tails, features, part) with "
+            f"hashable names, got {item!r} ({error})",
+            sample=i,
         ) from None
     if isinstance(edge.tails, (str, bytes)) or not isinstance(edge.tails, Sequence):
-        raise InputError(f"sample {i}: edge {number} of build(x): tails must be a list, got {edge.tails!r}")
+        raise InputError(f"edge {number} of build(x): tails must be a list, got {edge.tails!r}", sample=i)
     return edge
 
 
 def _named_values(i: int, edge: Edge) -> Iterator[tuple[Hashable, float]]:
     features = edge.features
     if isinstance(features, (str, bytes)):
-        raise InputError(f"sample {i}: features of {edge.head!r} must be a list or a dict, got {features!r}")
+        raise InputError(f"features of {edge.head!r} must be a list or a dict, got {features!r}", sample=i)
     pairs = features.items() if isinstance(features, Mapping) else ((name, 1.0) for name in features)
     for name, value in pairs:
         if not isinstance(name, Hashable):
-            raise InputError(f"sample {i}: a feature name must be hashable, got {name!r}")
-        yield name, as_number(f"sample {i}: feature {name!r}", value)
+            raise InputError(f"a feature name must be hashable, got {name!r}", sample=i)
+        yield name, as_number(f"feature {name!r}", value, sample=i)
 
 
 def _topological(i: int, root: Any, by_head: Mapping[Hashable, list[Edge]]) -> list[Any]:
@@ -391,7 +392,7 @@ def _topological(i: int, root: Any, by_head: Mapping[Hashable, list[Edge]]) -> l
                 stack.append((child, _children(by_head.get(child, ()))))
                 break
             if not finished:
-                raise InputError(f"sample {i}: build(x) makes a cycle through node {child!r}")
+                raise InputError(f"build(x) makes a cycle through node {child!r}", sample=i)
         else:
             done[node] = True
             order.append(node)

@@ -109,8 +109,9 @@ class ForestStore:
         )
         if not complete:
             raise InputError(
-                f"sample {sample}: a sentence of {self.words[i].size} words has too many trees to be listed "
-                f"(over {MAX_EDGES:,} rules applied); predict, log_prob and CRF still work"
+                f"a sentence of {self.words[i].size} words has too many trees to be listed "
+                f"(over {MAX_EDGES:,} rules applied); predict, log_prob and CRF still work",
+                sample=sample,
             )
         graph = Graph(np.array([0, symbol.size]), node_ptr, tail_ptr, tails)
         return Forest(graph, rule, symbol, start, end)

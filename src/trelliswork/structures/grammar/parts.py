@@ -183,7 +183,7 @@ class GrammarParts(Batch):
         symbol = self.space.rule_head[row]
         nodes = self.forest(i).find(np.where(self.space.rule_kind[row] == 0, -1, symbol), start, end)
         if nodes.min() < 0:
-            raise InputError(f"sample {i}: the codes are no tree of this sentence")
+            raise InputError("the codes are no tree of this sentence", sample=i)
         return nodes
 
     def _spans(self, row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -300,7 +300,7 @@ class GrammarParts(Batch):
         """Refuse true trees that were packed with ``unknown="mark"`` and are not of this grammar."""
         bad = np.flatnonzero(self.gold_codes.lengths == 0)
         if bad.size:
-            raise InputError(f"sample {int(bad[0])}: the given tree is not one of this grammar")
+            raise InputError("the given tree is not one of this grammar", sample=int(bad[0]))
 
     def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
         """Cost 1 (or the weight of the label) for every bracket or tag that the true tree lacks."""

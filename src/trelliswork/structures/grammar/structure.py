@@ -241,7 +241,7 @@ class Grammar(Structure):
         try:
             return rules_of(tree, words, self.shape)
         except InputError as error:
-            raise InputError(f"sample {i}: {error}") from None
+            raise InputError(error.message, sample=i) from None
 
     def _tree(self, i: int, x: list[Any], value: Any) -> trees.Node:
         """True tree of a sentence, normalised, with a tag above every word."""
@@ -258,7 +258,7 @@ class Grammar(Structure):
                 return tree
             return tagged(x, tree)
         except InputError as error:
-            raise InputError(f"sample {i}: {error}") from None
+            raise InputError(error.message, sample=i) from None
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
         """F1 of labelled brackets, roots included; share of right tags if no tree has a bracket."""
@@ -367,7 +367,7 @@ class GrammarSpace(Space):
             if unknown == "error":
                 missing = [rule for rule in rules if rule not in self.grammar.place]
                 why = f"there is no rule {_shown(missing[0])}" if missing else "too many unary rules in a row"
-                raise InputError(f"sample {i}: the tree {short(value)} is not one of this grammar: {why}")
+                raise InputError(f"the tree {short(value)} is not one of this grammar: {why}", sample=i)
             return np.zeros(0, dtype=np.int64)
         return np.array(codes, dtype=np.int64)
 
@@ -382,7 +382,7 @@ class GrammarSpace(Space):
         if not codes.size:
             if self.structure.no_parse == "error":
                 words = short(" ".join(spelled(x)))
-                raise InputError(f"sample {sample}: no parse: the grammar derives no tree for {words}")
+                raise InputError(f"no parse: the grammar derives no tree for {words}", sample=sample)
             if self.structure.no_parse == "none":
                 return None
         if codes.size and not self.as_nltk:

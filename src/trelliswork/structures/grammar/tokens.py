@@ -23,7 +23,7 @@ def check_inputs(X: Any) -> Sequence[Any]:
 def tokens(i: int, x: Any) -> list[Any]:
     """Tokens of a sentence: strings, or pairs (word, tag)."""
     if isinstance(x, (str, bytes, Mapping)) or not hasattr(x, "__iter__"):
-        raise InputError(f"sample {i}: expected a list of tokens, got {short(x)}")
+        raise InputError(f"expected a list of tokens, got {short(x)}", sample=i)
     out: list[Any] = []
     for t, token in enumerate(x):
         if isinstance(token, (tuple, list)) and len(token) == 2:
@@ -32,10 +32,11 @@ def tokens(i: int, x: Any) -> list[Any]:
             out.append(str(token))
         else:
             raise InputError(
-                f"sample {i}: token {t}: expected a string or a pair (word, tag), got {short(token)}"
+                f"token {t}: expected a string or a pair (word, tag), got {short(token)}",
+                sample=i,
             )
     if not out:
-        raise InputError(f"sample {i}: the sentence is empty; leave it out")
+        raise InputError("the sentence is empty; leave it out", sample=i)
     return out
 
 

@@ -183,8 +183,9 @@ class RNABatch(Batch):
             size = _BYTES[kind] * self.space.n_depths * int(n[i]) ** 2
             if size > _MAX_BYTES:
                 raise InputError(
-                    f"sample {i}: {n[i]:,} bases would take {size / 2**30:,.0f} GiB (at most "
-                    f"{_MAX_BYTES >> 30}); cut the sequence into windows"
+                    f"{n[i]:,} bases would take {size / 2**30:,.0f} GiB (at most "
+                    f"{_MAX_BYTES >> 30}); cut the sequence into windows",
+                    sample=i,
                 )
         work = offsets_of(n**3 // 64 + n**2 + 1)
         return run(task, balanced_chunks(work, _WORK_PER_CHUNK), n_threads(self.n_jobs))
@@ -406,7 +407,7 @@ class RNABatch(Batch):
         values = self.evaluate(self.gold_codes, self.scores(np.zeros(self.space.n_features)))
         bad = np.flatnonzero(values == -np.inf)
         if bad.size:
-            raise InputError(f"sample {int(bad[0])}: the grammar cannot hold the given structure")
+            raise InputError("the grammar cannot hold the given structure", sample=int(bad[0]))
 
     def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
         """Cost 1 for every pair too many and every pair missed.

@@ -58,8 +58,9 @@ def graphs(batch: RNABatch, scores: Parts, costs: Parts | None = None) -> Iterat
     for i, seq in enumerate(batch.bases):
         if seq.size > _MAX_LENGTH:
             raise InputError(
-                f"sample {i}: {seq.size} bases are too many for a table of all losses (at most "
-                f"{_MAX_LENGTH}); use margin rescaling with L1 slacks, or approx=True"
+                f"{seq.size} bases are too many for a table of all losses (at most "
+                f"{_MAX_LENGTH}); use margin rescaling with L1 slacks, or approx=True",
+                sample=i,
             )
         node_ptr, tail_ptr, tails, rules, places = rna_graph.derivation_graph(seq, batch.space.n_depths)
         table = tables[i if tables.shape[0] > 1 else 0].ravel()

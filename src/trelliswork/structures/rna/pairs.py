@@ -28,11 +28,12 @@ def encode(i: int, x: Any) -> np.ndarray:
     if not isinstance(x, str):
         if not type(x).__module__.startswith("Bio."):
             raise InputError(
-                f"sample {i}: expected an RNA sequence as a string such as 'GGAAACC', got {type(x).__name__}"
+                f"expected an RNA sequence as a string such as 'GGAAACC', got {type(x).__name__}",
+                sample=i,
             )
         x = str(x)
     if not x:
-        raise InputError(f"sample {i}: the sequence is empty; leave it out")
+        raise InputError("the sequence is empty; leave it out", sample=i)
     raw = np.frombuffer(x.encode("latin-1", "replace"), dtype=np.uint8)
     codes = _TABLE[raw]
     bad = np.flatnonzero(codes < 0)
@@ -40,8 +41,9 @@ def encode(i: int, x: Any) -> np.ndarray:
         at = int(bad[0])
         hint = "; remove gaps first" if x[at] in "-.~_" else ""
         raise InputError(
-            f"sample {i}: {x[at]!r} at position {at} is no base; expected A, C, G, U (or T), or an IUPAC "
-            f"code such as N for an unknown base{hint}"
+            f"{x[at]!r} at position {at} is no base; expected A, C, G, U (or T), or an IUPAC "
+            f"code such as N for an unknown base{hint}",
+            sample=i,
         )
     return codes
 
@@ -63,9 +65,9 @@ def fitted(i: int, bases: np.ndarray, y: Any, invalid: str) -> np.ndarray | None
     try:
         pairs = base_pairs(y)
     except InputError as error:
-        raise InputError(f"sample {i}: {error}") from None
+        raise InputError(error.message, sample=i) from None
     if len(y) != bases.size:
-        raise InputError(f"sample {i}: the sequence has {bases.size} bases but the structure {len(y)} places")
+        raise InputError(f"the sequence has {bases.size} bases but the structure {len(y)} places", sample=i)
     kept = [(a, b) for a, b in pairs if KIND[bases[a], bases[b]] >= 0]
     if len(kept) < len(pairs) and invalid != "repair":
         a, b = next(pair for pair in pairs if pair not in kept)
@@ -93,8 +95,8 @@ def fitted(i: int, bases: np.ndarray, y: Any, invalid: str) -> np.ndarray | None
 def _refuse(i: int, what: str, invalid: str) -> np.ndarray | None:
     if invalid == "strict":
         raise InputError(
-            f"sample {i}: {what}, which the grammar cannot hold; use RNA(invalid='repair') or leave the "
-            "sample out"
+            f"{what}, which the grammar cannot hold; use RNA(invalid='repair') or leave the sample out",
+            sample=i,
         )
     return None
 
