@@ -18,6 +18,7 @@ from trelliswork._errors import InputError
 from trelliswork._validate import as_number
 from trelliswork.losses import Hamming, Loss, as_loss
 from trelliswork.losses.inside import inside
+from trelliswork.structures.abilities import Factored, require
 from trelliswork.structures.base import Batch, Space
 
 __all__ = ["Bound", "Complexity", "factor_graph_complexity", "margin", "pac", "soda"]
@@ -280,9 +281,9 @@ def soda(
 
 def _largest_feature(batch: Batch) -> float:
     """Upper bound on the values of the features of all outputs (from the least, if that is below 0)."""
-    if batch.fixed_length and type(batch.space.structure).offers("factors"):
+    if batch.fixed_length and isinstance(batch, Factored):
         # One argmax per feature would be long for many features; every factor adds its value once at most.
-        factors = batch.factors()
+        factors = require(batch, Factored).factors()
         return float(factors.counts.max(initial=0.0) * factors.largest().max(initial=0.0))
     largest, w = 0.0, np.zeros(batch.space.n_features)
     for j in range(w.size):
@@ -371,7 +372,7 @@ def factor_graph_complexity(
     m = len(batch)
     if not m:
         raise InputError("X is empty: a complexity needs samples")
-    factors = batch.factors()
+    factors = require(batch, Factored).factors()
     if norm == "l2" and method == "bound" and features is not None:
         raise InputError("features: the bound of norm='l2' is of all features; use method='monte_carlo'")
     if norm == "l2" and own:

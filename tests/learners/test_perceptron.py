@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import trelliswork as tw
+from trelliswork.accelerated import find, perceptron_chain
 from trelliswork.dp.solvers import chain_perceptron
-from trelliswork.structures.base import Batch
+from trelliswork.learners.perceptron import perceptron_passes
 
 LABELS = ["B-X", "I-X", "O"]
 
@@ -60,8 +61,8 @@ def test_compiled_pass_equals_the_plain_one(name, kind):
     wrong = 0
     for _ in range(4):
         order = rng.permutation(len(batch))
-        (a,) = batch.perceptron_passes(*one, [order], weights, clocks[0])
-        (b,) = Batch.perceptron_passes(batch, *two, [order], weights, clocks[1])
+        (a,) = find("perceptron", batch)(batch, *one, [order], weights, clocks[0])
+        (b,) = perceptron_passes(batch, *two, [order], weights, clocks[1])
         assert a == b
         assert np.array_equal(one[0], two[0])
         assert np.array_equal(one[1], two[1])
@@ -79,8 +80,8 @@ def test_compiled_pass_equals_the_plain_one_on_real_numbers():
     weights = rng.random(20)
     one, two = (np.zeros((2, space.n_features)) for _ in range(2))
     orders = [rng.permutation(20) for _ in range(3)]
-    a = list(batch.perceptron_passes(*one, orders, weights, np.zeros(1)))
-    b = list(Batch.perceptron_passes(batch, *two, orders, weights, np.zeros(1)))
+    a = list(find("perceptron", batch)(batch, *one, orders, weights, np.zeros(1)))
+    b = list(perceptron_passes(batch, *two, orders, weights, np.zeros(1)))
     assert a == b
     assert min(a) > 0
     np.testing.assert_allclose(one, two, atol=1e-11)
@@ -275,19 +276,17 @@ def test_an_interrupt_keeps_the_passes_so_far(monkeypatch):
 
 def test_an_interrupted_pass_still_averages_rightly(monkeypatch):
     """The clock counts with the weights, so a pass that is cut off does not skew the average."""
-    from trelliswork.structures.chain.batch import ChainBatch
-
     rng = np.random.default_rng(0)
     X = [[f"w{i}" for i in rng.integers(20, size=6)] for _ in range(50)]
     y = [[f"L{int(w[1:]) % 3}" for w in x] for x in X]
-    original = ChainBatch.perceptron_passes
+    original = perceptron_chain.passes
 
-    def cut_off(self, w, u, orders, weights, clock):
-        yield from original(self, w, u, [next(iter(orders))], weights, clock)
+    def cut_off(batch, w, u, orders, weights, clock):
+        yield from original(batch, w, u, [next(iter(orders))], weights, clock)
         raise KeyboardInterrupt
 
     whole = tw.Perceptron(tw.Chain(), max_iter=1).fit(X, y)
-    monkeypatch.setattr(ChainBatch, "perceptron_passes", cut_off)
+    monkeypatch.setattr(perceptron_chain, "passes", cut_off)
     with pytest.warns(tw.FitInterrupted):
         cut = tw.Perceptron(tw.Chain(), max_iter=5).fit(X, y)
     assert cut.clock_ == whole.clock_ == len(X)

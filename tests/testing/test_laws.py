@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trelliswork import Chain, Derivations, Edge, Unsupported
-from trelliswork.structures import Batch, Decoded, Parts
-from trelliswork.structures.chain.batch import ChainBatch
-from trelliswork.testing import check_structure
+from trelliswork import RNA, Chain, Derivations, Edge, Unsupported
+from trelliswork.structures import Decoded, Parts
+from trelliswork.structures.abilities import LossProfiles, Rows, require, unsupported
+from trelliswork.structures.chain.inference import ChainBatch
+from trelliswork.testing import _structure_laws, check_structure
 
 X, Y = [["a", "b"], ["b"]], [["X", "Y"], ["X"]]
 
@@ -43,24 +44,23 @@ def test_notices(monkeypatch, verb, law, change):
         check_structure(Chain(), X, Y)
 
 
-def test_missing_verbs_are_skipped(monkeypatch):
-    for verb in ("kbest", "loss_profile", "tangent"):
-        monkeypatch.setattr(ChainBatch, verb, getattr(Batch, verb))
+def test_abilities_that_lack_are_skipped(monkeypatch):
+    def refused(batch, ability):
+        raise unsupported(Chain, ability)
+
+    monkeypatch.setattr(_structure_laws, "require", refused)
     done = check_structure(Chain(), X, Y)
-    assert [line.split(":")[0] for line in done.skipped] == ["kbest", "tangent", "loss_profile"]
-    others = "Alignment, Classes, Derivations, Grammar, RNA, Retrieval"
-    assert f"does not offer 'kbest'; these structures do: {others}" in done.skipped[0]
+    assert [line.split(":")[0] for line in done.skipped] == ["loss_profile", "store"]
     assert "argmax" in done.laws
-    assert not Chain.offers("tangent")
 
 
 def test_unsupported_message():
-    batch = Chain().bind(X, Y).pack(X)
-    message = str(batch._unsupported("argmax"))
-    every = "Alignment, Chain, Classes, Derivations, Grammar, RNA, Retrieval"
-    assert message == f"Chain does not offer 'argmax'; these structures do: {every}"
-    assert isinstance(batch._unsupported("nonsense"), Unsupported)
-    assert str(batch._unsupported("nonsense")).endswith("do: none")
+    batch = RNA().bind(["GAAAC"], ["(...)"]).pack(["GAAAC"])
+    assert not RNA.offers(Rows)
+    able = "RNA does not offer kernels on input rows; these structures do: Chain, Classes"
+    with pytest.raises(Unsupported, match=able):
+        require(batch, Rows)
+    assert require(batch, LossProfiles) is batch
 
 
 def test_unpicklable_structures_are_said_so():

@@ -1,1 +1,55 @@
-"""Compiled solvers for one learner on one structure; never needed for correctness."""
+"""Compiled solvers for one learner on one structure, found by registry; never needed for correctness.
+
+A solver is listed once, under what it does and the class of batches that it is for. It is a function whose
+first argument is the batch, and it may answer None where it does not apply after all.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from trelliswork.structures.base import Batch
+
+__all__ = ["SOLVERS", "find"]
+
+# (what is solved, class of the batch) -> module and function
+SOLVERS: dict[tuple[str, str], str] = {
+    ("svm", "ChainBatch"): "trelliswork.accelerated.svm_chain:ascent",
+    ("svm", "ClassesBatch"): "trelliswork.accelerated.svm_classes:ascent",
+    ("kernel svm", "ClassesBatch"): "trelliswork.accelerated.svm_classes:kernel_ascent",
+    ("perceptron", "ChainBatch"): "trelliswork.accelerated.perceptron_chain:passes",
+    ("perceptron", "AlignmentBatch"): "trelliswork.accelerated.perceptron_alignment:passes",
+    ("contrast", "ChainBatch"): "trelliswork.accelerated.contrast_chain:contrast",
+}
+
+
+def find(what: str, batch: Batch) -> Callable[..., Any]:
+    """The compiled solver for a batch, or a function that always answers None.
+
+    Parameters
+    ----------
+    what : str
+        What is solved: ``"svm"``, ``"perceptron"``, ...
+    batch : Batch
+        Samples, the first argument of the solver.
+
+    Examples
+    --------
+    >>> from trelliswork import Chain
+    >>> from trelliswork.accelerated import find
+    >>> batch = Chain().bind([["a"]], [["A"]]).pack([["a"]])
+    >>> find("perceptron", batch).__name__
+    'passes'
+    """
+    for cls in type(batch).__mro__:
+        place = SOLVERS.get((what, cls.__name__))
+        if place is not None:
+            module, _, name = place.partition(":")
+            return getattr(importlib.import_module(module), name)
+    return _nothing
+
+
+def _nothing(*args: Any, **more: Any) -> None:
+    return None

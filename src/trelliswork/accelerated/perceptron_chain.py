@@ -8,12 +8,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.batch import ChainBatch
+    from trelliswork.structures.chain.inference import ChainBatch
 
-__all__ = ["perceptron_passes"]
+__all__ = ["passes"]
 
 
-def perceptron_passes(
+def passes(
+    batch: ChainBatch,
+    w: np.ndarray,
+    u: np.ndarray,
+    orders: Iterable[np.ndarray],
+    weights: np.ndarray,
+    clock: np.ndarray,
+) -> Generator[int, None, None] | None:
+    """Passes over chains of order 1 without edge observations or limits on tokens."""
+    if batch.space.order != 1 or batch.edge is not None or batch.allowed is not None:
+        return None
+    return _passes(batch, w, u, orders, weights, clock)
+
+
+def _passes(
     batch: ChainBatch,
     w: np.ndarray,
     u: np.ndarray,
@@ -21,7 +35,6 @@ def perceptron_passes(
     weights: np.ndarray,
     clock: np.ndarray,
 ) -> Generator[int, None, None]:
-    """Passes over chains of order 1 without edge observations or limits."""
     from trelliswork.dp.solvers import chain_perceptron
 
     space = batch.space

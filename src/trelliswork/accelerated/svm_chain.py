@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
+from trelliswork.accelerated.ascent import DualProblem
 from trelliswork.structures.base import Parts
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.batch import ChainBatch
+    from trelliswork.structures.chain.inference import ChainBatch
 
-__all__ = ["ChainAscent"]
+__all__ = ["ChainAscent", "ascent"]
 
 _FIRST_SLOTS = 8
 _BLOCK_STEPS = 10
 
 
 class ChainAscent:
-    """Label sequences met so far, dual variables and weights; see ``structures.base.Ascent``.
+    """Label sequences met so far, dual variables and weights; see ``accelerated.ascent.Ascent``.
 
     Parameters
     ----------
@@ -187,3 +188,23 @@ class ChainAscent:
             outputs = self.batch.unpack(Ragged(codes.values.astype(np.int64), codes.offsets))
             found.extend(zip(at.tolist(), outputs, beta.tolist(), strict=True))
         return sorted(found, key=lambda entry: entry[0])
+
+
+def ascent(batch: ChainBatch, problem: DualProblem, cache_mb: float) -> ChainAscent | None:
+    """Block-coordinate Frank-Wolfe with remembered label sequences, for margin rescaling and order 1.
+
+    Parameters
+    ----------
+    batch : ChainBatch
+        Sequences with labels.
+    problem : DualProblem
+        The dual; only absolute slacks and costs of labels.
+    cache_mb : float
+        Bound on the memory for label sequences, in megabytes.
+    """
+    simple = batch.space.order == 1 and batch.edge is None and batch.allowed is None
+    if not simple or problem.scale is not None or problem.height.trans is not None:
+        return None
+    if problem.curvature.any() or not np.isfinite(problem.cap).all():
+        return None
+    return ChainAscent(batch, problem.height, problem.cap, cache_mb)

@@ -8,13 +8,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
+from trelliswork.accelerated.ascent import DualProblem
+from trelliswork.kernels import Kernel
 from trelliswork.kernels._compose import similarities
+from trelliswork.structures.abilities import RowView
 from trelliswork.structures.base import Parts
 
 if TYPE_CHECKING:
     from trelliswork.structures.classes.batch import ClassesBatch
 
-__all__ = ["ClassesAscent", "GramAscent", "RowAscent", "by_class", "gram_of", "linear_ascent", "table_bytes"]
+__all__ = ["ClassesAscent", "GramAscent", "RowAscent", "ascent", "kernel_ascent"]
 
 _BLOCK_STEPS = 100
 _GRAM_FROM = 8.0  # entries of a row times nodes, per sample: above this scores are cheaper than weights
@@ -24,7 +27,7 @@ _ROWS_AT_ONCE = 512
 
 
 class ClassesAscent:
-    """Dual variables of all classes: what the two ascents of ``structures.base.Ascent`` share.
+    """Dual variables of all classes: what the two ascents of ``accelerated.ascent.Ascent`` share.
 
     Parameters
     ----------
@@ -304,3 +307,54 @@ def gram_of(batch: ClassesBatch, rows: Any, first_of: np.ndarray, kernel: Any) -
             sample=bad[0],
         )
     return gram
+
+
+def ascent(batch: ClassesBatch, problem: DualProblem, cache_mb: float) -> ClassesAscent | None:
+    """Sequential dual method over samples, with all classes at hand.
+
+    Parameters
+    ----------
+    batch : ClassesBatch
+        Samples with labels.
+    problem : DualProblem
+        The dual.
+    cache_mb : float
+        Bound on the memory, in megabytes.
+    """
+    if table_bytes(batch) > cache_mb * 2**20:
+        return None
+    tables = _by_class(batch, problem)
+    return None if tables is None else linear_ascent(batch, cache_mb, *tables, problem.cap, problem.curvature)
+
+
+def kernel_ascent(
+    batch: ClassesBatch, view: RowView, kernel: Kernel, problem: DualProblem, cache_mb: float
+) -> GramAscent | None:
+    """The same from inner products of samples.
+
+    Parameters
+    ----------
+    batch : ClassesBatch
+        The batch of the view.
+    view : RowView
+        Samples in terms of their distinct rows.
+    kernel : Kernel
+        Similarity of rows.
+    problem : DualProblem
+        The dual.
+    cache_mb : float
+        Bound on the memory for the kernel matrix, in megabytes.
+    """
+    n, n_rows = len(batch), view.rows.shape[0]
+    matrices = 8 * (n**2 + (n_rows**2 if n_rows < n else 0))
+    if matrices + table_bytes(batch) > cache_mb * 2**20:
+        return None
+    tables = _by_class(batch, problem)
+    if tables is None:
+        return None
+    gram = gram_of(batch, view.rows, view.first, kernel)
+    return GramAscent(batch, gram, *tables, problem.cap, problem.curvature)
+
+
+def _by_class(batch: ClassesBatch, problem: DualProblem) -> tuple[np.ndarray, np.ndarray] | None:
+    return by_class(batch, problem.height.label, None if problem.scale is None else problem.scale.label)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trelliswork._registry import registered
 from trelliswork.learners.base import Candidate, FitInterrupted, StructuredEstimator
 from trelliswork.learners.crf import CRF
 from trelliswork.learners.generative import Fixed, Generative
@@ -36,19 +37,8 @@ __all__ = [
     "ZScore",
 ]
 
-# Every learner is listed here once; law tests, persistence and the command line read the table.
-LEARNERS: dict[str, type[StructuredEstimator]] = {
-    "CRF": CRF,
-    "Perceptron": Perceptron,
-    "ZScore": ZScore,
-    "SODA": SODA,
-    "Generative": Generative,
-    "KLRSO": KLRSO,
-    "Fixed": Fixed,
-    "StructuredSVM": StructuredSVM,
-    "VotedCRF": VotedCRF,
-    "StructBoost": StructBoost,
-}
+# Learners by name, for law tests, persistence and the command line. A learner joins with its import above.
+LEARNERS: dict[str, type[StructuredEstimator]] = registered(globals(), StructuredEstimator)
 
 # Estimators whose outputs are no structure: they have no space and no part scores, but keep all other laws.
 REGRESSORS = {"KernelRegression": KernelRegression}

@@ -13,7 +13,8 @@ from sklearn.exceptions import NotFittedError
 
 from trelliswork._errors import InputError
 from trelliswork._validate import as_number, as_numbers
-from trelliswork.structures.base import Batch, Space, Structure
+from trelliswork.structures.abilities import Labelled, require
+from trelliswork.structures.base import Batch, Parts, Space, Structure
 
 __all__ = ["Candidate", "FitInterrupted", "StructuredEstimator"]
 
@@ -125,7 +126,31 @@ class StructuredEstimator(BaseEstimator):
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
 
-    def _packed(self, X: Any, y: Any = None, **constraints: Any) -> Batch:
+    def pack(self, X: Any, y: Any = None, **constraints: Any) -> Batch:
+        """Compile samples as the verbs of the model's structure take them.
+
+        Parameters
+        ----------
+        X : list of inputs
+            As in ``fit``.
+        y : list of outputs or None
+            Outputs to be scored; those that are not possible are no mistake here.
+        **constraints
+            Passed to the structure, for instance ``allowed=`` of a chain.
+
+        Returns
+        -------
+        Batch
+            See ``trelliswork.structures.Batch``; its verbs take :meth:`part_scores`.
+
+        Examples
+        --------
+        >>> from trelliswork import CRF, Chain
+        >>> model = CRF(Chain()).fit([["a", "b"]], [["A", "B"]])
+        >>> batch = model.pack([["a"]])
+        >>> batch.log_partition(model.part_scores(batch, [["a"]])).shape
+        (1,)
+        """
         self._check_fitted()
         check_samples(X, y, empty=True)
         check_constraints(self.space_, constraints)
@@ -147,8 +172,8 @@ class StructuredEstimator(BaseEstimator):
         list
             One output per sample, of the same kind as in ``fit``.
         """
-        batch = self._packed(X, **constraints)
-        return batch.unpack(batch.argmax(self._scores(batch)).codes)
+        batch = self.pack(X, **constraints)
+        return batch.unpack(batch.argmax(self.part_scores(batch, X)).codes)
 
     def predict_kbest(self, X: Any, k: int = 5, **constraints: Any) -> list[list[Candidate]]:
         """Up to ``k`` best outputs of every sample with scores and probabilities.
@@ -168,8 +193,8 @@ class StructuredEstimator(BaseEstimator):
             Best first.
         """
         check_number("k", k, 1, whole=True)
-        batch = self._packed(X, **constraints)
-        scores = self._scores(batch)
+        batch = self.pack(X, **constraints)
+        scores = self.part_scores(batch, X)
         best = batch.kbest(scores, k)
         log_z = batch.log_partition(scores)
         lists = []
@@ -212,8 +237,8 @@ class StructuredEstimator(BaseEstimator):
         >>> model.predict_mea([["x", "y"]])
         [['A', 'A']]
         """
-        batch = self._packed(X, **constraints)
-        return batch.unpack(batch.mea(self._scores(batch)).codes)
+        batch = self.pack(X, **constraints)
+        return batch.unpack(batch.mea(self.part_scores(batch, X)).codes)
 
     def predict_min_risk(self, X: Any, loss: Any = "hamming", k: int = 10, **constraints: Any) -> list[Any]:
         """Of the ``k`` best outputs, the one with the least expected loss under the model.
@@ -242,17 +267,16 @@ class StructuredEstimator(BaseEstimator):
 
         check_number("k", k, 1, whole=True)
         measured = as_loss(loss)
-        batch = self._packed(X, **constraints)
+        batch = self.pack(X, **constraints)
         measured.check(self.space_)
-        lists = batch.kbest(self._scores(batch), k)
+        lists = batch.kbest(self.part_scores(batch, X), k)
         outputs = [batch.unpack_sample(i, found.codes) for i, found in enumerate(lists)]
         owner = np.repeat(np.arange(len(batch)), [len(found) for found in outputs])
         X = self.space_.structure.prepare(X)
         rows = X[owner] if hasattr(X, "shape") else [X[i] for i in owner]
         limits = {name: _repeated(value, owner) for name, value in constraints.items()}
         many = self.space_.pack(rows, [o for found in outputs for o in found], n_jobs=self.n_jobs, **limits)
-        many.similarities = None if batch.similarities is None else batch.similarities[owner]
-        risk = inside(many, measured).risk(self._scores(many)) if len(many) else np.zeros(0)
+        risk = inside(many, measured).risk(self.part_scores(many, rows)) if len(many) else np.zeros(0)
         first = np.searchsorted(owner, np.arange(len(batch)))
         return [
             found[int(np.argmin(risk[a : a + len(found)]))] for a, found in zip(first, outputs, strict=True)
@@ -271,8 +295,8 @@ class StructuredEstimator(BaseEstimator):
         **constraints
             Passed to the structure.
         """
-        batch = self._packed(X, **constraints)
-        return batch.unpack_marginals(batch.marginals(self._scores(batch)))
+        batch = self.pack(X, **constraints)
+        return batch.unpack_marginals(batch.marginals(self.part_scores(batch, X)))
 
     def log_prob(self, X: Any, y: Any, **constraints: Any) -> np.ndarray:
         """Log-probability of given outputs; -inf for outputs that are not possible.
@@ -290,8 +314,8 @@ class StructuredEstimator(BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        batch = self._packed(X, y, **constraints)
-        scores = self._scores(batch)
+        batch = self.pack(X, y, **constraints)
+        scores = self.part_scores(batch, X)
         values = batch.evaluate(batch.gold_codes, scores)
         possible = values > -np.inf
         values[possible] -= batch.log_partition(scores)[possible]
@@ -319,8 +343,8 @@ class StructuredEstimator(BaseEstimator):
             ``n_samples`` outputs per input.
         """
         check_number("n_samples", n_samples, 0, whole=True)
-        batch = self._packed(X, **constraints)
-        draws = batch.sample(self._scores(batch), n_samples, np.random.default_rng(random_state))
+        batch = self.pack(X, **constraints)
+        draws = batch.sample(self.part_scores(batch, X), n_samples, np.random.default_rng(random_state))
         return [list(outputs) for outputs in zip(*map(batch.unpack, draws), strict=True)] or [[] for _ in X]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -340,7 +364,21 @@ class StructuredEstimator(BaseEstimator):
         found = self.predict(X)
         return float(self.space_.accuracy(X, y, found, weights))
 
-    def _scores(self, batch: Batch) -> Any:
+    def part_scores(self, batch: Batch, X: Any) -> Parts:
+        """Scores of the parts of all outputs, for the verbs of a batch.
+
+        Parameters
+        ----------
+        batch : Batch
+            Samples from :meth:`pack`, or some of them.
+        X : list of inputs
+            Their inputs; needed by models whose weights depend on the input.
+
+        Returns
+        -------
+        Parts
+            Part scores.
+        """
         return batch.scores(self.coef_)
 
     # -- reading the model ---------------------------------------------------------------------
@@ -477,7 +515,7 @@ def combined_weights(batch: Batch, sample_weight: Any, class_weight: Any) -> np.
     weights = check_weights(sample_weight, len(batch))
     if class_weight is None:
         return weights
-    by_class = batch.class_weights(class_weight)
+    by_class = require(batch, Labelled).class_weights(class_weight)
     return by_class if weights is None else weights * by_class
 
 

@@ -24,6 +24,7 @@ from trelliswork.learners.optimize.smooth import (
     newton_cg,
     pseudo_gradient,
 )
+from trelliswork.structures.abilities import PartlyKnown
 from trelliswork.structures.base import Batch, Space, Structure
 
 __all__ = ["CRF"]
@@ -253,20 +254,21 @@ def fit_crf(
 
     Returns the minimum and the history; arguments as in :class:`CRF`.
     """
-    partly = batch.partly_known
-    if partly and solver == "newton-cg":
+    known_part = batch if isinstance(batch, PartlyKnown) and batch.partly_known else None
+    if known_part is not None and solver == "newton-cg":
         raise InputError("solver='newton-cg' needs fully known outputs (here core='upper'); use 'lbfgs'")
-    gold = None if partly else batch.gold_sum(weights)
+    gold = None if known_part is not None else batch.gold_sum(weights)
     origin = np.zeros_like(start) if prior is None else prior
 
     def value(v: np.ndarray) -> tuple[float, np.ndarray]:
         w = origin + v
         log_z, expected = batch.expect(w, weights=weights)
-        if gold is None:
-            known, own = batch.expect_known(w, weights)
-            log_z = log_z - known
+        target = gold
+        if known_part is not None:
+            log_known, target = known_part.expect_known(w, weights)
+            log_z = log_z - log_known
         total = float(log_z.sum() if weights is None else log_z @ weights)
-        g = expected - (own if gold is None else gold)
+        g = expected - target
         g += (2.0 * l2) * v
         if gold is not None:
             total -= float(gold @ w)

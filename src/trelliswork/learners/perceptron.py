@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterable
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from trelliswork._errors import InputError
+from trelliswork.accelerated import find
 from trelliswork.learners.base import (
     StructuredEstimator,
     carry_over,
@@ -19,7 +21,7 @@ from trelliswork.learners.base import (
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.structures.base import Batch, Structure
 
-__all__ = ["Perceptron"]
+__all__ = ["Perceptron", "perceptron_passes"]
 
 
 class Perceptron(StructuredEstimator):
@@ -156,7 +158,8 @@ class Perceptron(StructuredEstimator):
         orders = (rng.permutation(n) if self.shuffle else np.arange(n) for _ in range(n_passes))
         done = 0
         seen = np.array([clock])
-        passes = batch.perceptron_passes(w, u, orders, weights, seen)
+        problem = w, u, orders, weights, seen
+        passes = find("perceptron", batch)(batch, *problem) or perceptron_passes(batch, *problem)
         with Progress("Perceptron", n_passes, self.verbose) as progress:
             progress.history = list(history)
             try:
@@ -172,3 +175,44 @@ class Perceptron(StructuredEstimator):
         self.coef_ = w - u / (self.clock_ + 1.0) if self.average else w.copy()
         self.history_ = progress.history
         self.n_iter_ = len(self.history_)
+
+
+def perceptron_passes(
+    batch: Batch,
+    w: np.ndarray,
+    u: np.ndarray,
+    orders: Iterable[np.ndarray],
+    weights: np.ndarray,
+    clock: np.ndarray,
+) -> Generator[int, None, None]:
+    """Passes of the perceptron, one per order of samples; yields the number of mistakes.
+
+    Both weight vectors are up to date only after the iterator was closed or exhausted.
+
+    Parameters
+    ----------
+    batch : Batch
+        Samples with their true outputs.
+    w : ndarray
+        Weights; at each mistake they move by ``weight * (true features - features of the guess)``.
+    u : ndarray
+        Moves by ``clock`` times that, for the average.
+    orders : iterable of ndarray
+        Order of the samples in every pass.
+    weights : ndarray
+        Weight of every sample.
+    clock : ndarray of one number
+        Samples seen, this one included; counted in place.
+    """
+    for order in orders:
+        mistakes = 0
+        for i in order:
+            clock[0] += 1.0
+            sample = batch.subset([i])
+            guess = sample.argmax(sample.scores(w)).codes
+            if not np.array_equal(guess.values, sample.gold_codes.values):
+                step = (sample.gold() - sample.features(guess)).toarray().ravel() * weights[i]
+                w += step
+                u += clock[0] * step
+                mistakes += 1
+        yield mistakes

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from trelliswork._errors import InputError
+from trelliswork._registry import registered
 from trelliswork.losses.automata import LossAutomaton, WeightedAutomaton
 from trelliswork.losses.base import Loss, losses_of
 from trelliswork.losses.base_pairs import BasePairs
@@ -40,35 +42,27 @@ __all__ = [
     "losses_of",
 ]
 
-# Every loss is listed here once, under the name that learners accept.
-LOSSES: dict[str, type[Loss]] = {
-    "zero-one": ZeroOne,
-    "hamming": Hamming,
-    "f1": F1,
-    "edit": Edit,
-    "tree": Tree,
-    "pairs": MissedPairs,
-    "brackets": Brackets,
-    "bracket-f1": BracketF1,
-    "base-pairs": BasePairs,
-}
-
-# Parameters that a name stands for, where they are not those of the class. The automaton of the
-# uncapped distance is too large for sentences.
-_NAMED: dict[str, dict[str, Any]] = {"edit": {"cap": 3}}
+# Losses by the names that learners accept. A loss joins with its import above, if it has a name.
+LOSSES: dict[str, type[Loss]] = registered(globals(), Loss, lambda loss: loss.name)
 
 
 def as_loss(loss: Any) -> Loss:
-    """A loss from its name or from itself; ``"edit"`` is the distance with a cap.
+    """A loss from its name, from weights of labels, or from itself.
+
+    ``"edit"`` is the distance with a cap; a dict gives the weight of an error on each true label.
 
     Examples
     --------
     >>> from trelliswork.losses import as_loss
-    >>> as_loss("hamming"), as_loss("edit")
-    (Hamming(), Edit(cap=3))
+    >>> as_loss("hamming"), as_loss("edit"), as_loss({"N": 2.0})
+    (Hamming(), Edit(cap=3), Hamming(label_weight={'N': 2.0}))
     """
     if isinstance(loss, Loss):
         return loss
     if isinstance(loss, str) and loss in LOSSES:
-        return LOSSES[loss](**_NAMED.get(loss, {}))
-    raise InputError(f"loss must be one of {', '.join(map(repr, LOSSES))} or a Loss, got {loss!r}")
+        return LOSSES[loss].by_name()
+    if isinstance(loss, Mapping):
+        return Hamming(label_weight=loss)
+    raise InputError(
+        f"loss must be one of {', '.join(map(repr, LOSSES))}, a dict of label weights or a Loss, got {loss!r}"
+    )

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork.losses.automata import MAX_STATES, LossAutomaton
+from trelliswork.structures.abilities import Labelled, require
 from trelliswork.structures.base import Batch, Parts, Space, Unsupported
 
 __all__ = ["Loss", "PartCosts", "is_label", "losses_of", "symbols_of"]
@@ -39,8 +40,32 @@ class Loss(BaseEstimator):
     0.0
     """
 
+    name: ClassVar[str | None] = None  # what learners and the command line call it
     compares: ClassVar[tuple[str, ...] | None] = None
     of_items: ClassVar[bool] = False
+    all_or_nothing: ClassVar[bool] = False  # whether all wrong outputs cost the same
+
+    @classmethod
+    def by_name(cls) -> Loss:
+        """The loss that its name stands for."""
+        return cls()
+
+    @property
+    def by_counts(self) -> bool:
+        """Whether the loss depends on the numbers of true, predicted and right items alone: ``of_counts``."""
+        return False
+
+    def of_counts(self, true: int, predicted: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Loss of outputs with the given numbers of items, where :attr:`by_counts` is true.
+
+        Parameters
+        ----------
+        true : int
+            Number of true items.
+        predicted, right : ndarray
+            Numbers of predicted items, and of those that are right.
+        """
+        raise Unsupported(f"{_named(self)} is not a function of numbers of items")
 
     def __call__(self, y_true: Any, y_pred: Any) -> float:
         """Loss of one prediction."""
@@ -143,7 +168,9 @@ class Loss(BaseEstimator):
         batch : Batch
             Samples packed with their true outputs.
         """
-        return batch.label_costs(self.table(batch.space.labels)) if batch.one_label else None  # type: ignore[attr-defined]
+        if not batch.one_label:
+            return None
+        return require(batch, Labelled).label_costs(self.table(batch.space.labels))  # type: ignore[attr-defined]
 
     def automaton(
         self,
@@ -211,13 +238,11 @@ def losses_of(space: Space) -> list[str]:
     """
     from trelliswork.losses import LOSSES
 
-    return [name for name, cls in LOSSES.items() if cls().applies(space)]
+    return [name for name, cls in LOSSES.items() if cls.by_name().applies(space)]
 
 
 def _named(loss: Loss) -> str:
-    from trelliswork.losses import LOSSES
-
-    return next((repr(name) for name, cls in LOSSES.items() if cls is type(loss)), repr(loss))
+    return repr(loss) if type(loss).name is None else repr(type(loss).name)
 
 
 def symbols_of(named: Any, alphabet: Sequence[Any]) -> tuple[np.ndarray, list[tuple[Any, ...]]]:

@@ -21,6 +21,7 @@ class BasePairs(Loss):
     (1.0, 4.0)
     """
 
+    name = "base-pairs"
     compares = ("RNA structure",)
 
     def __call__(self, y_true: Any, y_pred: Any) -> float:

@@ -11,6 +11,7 @@ from trelliswork._trees import as_node, brackets, normalized
 from trelliswork.losses.base import Loss, PartCosts
 from trelliswork.losses.f1 import F1
 from trelliswork.structures.base import Batch
+from trelliswork.structures.grammar.batch import GrammarBatch
 
 __all__ = ["BracketF1", "Brackets"]
 
@@ -33,6 +34,7 @@ class Brackets(Loss):
     2.0
     """
 
+    name = "brackets"
     compares = ("parse tree",)
 
     def __call__(self, y_true: Any, y_pred: Any) -> float:
@@ -46,7 +48,7 @@ class Brackets(Loss):
 
     def part_costs(self, batch: Batch) -> PartCosts | None:
         """Cost 1 per wrong bracket, -1 per right one, and the number of true brackets."""
-        return batch.bracket_costs()
+        return batch.bracket_costs() if isinstance(batch, GrammarBatch) else None
 
 
 class BracketF1(F1):
@@ -62,6 +64,7 @@ class BracketF1(F1):
     0.5
     """
 
+    name = "bracket-f1"
     compares = ("parse tree",)
 
     def __init__(self) -> None:

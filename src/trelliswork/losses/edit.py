@@ -49,8 +49,14 @@ class Edit(Loss):
     (2.0, 0.25)
     """
 
+    name = "edit"
     compares = ("label", "label sequence", "list of parts")
     of_items = True
+
+    @classmethod
+    def by_name(cls) -> Edit:
+        """The distance with a cap: the automaton of the uncapped one is too large for sentences."""
+        return cls(cap=3)
 
     def __init__(
         self,

@@ -34,6 +34,7 @@ class F1(Loss):
     0.33...
     """
 
+    name = "f1"
     of_items = True
 
     def __init__(self, entities: bool = False):
@@ -62,6 +63,11 @@ class F1(Loss):
         if self.entities:
             return ("label sequence",)
         return "label", "label sequence", "list of parts", "parse tree", "RNA structure", "alignment"
+
+    @property
+    def by_counts(self) -> bool:
+        """Yes, unless the items are entities, which structures do not count."""
+        return not self.entities
 
     def of_counts(self, true: int, predicted: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Loss of outputs with the given numbers of predicted and right parts.

@@ -46,6 +46,8 @@ class Hamming(Loss):
     1.0
     """
 
+    name = "hamming"
+
     def __init__(self, normalized: bool = False, label_weight: Mapping[Any, float] | None = None):
         self.normalized = normalized
         self.label_weight = label_weight

@@ -18,8 +18,8 @@ from trelliswork._ragged import Ragged
 from trelliswork.losses import LOSSES
 from trelliswork.losses.automata import MAX_STATES, LossAutomaton, TooManyStates
 from trelliswork.losses.base import Loss, losses_of
+from trelliswork.structures.abilities import Product, ReadByAutomata, require
 from trelliswork.structures.base import Batch, Decoded, Parts, Space, Unsupported
-from trelliswork.structures.readings import Product
 
 __all__ = ["Additive", "Automatic", "Inside", "inside", "loss_automata"]
 
@@ -108,8 +108,8 @@ class Additive(Inside):
         if self.costs is None:
             return np.zeros(len(self.batch)) + self.constant
         # Parts that all samples share are needed per sample only if they cost something.
-        names = self.batch.shared_parts
-        each = names is None or any(a is not None and name in names for name, a in self.costs.items())
+        shared = self.batch.shared_parts
+        each = any(a is not None and name in shared for name, a in self.costs.items())
         parts = self.batch.marginals(scores, each=each)
         return self.batch.dot_each(parts, self.costs) + self.constant
 
@@ -152,17 +152,13 @@ class Automatic(Inside):
     def __init__(self, batch: Batch, loss: Loss, automata: list[LossAutomaton]):
         super().__init__(batch, loss)
         self.automata = _accepting(batch, loss, automata)
-        self.product = batch.product(self.automata)
+        self.product = require(batch, ReadByAutomata).product(self.automata)
         self._log_product: Product | None = None
 
     def expect(self, w: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Sums over the product."""
         scores = self.batch.scores(w)
-        if hasattr(self.product, "expect"):
-            log_z, parts = self.product.expect(scores, 1.0, weights)
-        else:
-            log_z = self.product.log_partition(scores)
-            parts = self.product.marginals(scores, weights=weights)
+        log_z, parts = self.product.expect(scores, 1.0, weights)
         return log_z, self.batch.pull(parts)
 
     def risk(self, scores: Parts) -> np.ndarray:
@@ -186,7 +182,7 @@ class Automatic(Inside):
         if self._log_product is None:
             what = f"log {self.loss!r}; choose a loss with fewer values"
             logs = [a.of_total(_log, what, MAX_STATES) for a in self.automata]
-            self._log_product = self.batch.product(logs)
+            self._log_product = require(self.batch, ReadByAutomata).product(logs)
         return self._log_product.argmax(scores)
 
 
@@ -201,7 +197,7 @@ def _accepting(batch: Batch, loss: Loss, automata: list[LossAutomaton]) -> list[
         for a, end in zip(automata, ends, strict=True)
     ]
     nothing = batch.scores(np.zeros(batch.space.n_features))
-    found = batch.product(marked).argmax(nothing)
+    found = require(batch, ReadByAutomata).product(marked).argmax(nothing)
     if (found.values > 0.5).any():
         i = int(np.argmax(found.values))
         name, output = type(loss).__name__, batch.unpack(found.codes)[i]
@@ -235,10 +231,7 @@ def loss_automata(batch: Batch, loss: Loss, limit: int = MAX_STATES) -> list[Los
     >>> automaton.n_states
     7
     """
-    structure = type(batch.space.structure)
-    if type(loss).automaton is Loss.automaton or not (
-        structure.offers("readings") and structure.offers("product")
-    ):
+    if type(loss).automaton is Loss.automaton or not isinstance(batch, ReadByAutomata):
         return None
     known: dict[Any, LossAutomaton | None] = {}
     found, total = [], 0
@@ -268,7 +261,7 @@ def loss_automata(batch: Batch, loss: Loss, limit: int = MAX_STATES) -> list[Los
 
 def _that_fit(space: Space) -> str:
     """What to use in the place of a loss that is no sum over parts and no automaton on a structure."""
-    if type(space.structure).offers("readings") and type(space.structure).offers("product"):
+    if type(space.structure).offers(ReadByAutomata):
         return "Hamming, Edit, NGrams, Markovian, Counted or Rational"
     sums = [name for name in losses_of(space) if LOSSES[name].part_costs is not Loss.part_costs]
     return f"a sum over parts: {' or '.join(map(repr, sums))}"

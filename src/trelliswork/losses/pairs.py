@@ -31,6 +31,7 @@ class MissedPairs(Loss):
     0.25
     """
 
+    name = "pairs"
     compares = ("alignment",)
 
     def __init__(self, core: str = "all", gap: str = "-"):

@@ -9,6 +9,7 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork.losses.base import Loss, PartCosts, is_label
+from trelliswork.structures.abilities import Labelled, require
 from trelliswork.structures.base import Batch, Space
 from trelliswork.structures.classes.taxonomy import Taxonomy
 
@@ -31,6 +32,7 @@ class Tree(Loss):
     (1.0, 2.0, 0.0)
     """
 
+    name = "tree"
     compares = ("label", "label sequence")
 
     def __init__(self, taxonomy: Any = None):
@@ -74,10 +76,10 @@ class Tree(Loss):
     def part_costs(self, batch: Batch) -> PartCosts:
         """Height of the first common ancestor for every wrong label."""
         labels = batch.space.labels  # type: ignore[attr-defined]
-        own = _taxonomy_of(batch.space)
-        if self.taxonomy is None and own is not None:
-            return batch.label_costs(own.meeting_heights(labels))
-        return batch.label_costs(self.table(labels))
+        taxonomy = _taxonomy_of(batch.space)
+        given = self.taxonomy is not None or taxonomy is None
+        table = self.table(labels) if given else taxonomy.meeting_heights(labels)  # type: ignore[union-attr]
+        return require(batch, Labelled).label_costs(table)
 
 
 def _taxonomy_of(space: Space) -> Taxonomy | None:

@@ -25,6 +25,9 @@ class ZeroOne(Loss):
     (1.0, 0.0)
     """
 
+    name = "zero-one"
+    all_or_nothing = True
+
     def __call__(self, y_true: Any, y_pred: Any) -> float:
         """0 or 1."""
         if hasattr(y_true, "tolist") or hasattr(y_pred, "tolist"):

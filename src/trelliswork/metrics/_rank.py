@@ -68,8 +68,12 @@ def relative_rank(
         check_number(name, value, 1, whole=True)
     if len(X) != len(y):
         raise InputError(f"X has {len(X)} samples but y has {len(y)}")
-    batch = model._packed(X, y)
-    scores = model._scores(batch)
+    batch = model.pack(X, y)
+    scores = model.part_scores(batch, X)
+
+    def scores_of(samples: np.ndarray) -> Parts:
+        return model.part_scores(batch.subset(samples), [X[i] for i in samples.tolist()])
+
     gold = batch.evaluate(batch.gold_codes, scores)
     shares = np.ones(len(batch))
     exact = gold == -np.inf
@@ -78,13 +82,12 @@ def relative_rank(
     floor = gold.copy()
     if todo.size:
         part = batch.subset(todo)
-        floor[todo] -= 1e-10 * part.argmax(_sizes(model._scores(part))).values
+        floor[todo] -= 1e-10 * part.argmax(_sizes(scores_of(todo))).values
     log_count = batch.log_count()
     k = min(_FIRST_LIST, max_rank)
-    listed = type(model.space_.structure).offers("kbest")
-    while todo.size and listed:
+    while todo.size:
         part = batch.subset(todo)
-        lists = part.kbest(model._scores(part), k)
+        lists = part.kbest(scores_of(todo), k)
         above = np.array(
             [int(np.sum(found.values >= floor[i])) for found, i in zip(lists, todo, strict=True)]
         )
@@ -96,9 +99,9 @@ def relative_rank(
         if k == max_rank:
             break
         k = min(4 * k, max_rank)
-    if todo.size and listed:
+    if todo.size:
         part = batch.subset(todo)
-        lists = part.kbest(model._scores(part) * -1.0, max_rank)
+        lists = part.kbest(scores_of(todo) * -1.0, max_rank)
         below = np.array(
             [int(np.sum(-found.values < floor[i])) for found, i in zip(lists, todo, strict=True)]
         )
@@ -108,14 +111,14 @@ def relative_rank(
         todo = todo[~done]
     if todo.size:
         part = batch.subset(todo)
-        own = model._scores(part)
+        own = scores_of(todo)
         uniform = part.scores(np.zeros(batch.space.n_features))
         hits = np.zeros(todo.size)
         rng = np.random.default_rng(random_state)
         for codes in part.sample(uniform, n_samples, rng):
             hits += part.evaluate(codes, own) >= floor[todo]
         # The lists have shown that at least max_rank outputs are as good; one always is.
-        least = np.exp(np.log(max_rank if listed else 1) - log_count[todo])
+        least = np.exp(np.log(max_rank) - log_count[todo])
         shares[todo] = np.minimum(np.maximum(hits / n_samples, least), 1.0)
     return (shares, exact) if return_exact else shares
 

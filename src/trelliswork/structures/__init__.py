@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from trelliswork._dotbracket import base_pairs, dot_bracket, pair_table
+from trelliswork._registry import registered
+from trelliswork.structures.abilities import RowView
 from trelliswork.structures.alignment.path import AlignPath
 from trelliswork.structures.alignment.retrieval import Retrieval, RetrievalSpace
 from trelliswork.structures.alignment.structure import Alignment, AlignmentSpace
 from trelliswork.structures.alignment.weights import alignment_weights, read_matrix, write_matrix
-from trelliswork.structures.base import Batch, Decoded, Moments, Parts, RowView, Space, Structure, Unsupported
+from trelliswork.structures.base import Batch, Decoded, Moments, Parts, Space, Structure, Unsupported
 from trelliswork.structures.chain.structure import Chain, ChainSpace
 from trelliswork.structures.classes.structure import Classes, ClassesSpace
 from trelliswork.structures.derivations.structure import Derivations, DerivationSpace, Edge
@@ -48,13 +50,5 @@ __all__ = [
     "write_matrix",
 ]
 
-# Every structure is listed here once; law tests, persistence and messages read the table.
-STRUCTURES: dict[str, type[Structure]] = {
-    "Alignment": Alignment,
-    "Chain": Chain,
-    "Classes": Classes,
-    "Derivations": Derivations,
-    "Grammar": Grammar,
-    "RNA": RNA,
-    "Retrieval": Retrieval,
-}
+# Structures by name, for law tests, persistence and messages. A structure joins with its import above.
+STRUCTURES: dict[str, type[Structure]] = registered(globals(), Structure)

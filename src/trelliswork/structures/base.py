@@ -15,20 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from trelliswork.structures.batch import BUILT_ON, Batch
-from trelliswork.structures.parts import Ascent, Decoded, Moments, Parts, RowView, Unsupported
+from trelliswork._errors import Unsupported
+from trelliswork.structures.batch import Batch
+from trelliswork.structures.parts import Decoded, Moments, Parts
 
-__all__ = [
-    "Ascent",
-    "Batch",
-    "Decoded",
-    "Moments",
-    "Parts",
-    "RowView",
-    "Space",
-    "Structure",
-    "Unsupported",
-]
+__all__ = ["Batch", "Decoded", "Moments", "Parts", "Space", "Structure", "Unsupported"]
 
 
 class Structure(BaseEstimator):
@@ -42,26 +33,21 @@ class Structure(BaseEstimator):
     output_kind: ClassVar[str | None] = None  # what an output is; losses say which kinds they compare
 
     @classmethod
-    def offers(cls, verb: str) -> bool:
-        """Whether batches of this structure answer a verb.
+    def offers(cls, ability: type[Batch]) -> bool:
+        """Whether batches of this structure have an ability.
 
         Parameters
         ----------
-        verb : str
-            Name of a method of :class:`Batch`.
+        ability : type
+            One of ``trelliswork.structures.abilities``.
 
         Examples
         --------
-        >>> from trelliswork.structures import Chain
-        >>> Chain.offers("kbest"), Chain.offers("moments"), Chain.offers("tea")
-        (True, True, False)
+        >>> from trelliswork.structures import RNA, Chain, abilities
+        >>> Chain.offers(abilities.Rows), RNA.offers(abilities.Rows)
+        (True, False)
         """
-        batch = cls.batch_class
-        if batch is None or not hasattr(batch, verb):
-            return False
-        if verb in BUILT_ON and getattr(batch, verb) is getattr(Batch, verb):
-            return all(cls.offers(other) for other in BUILT_ON[verb])
-        return getattr(batch, verb) is not getattr(Batch, verb, None)
+        return cls.batch_class is not None and issubclass(cls.batch_class, ability)
 
     def prepare(self, X: Any) -> Any:
         """Read the inputs once into a form that :meth:`bind` and ``Space.pack`` share."""
@@ -163,7 +149,7 @@ class Space(ABC):
         )
 
     def restore(self, state: Mapping[str, Any], *, n_jobs: int | None = None) -> Batch:
-        """Batch from :meth:`Batch.state`; refuses arrays that do not fit."""
+        """Batch from ``Storable.state``; refuses arrays that do not fit."""
         raise Unsupported(f"batches of {type(self.structure).__name__} cannot be stored")
 
     def tables(self, weights: np.ndarray, top: int = 10) -> dict[str, Any]:

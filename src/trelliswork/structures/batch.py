@@ -1,87 +1,102 @@
-"""The verbs that every structure answers, for samples compiled into arrays."""
+"""What every learner asks of samples compiled into arrays; what only some can do is in ``abilities.py``."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
 import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
-from trelliswork._ragged import Ragged
+from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.structures.covariance import Covariance
-from trelliswork.structures.parts import Ascent, Decoded, Moments, Parts, RowView, Unsupported
+from trelliswork.structures.parts import Decoded, Moments, Parts
 
 if TYPE_CHECKING:
     from trelliswork.structures.base import Space
-    from trelliswork.structures.factors import Factors
-    from trelliswork.structures.readings import Product, Reading
 
-__all__ = ["BUILT_ON", "Batch"]
+__all__ = ["Batch"]
 
-# Verbs that the base class answers with the help of others.
-BUILT_ON = {
-    "expect": ("log_partition", "marginals"),
-    "log_count": ("log_partition",),
-    "means": ("marginals",),
-    "covariance": ("marginals", "tangent"),
-    "covariance_product": ("covariance",),
-    "moments": ("covariance",),
-    "reference_weights": ("generative_weights",),
-    "reference_scores": (),
-    "generative_weights": ("marginals",),
-    "perceptron_passes": ("argmax",),
-    "check_gold": ("evaluate",),
-    "unpack_sample": (),
-    "items": (),
-    "contrast": (),
-    "ascent": (),
-    "dot_each": (),
-    "scale": (),
-    "part_offsets": (),
-    "log_probabilities": ("multinomials",),
-    "outcome_weights": ("multinomials",),
-    "scores_each": (),
-}
+_CODES_OF_DRAWS = 200_000  # codes of outputs whose features are computed at a time
 
 
 class Batch(ABC):
-    """Samples compiled into contiguous arrays, and the verbs of the design.
+    """Samples compiled into contiguous arrays: two linear maps, the verbs, and conveniences made of them.
 
-    Every verb takes *part scores* (``scores(w)``, or anything of that shape), so
-    weights may differ between samples or come from elsewhere. ``costs`` are added to
-    the scores. Results are sums over samples in a fixed order: the same bits whatever
-    ``n_jobs``.
+    Every verb takes *part scores* (``scores(w)``, or anything of that shape), so that weights may differ
+    between samples or come from elsewhere. ``costs`` are added to the scores. Results are sums over samples
+    in a fixed order: the same bits whatever ``n_jobs``.
+
+    A structure of one's own implements the abstract methods. Methods that say "here ..." have an answer for
+    every structure; override them where the structure knows a faster or a better one. The others are final.
+
+    Parameters
+    ----------
+    space : Space
+        Alphabets and sizes.
+    gold : Ragged or None
+        Codes of the true outputs, one row per sample; None where they were not given.
+    n_jobs : int or None
+        Threads.
     """
 
     one_label: ClassVar[bool] = False  # whether every output is a single label of ``space.labels``
     fixed_length: ClassVar[bool] = False  # whether all outputs of a sample have the same length
-    shared_parts: ClassVar[frozenset[str] | None] = (
-        None  # arrays that are sums unless ``each=True``; None: any
-    )
+    # Part arrays that all samples may share, each with the number of its axes when it is shared: scores of
+    # one weight vector, sums over samples. With one entry per sample (``each=True``) they have one axis more.
+    shared_parts: ClassVar[Mapping[str, int]] = {}
 
     space: Space
     n_jobs: int | None
-    similarities: np.ndarray | None = None  # of the samples with the inputs of a kernel model, set by it
+
+    def __init__(self, space: Space, gold: Ragged | None, n_jobs: int | None):
+        self.space = space
+        self._gold = gold
+        self.n_jobs = n_jobs
+
+    # -- samples -----------------------------------------------------------------------
 
     @abstractmethod
     def __len__(self) -> int: ...
 
-    @property
     @abstractmethod
+    def _take(self, index: np.ndarray, gold: Ragged | None) -> Self:
+        """Batch of the samples with the given numbers, whose true outputs are ``gold``."""
+
+    @final
+    def subset(self, index: Any) -> Self:
+        """Batch of some of the samples, by number or by a mask; a sample may be named twice."""
+        numbers = np.arange(len(self))[np.asarray(index) if np.size(index) else np.zeros(0, dtype=np.int64)]
+        return self._take(numbers, None if self._gold is None else self._gold[numbers])
+
+    @property
+    @final
     def has_gold(self) -> bool:
         """Whether the samples were packed with their outputs."""
+        return self._gold is not None
 
     @property
-    def quick_profile(self) -> bool:
-        """Whether :meth:`loss_profile` costs little more than :meth:`argmax`, for losses of some hundreds."""
-        return False
+    @final
+    def gold_codes(self) -> Ragged:
+        """Codes of the outputs that the samples were packed with."""
+        if self._gold is None:
+            raise InputError("these samples were packed without outputs")
+        return self._gold
 
-    @abstractmethod
-    def subset(self, index: np.ndarray) -> Batch:
-        """Batch of some of the samples."""
+    def check_gold(self) -> None:
+        """Refuse true outputs that hard constraints forbid."""
+        values = self.evaluate(self.gold_codes, self.scores(np.zeros(self.space.n_features)))
+        bad = np.flatnonzero(values == -np.inf)
+        if bad.size:
+            sample = self.subset(bad[:1])
+            output = sample.unpack(sample.gold_codes)[0]
+            raise InputError(
+                f"the output {_shortened(output)} breaks the constraints of "
+                f"{self.space.structure!r}; {self.space.advice()}",
+                sample=bad[0],
+            )
 
     # -- linear maps between weights and parts ---------------------------------------
 
@@ -101,13 +116,14 @@ class Batch(ABC):
     def indicators(self, codes: Ragged, weights: np.ndarray | None = None, *, each: bool = False) -> Parts:
         """How often each part occurs in the given outputs, times a weight per sample."""
 
+    @abstractmethod
     def part_offsets(self) -> Mapping[str, np.ndarray]:
-        """Rows of each part array that belong to each sample; arrays left out have one row per sample."""
-        return {}
+        """For every part array that is not in ``shared_parts``: which rows belong to which sample."""
 
+    @final
     def dot_each(self, parts: Parts, other: Parts) -> np.ndarray:
         """Sum of the products of all entries of two part arrays, per sample; the first has ``each=True``."""
-        out = np.zeros(len(self))
+        total = np.zeros(len(self))
         offsets = self.part_offsets()
         for name, a in parts.items():
             b = other.__dict__.get(name)
@@ -118,68 +134,51 @@ class Batch(ABC):
             if name in offsets:
                 owner = np.repeat(np.arange(len(self)), np.diff(offsets[name]))
                 rows = np.bincount(owner, rows, minlength=len(self))
-            out += rows
-        return out
+            total += rows
+        return total
 
+    @final
     def scale(self, parts: Parts, factors: np.ndarray) -> Parts:
-        """Part values (made with ``each=True`` where samples share them) times a factor per sample."""
+        """Part values times a factor per sample; what samples share becomes one entry per sample."""
         factors, offsets = np.asarray(factors, dtype=np.float64), self.part_offsets()
-        out: dict[str, np.ndarray | None] = {}
-        for name, a in parts.items():
-            if a is not None:
-                own = np.repeat(factors, np.diff(offsets[name])) if name in offsets else factors
-                a = a * own.reshape(-1, *(1,) * (a.ndim - 1))
-            out[name] = a
-        return Parts(**out)
+        scaled: dict[str, np.ndarray | None] = {}
+        for name, values in parts.items():
+            if values is not None:
+                if values.ndim == self.shared_parts.get(name, -1):
+                    values = values[None]
+                factor = np.repeat(factors, np.diff(offsets[name])) if name in offsets else factors
+                values = values * factor.reshape(-1, *(1,) * (values.ndim - 1))
+            scaled[name] = values
+        return Parts(**scaled)
 
     def scores_each(self, W: np.ndarray) -> Parts:
-        """Part scores of one weight vector per sample, shape (n_samples, n_features)."""
+        """Part scores of one weight vector per sample, shape (n_samples, n_features); here one by one."""
         if not len(self):
             return self.scores(np.zeros(self.space.n_features))
-        rows = [self.subset(np.array([i])).scores(w) for i, w in enumerate(W)]
+        by_sample = [self.subset([i]).scores(w) for i, w in enumerate(W)]
         offsets = self.part_offsets()
-        out: dict[str, np.ndarray | None] = {}
-        for name, first in rows[0].items():
-            own = [getattr(parts, name) for parts in rows]
+        joined: dict[str, np.ndarray | None] = {}
+        for name, first in by_sample[0].items():
+            arrays = [getattr(parts, name) for parts in by_sample]
             join = np.concatenate if name in offsets else np.stack
-            out[name] = None if first is None else join(own)
-        return Parts(**out)
-
-    # -- storing and joining ------------------------------------------------------------
-
-    def into(self, space: Space) -> Batch:
-        """The same samples in a larger space (see :meth:`Space.merged`), or in a restricted one."""
-        raise self._unsupported("into")
-
-    def joined(self, other: Batch) -> Batch:
-        """Samples of two batches of one space, one after the other."""
-        raise self._unsupported("joined")
-
-    def state(self) -> dict[str, Any]:
-        """Arrays and plain values from which ``Space.restore`` makes the batch again."""
-        raise self._unsupported("state")
+            joined[name] = None if first is None else join(arrays)
+        return Parts(**joined)
 
     # -- verbs on part scores ---------------------------------------------------------
 
+    @abstractmethod
     def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
         """Best output of every sample."""
-        raise self._unsupported("argmax")
 
+    @abstractmethod
     def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
         """Up to ``k`` best outputs of every sample, best first, no output twice."""
-        raise self._unsupported("kbest")
 
-    def mea(self, scores: Parts) -> Decoded:
-        """Output of every sample with the largest expected accuracy; values are those expectations.
-
-        The accuracy is the number of right parts, unless a structure says otherwise.
-        """
-        return self.argmax(self.marginals(scores, each=True))
-
+    @abstractmethod
     def log_partition(self, scores: Parts, costs: Parts | None = None) -> np.ndarray:
         """Log of the sum over outputs of exp(score), per sample."""
-        raise self._unsupported("log_partition")
 
+    @abstractmethod
     def marginals(
         self,
         scores: Parts,
@@ -192,8 +191,8 @@ class Batch(ABC):
 
         Parts shared by all samples are summed over them unless ``each`` is true.
         """
-        raise self._unsupported("marginals")
 
+    @abstractmethod
     def tangent(
         self,
         scores: Parts,
@@ -203,234 +202,90 @@ class Batch(ABC):
         weights: np.ndarray | None = None,
         each: bool = False,
     ) -> Parts:
-        """Derivative of :meth:`marginals` when the scores move along ``direction``."""
-        raise self._unsupported("tangent")
+        """Derivative of :meth:`marginals` along a direction in part scores."""
 
+    @abstractmethod
     def sample(self, scores: Parts, n: int, rng: np.random.Generator) -> list[Ragged]:
         """``n`` independent outputs of every sample, one ``Ragged`` of codes per draw."""
-        raise self._unsupported("sample")
 
-    def loss_profile(self, scores: Parts, costs: Parts, max_loss: int) -> np.ndarray:
-        """Best score among the outputs with total integer cost L, for L = 0 .. ``max_loss``."""
-        raise self._unsupported("loss_profile")
+    def mea(self, scores: Parts) -> Decoded:
+        """Output of every sample with the largest expected accuracy; values are those expectations.
 
-    def argmax_by_counts(
-        self, scores: Parts, choose: Callable[[int, int, np.ndarray], tuple[int, int]]
-    ) -> tuple[Decoded, np.ndarray]:
-        """Best output of every sample with certain numbers of predicted and of right :meth:`items`.
-
-        What losses of these numbers, such as F1, need for an exact search.
-        ``choose(i, n_true, table)`` picks a row (number of parts) and a column (of those that are
-        right) of the table of best scores of sample ``i``, whose gold output has ``n_true`` parts.
-        Returns the outputs and what was chosen, shape (n_samples, 2).
+        The accuracy is here the number of right parts.
         """
-        raise self._unsupported("argmax_by_counts")
+        return self.argmax(self.marginals(scores, each=True))
 
-    def argmax_at_loss(self, scores: Parts, costs: Parts, losses: np.ndarray) -> Decoded:
-        """Best output of every sample among those with the total integer cost ``losses[i]``."""
-        raise self._unsupported("argmax_at_loss")
-
-    def readings(self) -> list[Reading]:
-        """Per sample, the true output and the alphabet of outputs, for loss automata."""
-        raise self._unsupported("readings")
-
-    def factors(self) -> Factors:
-        """The factor graph of the samples, for bounds and voted penalties."""
-        raise self._unsupported("factors")
-
-    def product(self, automata: Sequence[Any]) -> Product:
-        """Product of the outputs with one loss automaton per sample (see ``losses.automata``)."""
-        raise self._unsupported("product")
+    def expect(
+        self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Log partition of every sample and the weighted sum of expected features; here in two passes."""
+        scores = self.scores(w)
+        log_z = self.log_partition(scores, costs)
+        return log_z, self.pull(self.marginals(scores, costs, weights=weights))
 
     # -- outputs -----------------------------------------------------------------------
+
+    @abstractmethod
+    def evaluate(self, codes: Ragged, scores: Parts) -> np.ndarray:
+        """Score of one given output per sample; -inf for one that is not possible."""
 
     @abstractmethod
     def unpack(self, codes: Ragged) -> list[Any]:
         """Codes to the user's objects; row ``i`` belongs to sample ``i``."""
 
+    @abstractmethod
+    def unpack_marginals(self, parts: Parts) -> list[Any]:
+        """Probabilities of parts in a form for users, per sample."""
+
+    @abstractmethod
+    def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
+        """Costs that count what differs from the true output, and a constant per sample."""
+
     def unpack_sample(self, i: int, codes: Ragged) -> list[Any]:
-        """Several outputs of sample ``i`` to the user's objects."""
+        """Several outputs of sample ``i`` to the user's objects; here through a batch of copies of it."""
         return self.subset(np.full(len(codes), i)).unpack(codes)
 
     def items(self, codes: Ragged) -> list[Any]:
         """Outputs as the lists of labels or parts that losses compare; here the outputs themselves."""
         return self.unpack(codes)
 
-    def unpack_marginals(self, parts: Parts) -> list[Any]:
-        """Probabilities of parts in a form for users, per sample."""
-        raise self._unsupported("unpack_marginals")
-
-    def check_gold(self) -> None:
-        """Refuse gold outputs that hard constraints forbid."""
-        values = self.evaluate(self.gold_codes, self.scores(np.zeros(self.space.n_features)))
-        bad = np.flatnonzero(values == -np.inf)
-        if bad.size:
-            i = int(bad[0])
-            output = self.subset(np.array([i])).unpack(self.subset(np.array([i])).gold_codes)[0]
-            raise InputError(
-                f"the output {_shortened(output)} breaks the constraints of "
-                f"{self.space.structure!r}; {self.space.advice()}",
-                sample=i,
-            )
-
-    def class_weights(self, class_weight: Any) -> np.ndarray:
-        """Weight of each sample from the weights of its classes."""
-        raise self._unsupported("class_weights")
-
-    @property
-    @abstractmethod
-    def gold_codes(self) -> Ragged:
-        """Codes of the outputs that the samples were packed with."""
-
-    @abstractmethod
-    def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
-        """Costs that count what differs from the gold output, and a constant per sample."""
-
     def gold_sizes(self) -> np.ndarray:
-        """Number of parts (labels, brackets, ...) of each gold output."""
+        """Number of parts (labels, brackets, ...) of each true output; here its length."""
         return np.array([len(y) for y in self.unpack(self.gold_codes)], dtype=np.int64)
 
-    def label_costs(self, table: np.ndarray) -> tuple[Parts, np.ndarray]:
-        """Costs ``table[gold label, label]`` of every labelled part, and a constant per sample."""
-        raise self._unsupported("label_costs")
-
-    def bracket_costs(self) -> tuple[Parts, np.ndarray] | None:
-        """Costs that count the brackets that only one of two trees has; None where they are no sum."""
-        raise self._unsupported("bracket_costs")
-
-    # -- conveniences over weights -------------------------------------------------------
-
-    def evaluate(self, codes: Ragged, scores: Parts) -> np.ndarray:
-        """Score of one given output per sample."""
-        raise self._unsupported("evaluate")
+    # -- features of outputs -------------------------------------------------------------
 
     def features(self, codes: Ragged) -> sp.csr_matrix:
-        """Feature vectors of one given output per sample."""
+        """Feature vectors of one given output per sample; here through :meth:`indicators`."""
         return self.pull_each(self.indicators(codes, each=True))
 
+    @final
     def features_of_draws(self, draws: Sequence[Ragged]) -> sp.csr_matrix:
         """Feature vectors of several outputs per sample; those of the first draw come first."""
-        return sp.vstack([self.features(codes) for codes in draws], format="csr")
+        blocks: list[sp.csr_matrix] = []
+        waiting: list[Ragged] = []
+        for draw in [*draws, None]:  # many draws at a time, as far as memory allows
+            if draw is not None:
+                waiting.append(draw)
+            if waiting and (draw is None or sum(c.values.size for c in waiting) >= _CODES_OF_DRAWS):
+                copies = self.subset(np.tile(np.arange(len(self)), len(waiting)))
+                values = np.concatenate([codes.values for codes in waiting])
+                lengths = np.concatenate([codes.lengths for codes in waiting])
+                blocks.append(copies.features(Ragged(values, offsets_of(lengths))))
+                waiting = []
+        return sp.vstack(blocks, format="csr")
 
+    @final
     def gold(self) -> sp.csr_matrix:
-        """Feature vectors of the gold outputs, shape (n_samples, n_features)."""
+        """Feature vectors of the true outputs, shape (n_samples, n_features)."""
         return self.features(self.gold_codes)
 
-    def contrast(self, codes: Ragged, samples: np.ndarray) -> sp.csr_matrix:
-        """Gold features minus the features of one given output, for some of the samples.
-
-        ``codes`` has one output per sample of the batch. Rows may hold an entry in several pieces.
-        """
-        part = self.subset(samples)
-        return sp.csr_matrix(part.gold() - part.features(codes[samples]))
-
-    def ascent(
-        self,
-        height: Parts,
-        scale: Parts | None,
-        cap: np.ndarray,
-        curvature: np.ndarray,
-        cache_mb: float = 1000.0,
-    ) -> Ascent | None:
-        """Compiled solver of support vector machines, or None where there is none.
-
-        Parameters
-        ----------
-        height, scale : Parts
-            Height and scale of the outputs, as sums over parts; no scale is 1 for all.
-        cap, curvature : ndarray of shape (n_samples,)
-            Bound on the dual mass of each sample, and weight of its square.
-        cache_mb : float
-            Bound on the memory for outputs that are remembered, in megabytes.
-        """
-        return None
-
-    def kernel_ascent(
-        self,
-        rows: Any,
-        first: np.ndarray,
-        kernel: Any,
-        height: Parts,
-        scale: Parts | None,
-        cap: np.ndarray,
-        curvature: np.ndarray,
-        cache_mb: float = 1000.0,
-    ) -> Ascent | None:
-        """Compiled solver for the batch of a :meth:`row_view`, or None where there is none.
-
-        Parameters
-        ----------
-        rows, first : ndarray or csr_matrix, ndarray
-            Distinct rows of the view, and the sample that each is first met in.
-        kernel : Kernel
-            Their similarity.
-        height, scale, cap, curvature
-            As for :meth:`ascent`.
-        cache_mb : float
-            Bound on the memory for the kernel matrix, in megabytes.
-        """
-        return None
-
-    def row_view(self) -> RowView:
-        """The same samples with one feature per distinct input row, for kernels on rows."""
-        raise self._unsupported("row_view")
-
     def gold_sum(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Sum of the gold feature vectors, times a weight per sample."""
+        """Sum of the feature vectors of the true outputs, times a weight per sample."""
         return self.pull(self.indicators(self.gold_codes, weights))
 
-    def expect(
-        self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Log partition of every sample and the (weighted) sum of expected features."""
-        scores = self.scores(w)
-        log_z = self.log_partition(scores, costs)
-        return log_z, self.pull(self.marginals(scores, costs, weights=weights))
-
-    @property
-    def partly_known(self) -> bool:
-        """Whether the gold outputs are known in part only; then there is :meth:`expect_known`."""
-        return False
-
-    def expect_known(self, w: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """:meth:`expect` over the outputs that agree with what is known of the gold ones."""
-        raise self._unsupported("expect_known")
-
-    def log_count(self) -> np.ndarray:
-        """Log of the number of outputs of each sample."""
-        return self.log_partition(self.scores(np.zeros(self.space.n_features)))
-
-    def covariance(
-        self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"
-    ) -> Covariance:
-        """Second moments of the features under the law of ``scores`` (None: uniform), as an operator."""
-        return Covariance(self, scores, weights, about)
-
-    def covariance_product(
-        self, w: np.ndarray | None, V: np.ndarray, weights: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Sum over samples of (covariance of the features) times ``V``; uniform law for ``w=None``."""
-        return self.covariance(None if w is None else self.scores(w), weights).product(V)
-
-    def means(self, w: np.ndarray | None = None) -> sp.csr_matrix:
-        """Mean features of every sample; uniform law for ``w=None``."""
-        return self.covariance(None if w is None else self.scores(w)).means()
-
-    def moments(self, w: np.ndarray | None = None, weights: np.ndarray | None = None) -> Moments:
-        """Means per sample and the summed covariance; for small numbers of features."""
-        covariance = self.covariance(None if w is None else self.scores(w), weights)
-        return Moments(covariance.means().toarray(), covariance.dense())
-
-    def reference_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
-        """Generative weights for use as a reference law, see :meth:`reference_scores`."""
-        return self.generative_weights(smoothing, weights)
-
-    def reference_scores(self, w: np.ndarray) -> Parts:
-        """Part scores of :meth:`reference_weights`."""
-        return self.scores(w)
-
     def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
-        """Weights made of smoothed counts; here log-odds of gold against uniform outputs."""
+        """Weights made of smoothed counts; here log-odds of true outputs against uniform ones."""
         gold = self.gold_sum(weights)
         uniform = self.scores(np.zeros(self.space.n_features))
         everywhere = self.pull(self.marginals(uniform, weights=weights))
@@ -438,59 +293,39 @@ class Batch(ABC):
             raise InputError("Generative needs counts: the features must not be negative")
         return np.log((gold + smoothing) / (everywhere + smoothing))
 
-    def multinomials(self) -> dict[Any, np.ndarray]:
-        """The choices that a generative model makes: head -> features that are its outcomes."""
-        raise self._unsupported("multinomials")
+    # -- moments of features over all outputs ---------------------------------------------
 
-    def log_probabilities(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
-        """Logs of the smoothed shares of the outcomes of every choice; 0 for all other features."""
-        counts = self.gold_sum(weights)
-        out = np.zeros(self.space.n_features)
-        for members in self.multinomials().values():
-            own = counts[members] + smoothing
-            out[members] = np.log(own / own.sum())
-        return out
+    def covariance(
+        self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"
+    ) -> Covariance:
+        """Second moments of the features under the law of ``scores`` (None: uniform), as an operator.
 
-    def outcome_weights(self, log_p: np.ndarray) -> np.ndarray:
-        """Weights that score outputs by the given log-probabilities of outcomes, row by row."""
-        return log_p
-
-    def perceptron_passes(
-        self,
-        w: np.ndarray,
-        u: np.ndarray,
-        orders: Iterable[np.ndarray],
-        weights: np.ndarray,
-        clock: np.ndarray,
-    ) -> Generator[int, None, None]:
-        """Passes of the perceptron, one per order of samples; yields the number of mistakes.
-
-        ``w`` moves by ``weight * (gold features - features of the guess)`` at each mistake, and
-        ``u`` by ``clock`` times that, where ``clock``, an array of one number that is counted in
-        place, is the number of samples seen, this one included. Both weight vectors are up to
-        date only after the iterator was closed or exhausted.
+        Here every product with a vector is a :meth:`tangent`.
         """
-        for order in orders:
-            mistakes = 0
-            for i in order:
-                clock[0] += 1.0
-                one = self.subset(np.array([i]))
-                found = one.argmax(one.scores(w)).codes
-                if not np.array_equal(found.values, one.gold_codes.values):
-                    step = (one.gold() - one.features(found)).toarray().ravel() * weights[i]
-                    w += step
-                    u += clock[0] * step
-                    mistakes += 1
-            yield mistakes
+        return Covariance(self, scores, weights, about)
 
-    def _unsupported(self, verb: str) -> Unsupported:
-        from trelliswork.structures import STRUCTURES
+    @final
+    def covariance_product(
+        self, w: np.ndarray | None, V: np.ndarray, weights: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Sum over samples of (covariance of the features) times ``V``; uniform law for ``w=None``."""
+        return self.covariance(None if w is None else self.scores(w), weights).product(V)
 
-        able = [name for name, cls in STRUCTURES.items() if cls.offers(verb)]
-        return Unsupported(
-            f"{type(self.space.structure).__name__} does not offer {verb!r}; these structures do: "
-            f"{', '.join(able) or 'none'}"
-        )
+    @final
+    def means(self, w: np.ndarray | None = None) -> sp.csr_matrix:
+        """Mean features of every sample; uniform law for ``w=None``."""
+        return self.covariance(None if w is None else self.scores(w)).means()
+
+    @final
+    def moments(self, w: np.ndarray | None = None, weights: np.ndarray | None = None) -> Moments:
+        """Means per sample and the summed covariance; for small numbers of features."""
+        covariance = self.covariance(None if w is None else self.scores(w), weights)
+        return Moments(covariance.means().toarray(), covariance.dense())
+
+    @final
+    def log_count(self) -> np.ndarray:
+        """Log of the number of outputs of each sample."""
+        return self.log_partition(self.scores(np.zeros(self.space.n_features)))
 
 
 def _shortened(output: Any, limit: int = 200) -> str:

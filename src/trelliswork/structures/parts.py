@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from trelliswork._errors import Unsupported
 from trelliswork._ragged import Ragged
 
-if TYPE_CHECKING:
-    from trelliswork.structures.base import Batch
-
-__all__ = ["Ascent", "Decoded", "Moments", "Parts", "RowView", "Unsupported"]
+__all__ = ["Decoded", "Moments", "Parts"]
 
 
 class Parts:
@@ -104,73 +100,3 @@ class Moments(NamedTuple):
 
     mean: np.ndarray
     covariance: np.ndarray
-
-
-class RowView(NamedTuple):
-    """Samples in terms of their distinct input rows: what a kernel on rows needs.
-
-    Attributes
-    ----------
-    batch : Batch
-        The same samples; its first ``n_rows * n_columns`` features are the pairs of a row and
-        a column (label), row by row, and the others are those that do not depend on rows.
-    rows : ndarray or csr_matrix of shape (n_rows, n_attributes)
-        Distinct rows.
-    n_columns : int
-        Number of columns.
-    first : ndarray of shape (n_rows,)
-        Sample that a row is first met in.
-    """
-
-    batch: Batch
-    rows: Any
-    n_columns: int
-    first: np.ndarray
-
-
-class Ascent(Protocol):
-    """Compiled ascent on the dual of a support vector machine, for one batch.
-
-    The planes of a sample are its outputs: ``score(gold) - score(output)``, times a scale, is to
-    reach a height, up to a slack. ``gap[i]`` is the duality gap of sample ``i`` (with neither cap
-    nor curvature: its largest violation) when it was last visited, before it was solved.
-    """
-
-    gap: np.ndarray
-
-    @property
-    def n_constraints(self) -> int:
-        """Number of planes that were ever used."""
-
-    def start_from(self, start: Any) -> None:
-        """Begin with the dual variables of an earlier solution (``learners._svm_start.Start``)."""
-
-    def sweep(self, order: np.ndarray, search: bool) -> None:
-        """Solve the problems of single samples in turn; ``search`` looks for new outputs."""
-
-    def violations(self) -> np.ndarray:
-        """Largest violation of every sample at the present weights."""
-
-    def weights(self) -> np.ndarray:
-        """The present weights (a copy)."""
-
-    def squared_norm(self) -> float:
-        """``|w|^2``."""
-
-    def linear_term(self) -> float:
-        """Sum of dual variables times heights."""
-
-    def masses(self) -> np.ndarray:
-        """Sum of the dual variables of every sample."""
-
-    def longest(self) -> float:
-        """Norm of the longest plane, or an upper bound."""
-
-    def contradictory(self) -> bool:
-        """Whether a violated plane is zero: no weights reach its height."""
-
-    def keep(self) -> None:
-        """Remember the present dual variables: they are those of :meth:`support`."""
-
-    def support(self) -> list[tuple[int, Any, float]]:
-        """Sample, output and dual variable of all planes in use."""

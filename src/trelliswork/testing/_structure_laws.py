@@ -15,6 +15,7 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 
 from trelliswork._ragged import Ragged
+from trelliswork.structures.abilities import LossProfiles, Storable, require
 from trelliswork.structures.base import Batch, Decoded, Parts, Structure, Unsupported
 
 __all__ = ["Checked", "check_structure"]
@@ -307,19 +308,16 @@ def _costs(case: _Case) -> None:
     case.close(found.values, [t.max() for t in totals], None, "loss-augmented maximum")
     for i, output in enumerate(batch.unpack(found.codes)):
         case.close(totals[i][case.outputs[i].index(output)], totals[i].max(), i, f"value of {output!r}")
-    if type(case.structure).offers("log_partition"):
-        case.close(batch.log_partition(case.scores, costs), [logsumexp(t) for t in totals], None, "log Z")
-    if type(case.structure).offers("marginals"):
-        wanted = sum(np.exp(t - logsumexp(t)) @ phi for t, phi in zip(totals, case.phi))
-        case.close(batch.pull(batch.marginals(case.scores, costs)), wanted, None, "mean features")
-    if type(case.structure).offers("kbest"):
-        second = [np.sort(t)[::-1][:2] for t in totals]
-        for i, best in enumerate(batch.kbest(case.scores, 2, costs)):
-            case.close(best.values, second[i], i, "two best values")
+    case.close(batch.log_partition(case.scores, costs), [logsumexp(t) for t in totals], None, "log Z")
+    wanted = sum(np.exp(t - logsumexp(t)) @ phi for t, phi in zip(totals, case.phi))
+    case.close(batch.pull(batch.marginals(case.scores, costs)), wanted, None, "mean features")
+    second = [np.sort(t)[::-1][:2] for t in totals]
+    for i, best in enumerate(batch.kbest(case.scores, 2, costs)):
+        case.close(best.values, second[i], i, "two best values")
 
 
 def _loss_profile(case: _Case) -> None:
-    batch, exact = case.batch, case.losses()
+    batch, exact = require(case.batch, LossProfiles), case.losses()
     losses = [np.rint(loss).astype(int) for loss in exact]
     if any(np.abs(loss - whole).max() > 1e-6 for loss, whole in zip(exact, losses)):
         raise Unsupported("mismatch() has costs that are not whole numbers")
@@ -350,10 +348,8 @@ def _subset(case: _Case) -> None:
         case.check(got == gold[i], j, f"true output {got!r} instead of {gold[i]!r}")
     case.close(part.gold().toarray(), case.batch.gold().toarray()[index], None, "gold()")
     scores = part.scores(case.w)
-    if type(case.structure).offers("argmax"):
-        case.close(part.argmax(scores).values, [case.values[i].max() for i in index], None, "maximum")
-    if type(case.structure).offers("marginals"):
-        case.close(part.pull(part.marginals(scores)), case.mean[index].sum(axis=0), None, "mean features")
+    case.close(part.argmax(scores).values, [case.values[i].max() for i in index], None, "maximum")
+    case.close(part.pull(part.marginals(scores)), case.mean[index].sum(axis=0), None, "mean features")
 
 
 def _per_sample(case: _Case) -> None:
@@ -370,24 +366,22 @@ def _per_sample(case: _Case) -> None:
 
 
 def _store(case: _Case) -> None:
-    if not type(case.structure).offers("joined"):
-        raise Unsupported("batches are not joined or stored; learners keep the samples instead")
-    half = [case.batch.subset(np.arange(0, case.n // 2)), case.batch.subset(np.arange(case.n // 2, case.n))]
+    stored = require(case.batch, Storable)
+    half = [stored.subset(np.arange(0, case.n // 2)), stored.subset(np.arange(case.n // 2, case.n))]
     space = case.space.merged(case.space)
     case.check(
         space.feature_names == case.space.feature_names, None, "a space changes when merged with itself"
     )
-    whole = half[0].into(space).joined(half[1].into(space))
-    again = space.restore(case.batch.state())
+    first, second = (part.into(space) for part in half)
+    whole = require(first, Storable).joined(second)
+    again = space.restore(stored.state())
     for name, batch in (("joined", whole), ("restored", again)):
         case.check(len(batch) == case.n, None, f"{name}: {len(batch)} samples of {case.n}")
         case.close(batch.gold().toarray(), case.batch.gold().toarray(), None, f"{name}: gold()")
-        if type(case.structure).offers("argmax"):
-            best = [v.max() for v in case.values]
-            case.close(batch.argmax(batch.scores(case.w)).values, best, None, f"{name}: maximum")
-        if type(case.structure).offers("marginals"):
-            mean = batch.pull_each(batch.marginals(batch.scores(case.w), each=True)).toarray()
-            case.close(mean, case.mean, None, f"{name}: mean features")
+        best = [v.max() for v in case.values]
+        case.close(batch.argmax(batch.scores(case.w)).values, best, None, f"{name}: maximum")
+        mean = batch.pull_each(batch.marginals(batch.scores(case.w), each=True)).toarray()
+        case.close(mean, case.mean, None, f"{name}: mean features")
 
 
 def _threads(case: _Case) -> None:
@@ -412,12 +406,10 @@ def _answers(case: _Case, batch: Batch) -> dict[str, Any]:
         "tangent": lambda: batch.tangent(scores, along),
         "moments": lambda: batch.moments(case.w),
         "sample": lambda: batch.sample(scores, 5, np.random.default_rng(2)),
-        "loss_profile": lambda: batch.loss_profile(scores, costs, 2),
     }
-    always = ("scores", "pull")
-    return {
-        name: call() for name, call in calls.items() if name in always or type(case.structure).offers(name)
-    }
+    if isinstance(batch, LossProfiles):
+        calls["loss_profile"] = lambda: batch.loss_profile(scores, costs, 2)
+    return {name: call() for name, call in calls.items()}
 
 
 def _bits(result: Any) -> Any:

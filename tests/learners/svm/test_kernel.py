@@ -10,7 +10,8 @@ from sklearn.preprocessing import PolynomialFeatures
 
 import trelliswork as tw
 from trelliswork import Chain, Classes, Derivations, InputError, StructuredSVM, Unsupported
-from trelliswork.accelerated import svm_classes
+from trelliswork.accelerated import find, svm_classes
+from trelliswork.accelerated.ascent import DualProblem
 from trelliswork.accelerated.svm_classes import GramAscent
 from trelliswork.kernels import KERNELS, RBF, Linear, Polynomial, as_kernel
 from trelliswork.learners.svm import estimator as svm_module
@@ -168,7 +169,7 @@ def test_support_is_that_of_the_model():
                 coef[i, model.classes_.index(y[i])] += alpha
                 coef[i, model.classes_.index(label)] -= alpha
             products = (X @ X.T if kernel is None else kernel(X, X)) + 1.0
-            scores = model._scores(model.space_.pack(X)).label
+            scores = model.part_scores(model.pack(X), X).label
             np.testing.assert_allclose(products @ coef, scores, atol=1e-9)
 
 
@@ -194,16 +195,16 @@ def test_very_large_c():
 
 
 def test_structures_without_rows():
-    with pytest.raises(Unsupported, match="'row_view'; these structures do: Chain, Classes"):
+    with pytest.raises(Unsupported, match="kernels on input rows; these structures do: Chain, Classes"):
         StructuredSVM(Derivations(lambda x: [("r", (), ["f"], "p")]), kernel="rbf").fit(["x"], [["p"]])
-    with pytest.raises(Unsupported, match="row_view"):
+    with pytest.raises(Unsupported, match="kernels on input rows"):
         StructuredSVM(Chain(edge_features="all"), kernel="rbf").fit(*chain_data(3))
 
 
 def objective(model, X, y, C):
     """Primal objective of a fitted kernel model, from scratch (L1 slacks, margin rescaling)."""
     batch = model.space_.pack(X, y)
-    scores = model._scores(batch)
+    scores = model.part_scores(batch, X)
     slack = batch.argmax(scores, batch.mismatch()[0]).values - batch.evaluate(batch.gold_codes, scores)
     rows = model.kernel(model.support_rows_, model.support_rows_)
     norm = np.sum(model.dual_coef_ * (rows @ model.dual_coef_)) + model.linear_coef_ @ model.linear_coef_
@@ -248,8 +249,8 @@ def test_weights_scores_and_planes_reach_one_optimum(kind, tree, slack, rescale,
     params = {"C": 8.0, "loss": loss, "slack": slack, "rescale": rescale, "tol": 1e-7}
     structure = Classes(tree, ancestor_weight=0.7)
     batch = StructuredSVM(structure).fit(X, y).space_.pack(X, y)
-    problem = batch.mismatch()[0], None, np.ones(len(batch)), np.zeros(len(batch))
-    assert isinstance(batch.ascent(*problem), GramAscent)
+    problem = DualProblem(batch.mismatch()[0], None, np.ones(len(batch)), np.zeros(len(batch)))
+    assert isinstance(find("svm", batch)(batch, problem, 1000.0), GramAscent)
     by_scores = StructuredSVM(structure, **params).fit(X, y)
     kernel = StructuredSVM(structure, kernel="linear", **params).fit(X, y)
     planes = StructuredSVM(structure, solver="working-set", **params).fit(X, y)
@@ -259,7 +260,7 @@ def test_weights_scores_and_planes_reach_one_optimum(kind, tree, slack, rescale,
         assert other.primal_ == pytest.approx(by_scores.primal_, rel=1e-6)
     np.testing.assert_allclose(by_weights.coef_, by_scores.coef_, atol=2e-3)
     right = by_scores.space_.pack(X, y)
-    slacks = kernel._scores(right).label - by_scores._scores(right).label
+    slacks = kernel.part_scores(right, X).label - by_scores.part_scores(right, X).label
     np.testing.assert_allclose(slacks, 0.0, atol=1e-2)
 
 
@@ -277,7 +278,7 @@ def test_kernels_of_classes(slack, monkeypatch):
     sets = StructuredSVM(Classes(), solver="working-set", **params).fit(X, y)
     for other in (little, sets):
         assert other.primal_ == pytest.approx(model.primal_, rel=3e-6)
-        values = [one._scores(one.space_.pack(X)).label for one in (other, model)]
+        values = [one.part_scores(one.pack(X), X).label for one in (other, model)]
         np.testing.assert_allclose(*values, atol=2e-2)
     first = model.n_iter_
     again = model.set_params(warm_start=True).fit(X, y)
@@ -294,7 +295,7 @@ def test_hard_margin():
     hard = StructuredSVM(Classes(), kernel=RBF(2.0), slack="none", rescale=None, tol=1e-6).fit(X, y)
     soft = StructuredSVM(Classes(), 1e5, kernel=RBF(2.0), rescale=None, tol=1e-6).fit(X, y)
     assert hard.primal_ == pytest.approx(soft.primal_, rel=1e-4)
-    scores = hard._scores(hard.space_.pack(X)).label
+    scores = hard.part_scores(hard.pack(X), X).label
     right = [hard.classes_.index(label) for label in y]
     margins = scores[np.arange(4), right] - scores[np.arange(4), [1 - r for r in right]]
     assert margins.min() >= 1 - 1e-9

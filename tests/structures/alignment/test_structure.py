@@ -217,8 +217,8 @@ def test_scores_are_those_of_biopython(mode):
     X = random_pairs(rng, 20, 1, 30, "ARNDCQEGHILKMFPSTWYV")
     weights = tw.alignment_weights("BLOSUM62", gap_open=-11, gap_extend=-1)
     model = Fixed(Alignment("substitution-affine", mode=mode), weights)
-    batch = model._packed(X)
-    scores = model._scores(batch)
+    batch = model.pack(X)
+    scores = model.part_scores(batch, X)
     assert batch.argmax(scores).values.tolist() == [aligner.score(*x) for x in X]
     assert np.allclose(batch.best_scores(scores), [aligner.score(*x) for x in X])
 
@@ -233,7 +233,7 @@ def test_posteriors_and_expected_accuracy():
     assert np.allclose(found["match"].sum(axis=1) + found["first"], 1.0)
     assert np.allclose(found["match"].sum(axis=0) + found["second"], 1.0)
     assert empty["first"].tolist() == [1.0, 1.0, 1.0]
-    batch = model._packed(X[:1])
+    batch = model.pack(X[:1])
     [best] = model.predict_mea(X[:1])
     worth = [
         sum(found["match"][i, j] for i, j in AlignPath.from_gapped(*y).pairs())
@@ -248,7 +248,7 @@ def test_posteriors_and_expected_accuracy():
     }
     assert np.isclose(values[model.predict_mea(short)[0]], max(values.values()))
     assert best[0].replace("-", "") == X[0][0]
-    assert batch.mea(model._scores(batch), threshold=1.0).codes.values.tolist().count(0) == 0
+    assert batch.mea(model.part_scores(batch, X[:1]), threshold=1.0).codes.values.tolist().count(0) == 0
 
 
 def test_scores_of_cells_and_of_samples():

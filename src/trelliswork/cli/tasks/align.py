@@ -136,8 +136,8 @@ def predict(opened: OpenModel, request: Request) -> None:
     data = read_fasta_pairs(request.source, request.encoding or "utf-8")
     learner = opened.learner
     try:
-        batch = learner._packed(data.X)
-        scores = learner._scores(batch)
+        batch = learner.pack(data.X)
+        scores = learner.part_scores(batch, data.X)
         if request.kbest > 1 or request.probabilities:
             log_z = batch.log_partition(scores)
             lists = [

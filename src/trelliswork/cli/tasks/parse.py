@@ -141,8 +141,8 @@ def predict(opened: OpenModel, request: Request) -> None:
             out = [[_shown(c, request.probabilities) for c in own] for own in found]
             failed = sum(own[0].score == -math.inf for own in found)
         else:
-            batch = learner._packed(X)
-            codes = batch.argmax(learner._scores(batch)).codes
+            batch = learner.pack(X)
+            codes = batch.argmax(learner.part_scores(batch, X)).codes
             out = [["" if tree is None else str(tree)] for tree in batch.unpack(codes)]
             failed = int((codes.lengths == 0).sum())
     except InputError as error:

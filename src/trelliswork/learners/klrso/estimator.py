@@ -24,7 +24,8 @@ from trelliswork.learners.klrso.problems import (
 )
 from trelliswork.learners.optimize.logistic import Logistic, fit_logistic
 from trelliswork.learners.optimize.progress import Progress
-from trelliswork.structures.base import Batch, Parts, Structure, Unsupported
+from trelliswork.structures.abilities import Multinomials, require, unsupported
+from trelliswork.structures.base import Batch, Parts, Structure
 
 __all__ = ["KLRSO"]
 
@@ -194,8 +195,8 @@ class KLRSO(StructuredEstimator):
         """
         self._check()
         structure = self._checked_structure()
-        if not structure.offers("multinomials"):
-            raise _not_generative(structure)
+        if not structure.offers(Multinomials):
+            raise unsupported(type(structure), Multinomials)
         space, batch = self._start(X, y, structure=structure.complete())
         weights = check_weights(sample_weight, len(batch))
         inputs = self._inputs(structure, X)
@@ -203,7 +204,7 @@ class KLRSO(StructuredEstimator):
         first, place = distinct(inputs)
         todo = problems(batch, place, weights, self.heads, self.weighting, self.min_count)
         n_outcomes = sum(problem.outcomes.size for problem in todo)
-        log_prob = batch.log_probabilities(self.smoothing, weights)
+        log_prob = require(batch, Multinomials).log_probabilities(self.smoothing, weights)
         rng = np.random.default_rng(self.random_state)
         design = make_design(kernel, take(inputs, first), first, self.n_basis, self.basis, rng)
         if 8 * design.chosen.size * n_outcomes > _MAX_DUAL_BYTES:
@@ -301,19 +302,22 @@ class KLRSO(StructuredEstimator):
 
     # -- prediction ---------------------------------------------------------------------------
 
-    def _packed(self, X: Any, y: Any = None, **constraints: Any) -> Batch:
-        batch = super()._packed(X, y, **constraints)
-        batch.similarities = self._compared(X)
-        return batch
-
     def _compared(self, X: Any) -> np.ndarray:
         """Similarities with the training inputs."""
         width = None if self.features is None else self.inputs_.shape[1]
         return similarities(self.kernel_, self._inputs(self.structure, X, width), self.inputs_)
 
-    def _scores(self, batch: Batch) -> Parts:
-        K = batch.similarities
-        assert K is not None
+    def part_scores(self, batch: Batch, X: Any) -> Parts:
+        """Scores of the parts of all outputs: every input has weights of its own.
+
+        Parameters
+        ----------
+        batch : Batch
+            Samples from ``pack``, or some of them.
+        X : list of inputs
+            Their inputs.
+        """
+        K = self._compared(X)
         step = max(1, _WEIGHTS_AT_A_TIME // max(self.coef_.size, 1))
         if len(batch) <= step:
             return batch.scores_each(self._weights(batch, K))
@@ -331,8 +335,9 @@ class KLRSO(StructuredEstimator):
         """Weight vector of each sample."""
         log_p = np.tile(self.log_prob_, (K.shape[0], 1))
         log_p[:, self.outcomes_] = self._log_shares(K)
-        moved = batch.outcome_weights(log_p)
-        moved -= batch.outcome_weights(self.log_prob_)
+        generative = require(batch, Multinomials)
+        moved = generative.outcome_weights(log_p)
+        moved -= generative.outcome_weights(self.log_prob_)
         moved += self.coef_
         return moved
 
@@ -413,12 +418,3 @@ class KLRSO(StructuredEstimator):
             good = good and bool(np.isfinite(a).all())
         if not good:
             raise ValueError("its arrays do not fit together")
-
-
-def _not_generative(structure: Structure) -> Unsupported:
-    from trelliswork.structures import STRUCTURES
-
-    able = ", ".join(name for name, cls in STRUCTURES.items() if cls.offers("multinomials"))
-    return Unsupported(
-        f"{type(structure).__name__} is not made of multinomials, which KLRSO predicts; these are: {able}"
-    )

@@ -13,6 +13,7 @@ from trelliswork.kernels import Linear, Normalized, Spectrum, VectorNGrams, as_k
 from trelliswork.kernels._compose import similarities
 from trelliswork.learners.optimize.logistic import factor
 from trelliswork.learners.optimize.lowrank import nystrom, pivoted_cholesky, random_basis
+from trelliswork.structures.abilities import Multinomials, require
 from trelliswork.structures.base import Batch
 
 __all__ = ["Design", "Problem", "choose_kernel", "distinct", "make_design", "problems"]
@@ -179,7 +180,7 @@ def problems(
     min_count : float
         Threshold.
     """
-    choices = batch.multinomials()
+    choices = require(batch, Multinomials).multinomials()
     if heads is not None:
         missing = [head for head in heads if head not in choices]
         if missing:

@@ -12,10 +12,12 @@ from trelliswork._errors import InputError
 from trelliswork.learners.base import StructuredEstimator, check_number, check_samples, combined_weights
 from trelliswork.learners.moments.constraints import fit_constrained
 from trelliswork.learners.moments.newton import newton_steps
+from trelliswork.learners.moments.reference import reference_scores, reference_weights
 from trelliswork.learners.moments.state import MomentState, signature
 from trelliswork.learners.moments.sums import BatchMoments, MomentSums, SampledMoments
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.ridge import SOLVERS, Ridge, SecondMoment
+from trelliswork.structures.abilities import Storable, require
 from trelliswork.structures.base import Batch, Parts, Space, Structure
 
 __all__ = ["AnyMoments", "MomentLearner"]
@@ -188,7 +190,7 @@ class MomentLearner(StructuredEstimator):
         plain = plain and self.solver in ("auto", "cholesky")  # others go through the samples
         if plain and space.outputs_fixed and space.n_features <= batch.covariance().max_dense:
             return self._summed(space, batch, weights, seen)
-        samples = None if structure.offers("joined") else (list(X), list(y))
+        samples = None if structure.offers(Storable) else (list(X), list(y))
         return MomentState(space, batch=batch, weights=weights, samples=samples, n_samples=len(batch))
 
     def _summed(self, space: Space, batch: Batch, weights: np.ndarray | None, seen: int = 0) -> MomentState:
@@ -231,10 +233,10 @@ class MomentLearner(StructuredEstimator):
             assert batch is not None
             if self.reference == "observed":
                 space = space.observed(batch, self.symbols)
-                batch = batch.into(space)
+                batch = require(batch, Storable).into(space)
             elif self.reference == "generative":
-                reference = batch.reference_weights(self.smoothing, weights)
-                offset = batch.reference_scores(reference)
+                reference = reference_weights(batch, self.smoothing, weights)
+                offset = reference_scores(batch, reference)
             moments = self._moments(batch, offset, weights)
         lam = self.reg
         if self.reg_mode == "relative":
@@ -307,10 +309,19 @@ class MomentLearner(StructuredEstimator):
 
     # -- prediction ------------------------------------------------------------------------
 
-    def _scores(self, batch: Batch) -> Parts:
+    def part_scores(self, batch: Batch, X: Any) -> Parts:
+        """Scores of the parts of all outputs, with those of a generative reference law.
+
+        Parameters
+        ----------
+        batch : Batch
+            Samples from ``pack``, or some of them.
+        X : list of inputs
+            Their inputs.
+        """
         scores = batch.scores(self.coef_)
         if self.reference_coef_ is not None:
-            scores = scores + batch.reference_scores(self.reference_coef_)
+            scores = scores + reference_scores(batch, self.reference_coef_)
         return scores
 
     def margins(self, X: Any, y: Any, *, standardized: bool = False) -> np.ndarray:
@@ -331,13 +342,13 @@ class MomentLearner(StructuredEstimator):
         ndarray of shape (n_samples,)
             -inf for outputs that are not possible.
         """
-        batch = self._packed(X, y)
-        out = batch.evaluate(batch.gold_codes, self._scores(batch))
+        batch = self.pack(X, y)
+        out = batch.evaluate(batch.gold_codes, self.part_scores(batch, X))
         possible = np.flatnonzero(out > -np.inf)  # an input may have no output at all
         if not possible.size:
             return out
         batch = batch.subset(possible)
-        scores, law = self._scores(batch), batch.covariance()
+        scores, law = self.part_scores(batch, X), batch.covariance()
         out[possible] -= batch.dot_each(law.marginals(weighted=False, each=True), scores)
         if standardized:
             variance = batch.dot_each(law.tangent(scores, weighted=False, each=True), scores)

@@ -24,6 +24,8 @@ from scipy.optimize import nnls
 
 from trelliswork._errors import InputError
 from trelliswork.learners.base import warn_interrupted
+from trelliswork.learners.contrast import contrast
+from trelliswork.learners.moments.reference import reference_scores
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.ridge import Ridge
 from trelliswork.structures.base import Batch
@@ -238,14 +240,14 @@ def _visit(
     tol: float,
 ) -> bool:
     scores = one.scores(found.theta)
-    fixed = None if reference is None else one.reference_scores(reference)
+    fixed = None if reference is None else reference_scores(one, reference)
     costs, constant = one.mismatch() if margin else (None, 0.0)
     ahead = None if costs is None else costs * margin
     codes = one.argmax(scores if fixed is None else scores + fixed, ahead).codes
     key = (i, codes.values.tobytes())
     if key in seen:
         return False
-    row = one.contrast(codes, np.zeros(1, dtype=np.int64))
+    row = contrast(one, codes, np.zeros(1, dtype=np.int64))
     row.sum_duplicates()
     row.eliminate_zeros()
     lead = 0.0

@@ -10,6 +10,7 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork.learners.moments.sums import MomentSums
+from trelliswork.structures.abilities import Storable, require
 from trelliswork.structures.base import Batch, Space
 
 __all__ = ["MomentState", "signature"]
@@ -97,7 +98,8 @@ class MomentState:
             batch = space.pack(X, y, n_jobs=self.batch.n_jobs)
             return MomentState(space, batch=batch, weights=weights, samples=(X, y), n_samples=n)
         space = self.space.merged(other.space)
-        batch = self.batch.into(space).joined(other.batch.into(space))
+        moved = (require(b, Storable).into(space) for b in (self.batch, other.batch))
+        batch = require(next(moved), Storable).joined(next(moved))
         return MomentState(space, batch=batch, weights=weights, n_samples=n)
 
     def check_made(self, made: Mapping[str, str]) -> None:
@@ -116,7 +118,7 @@ class MomentState:
         if self.samples is not None:
             out["samples"] = list(self.samples)
         elif self.batch is not None:
-            out["batch"] = self.batch.state()
+            out["batch"] = require(self.batch, Storable).state()
         if self.weights is not None:
             out["weights"] = self.weights
         return out

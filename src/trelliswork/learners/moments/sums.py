@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork.learners.optimize.ridge import Matrix, SecondMoment
-from trelliswork.losses import Loss
+from trelliswork.losses import as_loss
 from trelliswork.structures.base import Batch, Parts, Space
 from trelliswork.structures.covariance import Covariance, check_dense
 
@@ -51,28 +51,19 @@ def part_costs(batch: Batch, loss: Any) -> tuple[Parts, np.ndarray]:
     ----------
     batch : Batch
         Samples with their outputs.
-    loss : "hamming", dict or object
-        The structure's own mismatch, the same with a weight per label, or an object with
-        ``part_costs(batch)``.
+    loss : str, dict or Loss
+        A loss that is a sum over parts, as :func:`~trelliswork.losses.as_loss` reads it.
     """
-    if isinstance(loss, str):
-        if loss != "hamming":
-            raise InputError(f"loss must be None, 'hamming', a dict of label weights, got {loss!r}")
-        return batch.mismatch()
-    if isinstance(loss, Mapping):
-        return batch.mismatch(loss)
-    if hasattr(loss, "part_costs"):
-        if isinstance(loss, Loss):
-            loss.check(batch.space)
-        found = loss.part_costs(batch)
-        if found is None:
-            raise InputError(
-                f"{loss!r} is not a sum over the parts of {type(batch.space.structure).__name__}, and its "
-                "moments are not known; use loss='hamming' or None"
-            )
-        costs, constant = found
-        return costs, np.broadcast_to(np.asarray(constant, dtype=np.float64), (len(batch),))
-    raise InputError(f"loss must be None, 'hamming', a dict or an object with part_costs, got {loss!r}")
+    measured = as_loss(loss)
+    measured.check(batch.space)
+    decomposed = measured.part_costs(batch)
+    if decomposed is None:
+        raise InputError(
+            f"{measured!r} is not a sum over the parts of {type(batch.space.structure).__name__}, and its "
+            "moments are not known; use loss='hamming' or None"
+        )
+    costs, constant = decomposed
+    return costs, np.broadcast_to(np.asarray(constant, dtype=np.float64), (len(batch),))
 
 
 class BatchMoments:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork.accelerated import find
+from trelliswork.accelerated.ascent import Ascent, DualProblem
 from trelliswork.kernels import Kernel
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.svm.oracle import Form
 from trelliswork.learners.svm.solvers import Solution, refuse_inseparable
-from trelliswork.losses import Loss, ZeroOne
-from trelliswork.structures.base import Ascent, Batch, Parts, RowView
+from trelliswork.losses import Loss
+from trelliswork.structures.abilities import Rows, RowView, require
+from trelliswork.structures.base import Batch, Parts
 
 __all__ = ["KERNEL_SHARE", "judge_ascent", "solve_ascent", "start_ascent"]
 
@@ -25,7 +28,7 @@ def start_ascent(
     batch: Batch, loss: Loss, form: Form, shares: np.ndarray, cache_mb: float, kernel: Kernel | None = None
 ) -> tuple[Ascent, RowView | None] | None:
     """Compiled ascent for a problem, if the structure has one; with a kernel also the rows it is about."""
-    hamming_like = form.rescale == "margin" and form.slack == "l1" and not isinstance(loss, ZeroOne)
+    hamming_like = form.rescale == "margin" and form.slack == "l1" and not loss.all_or_nothing
     found = loss.part_costs(batch) if batch.one_label or hamming_like else None
     if found is None or found[1].any():
         return None
@@ -35,12 +38,12 @@ def start_ascent(
         height = Parts(**{name: h for name, (h, _) in planes.items()})
         scale = Parts(**{name: s for name, (_, s) in planes.items()})
     cap = shares.copy() if form.slack == "l1" else np.where(shares > 0, np.inf, 0.0)
-    problem = (height, scale, cap, curvature_of(form, shares))
-    view = None if kernel is None else batch.row_view()
+    problem = DualProblem(height, scale, cap, curvature_of(form, shares))
+    view = None if kernel is None else require(batch, Rows).row_view()
     if view is None:
-        ascent = batch.ascent(*problem, cache_mb)
+        ascent = find("svm", batch)(batch, problem, cache_mb)
     else:
-        ascent = view.batch.kernel_ascent(view.rows, view.first, kernel, *problem, KERNEL_SHARE * cache_mb)
+        ascent = find("kernel svm", view.batch)(view.batch, view, kernel, problem, KERNEL_SHARE * cache_mb)
     return None if ascent is None else (ascent, view)
 
 

@@ -21,7 +21,8 @@ from trelliswork.learners.svm.solvers import Solution, judge_blocks, solve_block
 from trelliswork.learners.svm.start import as_start
 from trelliswork.learners.svm.weights import Expansion, KernelWeights, LinearWeights
 from trelliswork.losses import Loss, as_loss
-from trelliswork.structures.base import Batch, Structure
+from trelliswork.structures.abilities import Rows, require
+from trelliswork.structures.base import Batch, Parts, Structure
 
 __all__ = ["StructuredSVM", "fit_svm"]
 
@@ -255,10 +256,19 @@ class StructuredSVM(StructuredEstimator):
                 "dual_coef_"
             )
 
-    def _scores(self, batch: Batch) -> Any:
+    def part_scores(self, batch: Batch, X: Any) -> Parts:
+        """Scores of the parts of all outputs; of a kernel model through the rows of the inputs.
+
+        Parameters
+        ----------
+        batch : Batch
+            Samples from ``pack``, or some of them.
+        X : list of inputs
+            Their inputs.
+        """
         if not hasattr(self, "dual_coef_"):
-            return super()._scores(batch)
-        kernel, view = as_kernel(self.kernel), batch.row_view()
+            return super().part_scores(batch, X)
+        kernel, view = as_kernel(self.kernel), require(batch, Rows).row_view()
         values = np.empty((view.rows.shape[0], view.n_columns))
         for first in range(0, values.shape[0], _ROWS_AT_ONCE):
             rows = view.rows[first : first + _ROWS_AT_ONCE]
@@ -326,7 +336,7 @@ def fit_svm(
         linear = LinearWeights(batch.space.n_features if kernel is None else 0)
         expansion: KernelWeights | None = None
         if kernel is not None:
-            views = [part.row_view() for part in batches]
+            views = [require(part, Rows).row_view() for part in batches]
             batches = [view.batch for view in views]
             expansion = KernelWeights(views, samples, kernel, KERNEL_SHARE * cache_mb)
             cache_mb *= 1.0 - KERNEL_SHARE
@@ -384,7 +394,7 @@ def fit_svm(
 
 def _kernel_shards(batch: Batch, cache_mb: float) -> int:
     """One shard where its kernel matrix fits into memory, else shards of a size that always does."""
-    n_rows = int(batch.row_view().rows.shape[0])
+    n_rows = int(require(batch, Rows).row_view().rows.shape[0])
     if 8 * n_rows**2 <= cache_mb * 2**20:
         return 1
     return max(1, min(len(batch), -(-n_rows // _ROWS_PER_SHARD)))

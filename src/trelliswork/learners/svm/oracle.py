@@ -15,9 +15,10 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
-from trelliswork.losses import Loss, ZeroOne
+from trelliswork.losses import Loss
 from trelliswork.losses.automata import TooManyStates
 from trelliswork.losses.inside import Automatic, loss_automata
+from trelliswork.structures.abilities import CountedParts, LossProfiles, require
 from trelliswork.structures.base import Batch, Parts, Unsupported
 
 __all__ = ["Form", "Found", "LogForm", "Oracle"]
@@ -163,7 +164,7 @@ class Oracle:
         self.batch, self.loss, self.form = batch, loss, form
         self.approx, self.max_candidates = approx, max_candidates
         # All wrong outputs have loss 1: rescaling changes nothing.
-        self.plain = form.rescale is None or isinstance(loss, ZeroOne)
+        self.plain = form.rescale is None or loss.all_or_nothing
         self.costs: Parts | None = None
         self._bounds: np.ndarray | None = None
         if not self.plain:
@@ -172,18 +173,14 @@ class Oracle:
                 self.costs, self.constant = found
                 zeros = batch.scores(np.zeros(batch.space.n_features))
                 self._cost_scores = zeros + self.costs
-        offers = type(batch.space.structure).offers
-        entities = getattr(loss, "entities", False)
-        self.counted = (
-            not self.plain and hasattr(loss, "of_counts") and not entities and offers("argmax_by_counts")
-        )
+        self.counted = not self.plain and loss.by_counts and isinstance(batch, CountedParts)
         self._lam = np.ones(len(batch))
         self._automatic: Automatic | None = None
         logarithmic = isinstance(form, LogForm)
         if not self.plain and self.costs is None and (form.additive or logarithmic):
             self._automatic = _by_automaton(batch, loss, approx)
         self._whole: _WholeCosts | None = None
-        if self.costs is not None and not self._additive and batch.quick_profile:
+        if self.costs is not None and not self._additive and _profiles_quickly(batch):
             self._whole = self._profile(np.arange(len(batch)), _QUICK_LOSSES)
 
     @property
@@ -253,7 +250,7 @@ class Oracle:
             loss[i], value[i] = losses[row, column], values[row, column]
             return row, column
 
-        found, _ = self.batch.argmax_by_counts(scores, choose)
+        found, _ = require(self.batch, CountedParts).argmax_by_counts(scores, choose)
         return Found(found.codes, np.maximum(loss, 0.0), value)
 
     # -- products and roots of the loss ---------------------------------------------------------
@@ -359,7 +356,7 @@ class Oracle:
 
     def _profile(self, at: np.ndarray, most: int = _MOST_LOSSES) -> _WholeCosts | None:
         """Table of the best scores by total loss, where part costs are multiples of one number, but few."""
-        if not type(self.batch.space.structure).offers("loss_profile"):
+        if not isinstance(self.batch, LossProfiles):
             return None
         part = self.batch.subset(at)
         costs, constant = self.loss.part_costs(part)  # type: ignore[misc]
@@ -392,7 +389,7 @@ class Oracle:
 class _WholeCosts:
     """Best score for every value of a loss with whole part costs (times a unit per sample)."""
 
-    def __init__(self, batch: Batch, costs: Parts, constant: np.ndarray, units: np.ndarray, top: int):
+    def __init__(self, batch: LossProfiles, costs: Parts, constant: np.ndarray, units: np.ndarray, top: int):
         self.batch, self.costs, self._top = batch, costs, top
         self.losses = np.arange(top + 1) * units[:, None] + constant[:, None]
 
@@ -403,6 +400,10 @@ class _WholeCosts:
     def outputs(self, scores: Parts, column: np.ndarray) -> Ragged:
         """Outputs with the given total costs."""
         return self.batch.argmax_at_loss(scores, self.costs, column).codes
+
+
+def _profiles_quickly(batch: Batch) -> bool:
+    return isinstance(batch, LossProfiles) and batch.quick_profile
 
 
 def _by_automaton(batch: Batch, loss: Loss, approx: bool) -> Automatic | None:

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._ragged import Ragged, offsets_of
+from trelliswork.learners.contrast import contrast
 from trelliswork.learners.svm.oracle import Form, Found, Oracle
 from trelliswork.learners.svm.start import Start
 from trelliswork.learners.svm.weights import Weights
@@ -127,7 +128,7 @@ class Shard:
         if not at.size:
             return 0
         h, s = self.form.plane(found.loss)
-        rows = self.batch.contrast(found.codes, at)
+        rows = contrast(self.batch, found.codes, at)
         rows.data = rows.data * np.repeat(s[at], np.diff(rows.indptr))
         self._make_room(at, rows.nnz, weights)
         slot = self._insert(at, rows, h[at], weights)

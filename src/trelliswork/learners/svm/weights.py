@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from trelliswork.kernels import Kernel
 from trelliswork.kernels._compose import similarities
-from trelliswork.structures.base import RowView
+from trelliswork.structures.abilities import RowView
 
 __all__ = ["Expansion", "KernelWeights", "LinearWeights", "Weights"]
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork.structures.abilities import Factored, require
 from trelliswork.structures.base import Batch, Space
 
 __all__ = ["Families", "family_rates", "find_families"]
@@ -132,12 +133,12 @@ def family_rates(
         return given
     if r not in _RATES:
         raise InputError(f"r must be one of {', '.join(map(repr, _RATES))} or a list of numbers, got {r!r}")
-    if r == "auto" and not type(batch.space.structure).offers("factors"):
+    if r == "auto" and not isinstance(batch, Factored):
         return np.ones(p)
     if weights is not None:
         kept = np.flatnonzero(weights)
         batch, weights = batch.subset(kept), weights[kept]
-    factors = batch.factors()
+    factors = require(batch, Factored).factors()
     m = float(len(batch) if weights is None else weights.sum())
     sizes = np.maximum(families.sizes(), 1)
     if r == "monte_carlo":

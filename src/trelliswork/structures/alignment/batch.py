@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +12,7 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork.dp.alignment.flags import LOCAL, LOGS
+from trelliswork.structures.abilities import LossProfiles, Multinomials, PartlyKnown, Storable
 from trelliswork.structures.alignment import graph, search
 from trelliswork.structures.alignment.columns import Columns, gapped_texts
 from trelliswork.structures.alignment.generative import generative_weights
@@ -41,7 +42,7 @@ class Law(NamedTuple):
     flags: int
 
 
-class AlignmentBatch(Batch):
+class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
     """Packed pairs of sequences.
 
     Part arrays: ``feature`` (n_features,), or (n_samples, n_features) for weights or values per sample;
@@ -66,6 +67,8 @@ class AlignmentBatch(Batch):
         Threads.
     """
 
+    shared_parts: ClassVar[Mapping[str, int]] = {"feature": 1}
+
     space: AlignmentSpace
 
     def __init__(
@@ -78,12 +81,10 @@ class AlignmentBatch(Batch):
         gold: Ragged | None,
         n_jobs: int | None,
     ):
-        self.space = space
+        super().__init__(space, gold, n_jobs)
         self.first, self.second = first, second
         self.inputs = inputs
         self.of_pair = of_pair
-        self._gold = gold
-        self.n_jobs = n_jobs
         self.cell_ptr = offsets_of(first.lengths * second.lengths)
         self._partner: np.ndarray | None = None
 
@@ -96,18 +97,6 @@ class AlignmentBatch(Batch):
         return self.space.flags
 
     @property
-    def has_gold(self) -> bool:
-        """Whether alignments were given."""
-        return self._gold is not None
-
-    @property
-    def gold_codes(self) -> Ragged:
-        """Columns of the given alignments."""
-        if self._gold is None:
-            raise InputError("these samples were packed without alignments")
-        return self._gold
-
-    @property
     def partner(self) -> np.ndarray:
         """Residue of the second sequence that every residue of the first is truly matched with, or -1."""
         if self._partner is None:
@@ -117,18 +106,10 @@ class AlignmentBatch(Batch):
                 self._partner[self.first.offsets[:-1][columns.owner] + columns.first] = columns.second
         return self._partner
 
-    def subset(self, index: np.ndarray) -> AlignmentBatch:
-        """Batch of some of the samples."""
-        index = np.arange(len(self))[np.asarray(index)]
-        return AlignmentBatch(
-            self.space,
-            self.first[index],
-            self.second[index],
-            [self.inputs[i] for i in index.tolist()],
-            self.of_pair,
-            None if self._gold is None else self._gold[index],
-            self.n_jobs,
-        )
+    def _take(self, index: np.ndarray, gold: Ragged | None) -> AlignmentBatch:
+        inputs = [self.inputs[i] for i in index.tolist()]
+        sequences = self.first[index], self.second[index]
+        return AlignmentBatch(self.space, *sequences, inputs, self.of_pair, gold, self.n_jobs)
 
     # -- storing and joining ------------------------------------------------------------------
 
@@ -202,35 +183,9 @@ class AlignmentBatch(Batch):
         )
         return sp.csr_matrix(out)
 
-    def dot_each(self, parts: Parts, other: Parts) -> np.ndarray:
-        """Products of part values, summed per sample."""
-        out = np.zeros(len(self))
-        if parts.feature is not None and other.feature is not None:
-            out += (parts.feature * other.feature).sum(axis=-1)
-        for name, offsets in (("miss", self.first.offsets), ("cell", self.cell_ptr)):
-            a, b = getattr(parts, name), getattr(other, name)
-            if a is not None and b is not None:
-                owner = np.repeat(np.arange(len(self)), np.diff(offsets))
-                out += np.bincount(owner, a * b, minlength=len(self))
-        return out
-
-    def scaled(self, parts: Parts, weights: np.ndarray) -> Parts:
-        """Part values times a weight per sample."""
-        weights = np.asarray(weights, dtype=np.float64)
-
-        def spread(values: np.ndarray | None, lengths: np.ndarray) -> np.ndarray | None:
-            return None if values is None else values * np.repeat(weights, lengths)
-
-        feature = None if parts.feature is None else np.atleast_2d(parts.feature) * weights[:, None]
-        return Parts(
-            feature=feature,
-            miss=spread(parts.miss, self.first.lengths),
-            cell=spread(parts.cell, np.diff(self.cell_ptr)),
-        )
-
-    def scale(self, parts: Parts, factors: np.ndarray) -> Parts:
-        """Part values times a factor per sample."""
-        return self.scaled(parts, factors)
+    def part_offsets(self) -> Mapping[str, np.ndarray]:
+        """Residues of the first sequence, and cells, of every pair."""
+        return {"miss": self.first.offsets, "cell": self.cell_ptr}
 
     # -- verbs ---------------------------------------------------------------------------------------
 
@@ -552,27 +507,6 @@ class AlignmentBatch(Batch):
     def multinomials(self) -> dict[str, np.ndarray]:
         """``"pair"``: which symbols match, given that two do; gaps are no choice of the generative model."""
         return {"pair": np.arange(int(self.space.of_gap.min()))}
-
-    def perceptron_passes(
-        self,
-        w: np.ndarray,
-        u: np.ndarray,
-        orders: Iterable[np.ndarray],
-        weights: np.ndarray,
-        clock: np.ndarray,
-    ) -> Generator[int, None, None]:
-        """Passes of the perceptron, compiled; the search is exact."""
-        from trelliswork.dp.alignment import viterbi
-
-        gold = self.gold_codes
-        sequences = self.first.values, self.first.offsets, self.second.values, self.second.offsets
-        maps = self.of_pair, self.space.of_gap, self.flags, search.TRACED_CELLS
-        own = np.asarray(weights, dtype=np.float64)
-        for order in orders:
-            order = np.asarray(order, dtype=np.int64)
-            yield int(
-                viterbi.perceptron_pass(*sequences, *maps, gold.values, gold.offsets, order, own, clock, w, u)
-            )
 
 
 def joined_rows(rows: list[np.ndarray]) -> Ragged:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork._ragged import offsets_of
+from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.structures.alignment.retrieval_batch import RetrievalBatch
 from trelliswork.structures.alignment.structure import Alignment, AlignmentSpace
 from trelliswork.structures.base import Batch, Space, Structure
@@ -140,7 +140,8 @@ class RetrievalSpace(Space):
         if y is not None:
             if len(y) != len(X):
                 raise InputError(f"X has {len(X)} samples but y has {len(y)}")
-            gold = [self._checked(i, x, output) for i, (x, output) in enumerate(zip(X, y, strict=True))]
+            rows = [self._checked(i, x, output) for i, (x, output) in enumerate(zip(X, y, strict=True))]
+            gold = Ragged.from_list(rows, np.int64)
         return RetrievalBatch(self, batch, offsets_of(numbers), X, gold, n_jobs)
 
     def _checked(self, i: int, x: Any, output: Any) -> np.ndarray:

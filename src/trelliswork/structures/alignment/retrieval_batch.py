@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
-from trelliswork._ragged import Ragged, gather_ranges
+from trelliswork._ragged import Ragged, gather_ranges, offsets_of
+from trelliswork.structures.abilities import LossProfiles, Storable
 from trelliswork.structures.alignment.batch import AlignmentBatch, joined_rows
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.covariance import Covariance
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["RetrievalBatch"]
 
 
-class RetrievalBatch(Batch):
+class RetrievalBatch(Storable, LossProfiles):
     """Packed sequences with candidates.
 
     Part arrays: ``feature`` (n_features,) or (n_samples, n_features), as for alignments, and ``choice``
@@ -38,11 +39,13 @@ class RetrievalBatch(Batch):
         Where the pairs of each sample start.
     inputs : list
         The inputs.
-    gold : list of ndarray or None
+    gold : Ragged or None
         Codes of the true outputs.
     n_jobs : int or None
         Threads.
     """
+
+    shared_parts: ClassVar[Mapping[str, int]] = {"feature": 1}
 
     space: RetrievalSpace
 
@@ -52,16 +55,14 @@ class RetrievalBatch(Batch):
         pairs: AlignmentBatch,
         offsets: np.ndarray,
         inputs: list[Any],
-        gold: list[np.ndarray] | None,
+        gold: Ragged | None,
         n_jobs: int | None,
     ):
-        self.space = space
+        super().__init__(space, gold, n_jobs)
         self.pairs = pairs
         self.offsets = offsets
         self.owner = np.repeat(np.arange(len(inputs)), np.diff(offsets))
         self.inputs = inputs
-        self._gold = gold
-        self.n_jobs = n_jobs
 
     @property
     def quick_profile(self) -> bool:
@@ -71,32 +72,15 @@ class RetrievalBatch(Batch):
     def __len__(self) -> int:
         return len(self.inputs)
 
-    @property
-    def has_gold(self) -> bool:
-        """Whether true outputs were given."""
-        return self._gold is not None
-
-    @property
-    def gold_codes(self) -> Ragged:
-        """Codes of the true outputs."""
-        if self._gold is None:
-            raise InputError("these samples were packed without true candidates")
-        return joined_rows(self._gold)
-
-    def subset(self, index: np.ndarray) -> RetrievalBatch:
-        """Batch of some of the samples."""
-        index = np.arange(len(self))[np.asarray(index)]
+    def _take(self, index: np.ndarray, gold: Ragged | None) -> RetrievalBatch:
         pairs = self.pairs.subset(gather_ranges(self.offsets, index))
-        sizes = np.diff(self.offsets)[index]
-        gold = None if self._gold is None else [self._gold[i] for i in index.tolist()]
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        return RetrievalBatch(
-            self.space, pairs, offsets, [self.inputs[i] for i in index.tolist()], gold, self.n_jobs
-        )
+        offsets = offsets_of(np.diff(self.offsets)[index])
+        inputs = [self.inputs[i] for i in index.tolist()]
+        return RetrievalBatch(self.space, pairs, offsets, inputs, gold, self.n_jobs)
 
     def into(self, space: Space) -> RetrievalBatch:
         """The same samples in a larger space."""
-        gold = None if self._gold is None else self._outputs(self.gold_codes)
+        gold = self._outputs(self.gold_codes) if self.has_gold else None
         return space.pack(self.inputs, gold, n_jobs=self.n_jobs)  # type: ignore[return-value]
 
     def joined(self, other: Batch) -> RetrievalBatch:
@@ -158,26 +142,9 @@ class RetrievalBatch(Batch):
         choice[self._chosen(codes)] = own
         return Parts(feature=feature if each else feature.sum(axis=0), choice=choice)
 
-    def dot_each(self, parts: Parts, other: Parts) -> np.ndarray:
-        """Products of part values, summed per sample."""
-        out = np.zeros(len(self))
-        if parts.feature is not None and other.feature is not None:
-            out += (parts.feature * other.feature).sum(axis=-1)
-        if parts.choice is not None and other.choice is not None:
-            out += np.bincount(self.owner, parts.choice * other.choice, minlength=len(self))
-        return out
-
-    def scaled(self, parts: Parts, weights: np.ndarray) -> Parts:
-        """Part values times a weight per sample."""
-        weights = np.asarray(weights, dtype=np.float64)
-        feature = None if parts.feature is None else np.atleast_2d(parts.feature) * weights[:, None]
-        return Parts(
-            feature=feature, choice=None if parts.choice is None else parts.choice * weights[self.owner]
-        )
-
-    def scale(self, parts: Parts, factors: np.ndarray) -> Parts:
-        """Part values times a factor per sample."""
-        return self.scaled(parts, factors)
+    def part_offsets(self) -> Mapping[str, np.ndarray]:
+        """Candidates of every sample."""
+        return {"choice": self.offsets}
 
     # -- verbs -----------------------------------------------------------------------------------------
 

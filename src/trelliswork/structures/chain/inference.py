@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork._ragged import Ragged, offsets_of
-from trelliswork._threads import balanced_chunks, n_threads, run
-from trelliswork.structures.base import Batch, Decoded, Parts
+from trelliswork._ragged import Ragged, gather_ranges, offsets_of
+from trelliswork._threads import balanced_chunks, run
+from trelliswork._validate import as_number
+from trelliswork.structures.abilities import (
+    Factored,
+    Labelled,
+    LossProfiles,
+    Multinomials,
+    ReadByAutomata,
+    Reading,
+    ReferenceLaw,
+    Rows,
+    RowView,
+    Storable,
+    unsupported,
+)
+from trelliswork.structures.base import Batch, Decoded, Parts, Space
+from trelliswork.structures.chain import hmm, store
+from trelliswork.structures.chain.batch import ChainParts
 from trelliswork.structures.chain.contexts import context_before
-from trelliswork.structures.chain.joins import JointCells
 from trelliswork.structures.chain.trellis import (
     NO_EDGES,
     Lanes,
@@ -21,12 +37,15 @@ from trelliswork.structures.chain.trellis import (
     chunks_of,
     factors_of,
 )
+from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.tokens import TokenMap
 
 if TYPE_CHECKING:
+    from trelliswork.structures.chain.product import ChainProduct
     from trelliswork.structures.chain.space import ChainSpace
+    from trelliswork.structures.factors import Factors
 
-__all__ = ["ChainInference"]
+__all__ = ["ChainBatch"]
 
 _TABLE_FLOATS = 4_000_000  # tables of joined n-grams hold at most this many scores at a time
 
@@ -47,60 +66,65 @@ def _viterbi(piece: _Piece, labels: np.ndarray, value: np.ndarray) -> None:
     any_order.viterbi(*piece.trellis, *piece.graph, piece.part, labels[piece.tokens], value[piece.sequences])
 
 
-class ChainInference(Batch):
-    """Verbs on part scores of packed label sequences; see :class:`ChainBatch` for the parts."""
+class ChainBatch(
+    ChainParts, Storable, LossProfiles, ReadByAutomata, Factored, Multinomials, ReferenceLaw, Rows, Labelled
+):
+    """Packed label sequences and every question about them; see :class:`ChainParts` for the parts."""
 
-    space: ChainSpace
-    offsets: np.ndarray
-    edge: TokenMap | None
-    n_jobs: int | None
-
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        space: ChainSpace,
+        offsets: np.ndarray,
+        emission: TokenMap,
+        edge: TokenMap | None,
+        gold: Ragged | None,
+        allowed: np.ndarray | None,
+        n_jobs: int | None,
+    ):
+        super().__init__(space, offsets, emission, edge, gold, allowed, n_jobs)
+        self._limits: np.ndarray | None = None
         self._lane_cache: Lanes | None = None
         self._scratch: tuple[np.ndarray, np.ndarray] | None = None
-        self._joint: JointCells | None = None
 
-    def __len__(self) -> int:
-        return self.offsets.size - 1
+    def __getstate__(self) -> dict[str, Any]:
+        # Cheap to build again.
+        return self.__dict__ | {"_scratch": None, "_lane_cache": None, "_joint": None}
 
-    @property
-    def n_tokens(self) -> int:
-        """Tokens of all sequences together."""
-        return int(self.offsets[-1])
+    def _take(self, index: np.ndarray, gold: Ragged | None) -> ChainBatch:
+        tokens = gather_ranges(self.offsets, index)
+        part = ChainBatch(
+            self.space,
+            offsets_of(np.diff(self.offsets)[index]),
+            self.emission.subset(tokens),
+            None if self.edge is None else self.edge.subset(tokens),
+            gold,
+            None if self.user_allowed is None else self.user_allowed[tokens],
+            self.n_jobs,
+        )
+        part._limits = None if self._limits is None else self._limits[tokens]
+        return part
 
-    @property
-    def quick_profile(self) -> bool:
-        """Whether the compiled recursion of order 1 finds the best scores by loss."""
-        return self.space.order == 1 and self.edge is None
+    # -- hard constraints -------------------------------------------------------------------
 
     @property
     def allowed(self) -> np.ndarray | None:
-        """Labels (n_tokens, n_labels) that are allowed; None for all."""
-        raise NotImplementedError
-
-    def scores(self, w: np.ndarray, out: np.ndarray | None = None) -> Parts:
-        """Token and context scores of a weight vector."""
-        raise NotImplementedError
-
-    @property
-    def joint(self) -> JointCells | None:
-        """Where attributes are joined with label n-grams longer than pairs; None if nowhere."""
-        if self._joint is None and self.space.sparse_joins:
-            self._joint = JointCells(self)  # type: ignore[arg-type]
-        return self._joint
-
-    def _no_edges(self) -> Any:
-        """Zeros in the shape of the edge part; None if there is none."""
-        if self.joint is not None:
-            return np.zeros(self.joint.token.size)
-        k = self.space.n_labels
-        return None if self.edge is None else np.zeros((self.n_tokens, k, k))
-
-    @property
-    def _threads(self) -> int:
-        return n_threads(self.n_jobs)
-
-    # -- hard constraints -------------------------------------------------------------------
+        """Labels (n_tokens, n_labels) that the user and the symbols of a token allow; None for all."""
+        mask = self.space.symbol_mask
+        if mask is None:
+            return self.user_allowed
+        if self._limits is None:
+            forbidden = np.zeros((self.space.emission_layout.n_attributes, self.space.n_labels))
+            forbidden[: mask.shape[0]] = ~mask
+            used = (self.emission.token_matrix() != 0).astype(np.float64)
+            own = self.user_allowed
+            self._limits = used @ forbidden == 0
+            if own is not None:
+                self._limits &= own
+            unary, trans = np.zeros(self._limits.shape), np.zeros(self.space.successor.shape)
+            zeros = Parts(unary=unary, trans=trans, edge=None)
+            stuck = gather_ranges(self.offsets, np.flatnonzero(self.log_partition(zeros) == -np.inf))
+            self._limits[stuck] = True if own is None else own[stuck]
+        return self._limits
 
     def _trellis(self, scores: Parts, costs: Parts | None, *, own: bool = False) -> Trellis:
         """Scores plus costs with forbidden parts at -inf; ``own`` allows changing ``scores``."""
@@ -457,3 +481,140 @@ class ChainInference(Batch):
                 sample=int(bad[0]),
             )
         raise InputError("the scores overflow; scale the weights or the features down", sample=int(bad[0]))
+
+    # -- losses -----------------------------------------------------------------------------------
+
+    @property
+    def quick_profile(self) -> bool:
+        """Whether the compiled recursion of order 1 finds the best scores by loss."""
+        return self.space.order == 1 and self.edge is None
+
+    def loss_profile(self, scores: Parts, costs: Parts, max_loss: int) -> np.ndarray:
+        """Best score for every total of integer costs, shape (n_sequences, max_loss + 1)."""
+        from trelliswork.structures.chain import graph
+
+        return graph.loss_profile(self, scores, costs, max_loss)
+
+    def argmax_at_loss(self, scores: Parts, costs: Parts, losses: np.ndarray) -> Decoded:
+        """Best label sequences among those with the given total cost."""
+        from trelliswork.structures.chain import graph
+
+        return graph.argmax_at_loss(self, scores, costs, losses)
+
+    def readings(self) -> list[Reading]:
+        """The true labels and the label alphabet of every sequence."""
+        labels = self.space.labels
+        return [Reading(y, labels, len(y), True) for y in self.unpack(self.gold_codes)]
+
+    def product(self, automata: Sequence[Any]) -> ChainProduct:
+        """Product with one loss automaton per sequence."""
+        from trelliswork.structures.chain.product import ChainProduct
+
+        return ChainProduct(self, automata)
+
+    def label_costs(self, table: np.ndarray) -> tuple[Parts, np.ndarray]:
+        """Cost ``table[gold, label]`` of every token."""
+        unary = np.asarray(table, dtype=np.float64)[self.gold_codes.values]
+        return Parts(unary=unary, trans=None, edge=None), np.zeros(len(self))
+
+    def class_weights(self, class_weight: Any) -> np.ndarray:
+        """Mean weight of the labels of each sequence; "balanced" is inverse to frequency."""
+        k = self.space.n_labels
+        gold = self.gold_codes.values
+        if isinstance(class_weight, str):
+            if class_weight != "balanced":
+                raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
+            counts = np.bincount(gold, minlength=k)
+            by_label = gold.size / (k * np.maximum(counts, 1))
+        else:
+            if not isinstance(class_weight, Mapping):
+                raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
+            # A fold may lack some of the labels, but hardly all of them.
+            if class_weight and not any(label in self.space.labels for label in class_weight):
+                raise InputError(
+                    f"class_weight: {list(class_weight)!r:.80} are not labels of the data; the labels are "
+                    f"{self.space.labels!r:.80}"
+                )
+            by_label = np.ones(k)
+            for i, label in enumerate(self.space.labels):
+                by_label[i] = as_number(f"class_weight of {label!r}", class_weight.get(label, 1.0))
+                if by_label[i] < 0:
+                    raise InputError(f"class_weight of {label!r} is {by_label[i]}; it must be >= 0")
+        owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        total = np.bincount(owner, weights=by_label[gold], minlength=len(self))
+        return total / np.maximum(np.diff(self.offsets), 1)
+
+    def factors(self) -> Factors:
+        """The factor graph."""
+        from trelliswork.structures.chain.factors import ChainFactors
+
+        return ChainFactors(self)
+
+    # -- moments and the hidden Markov model --------------------------------------------------------
+
+    def covariance(
+        self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"
+    ) -> Covariance:
+        """Second moments; in closed form for the uniform law over all label sequences."""
+        from trelliswork.structures.chain.gibbs import GibbsChain, PlainChain
+        from trelliswork.structures.chain.uniform import UniformChain, is_free
+
+        if scores is None and is_free(self):
+            return UniformChain(self, None, weights, about)
+        if scores is None and PlainChain.fits(self):
+            return PlainChain(self, None, weights, about)
+        return GibbsChain(self, scores, weights, about)
+
+    def multinomials(self) -> dict[Any, np.ndarray]:
+        """``("start",)``, ``("transition", label, ...)`` with stopping, and ``("emission", label)``."""
+        return hmm.hmm_choices(self)
+
+    def log_probabilities(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+        """Log-probabilities of a hidden Markov model."""
+        return hmm.hmm_log_probabilities(self, smoothing, weights)
+
+    def outcome_weights(self, log_p: np.ndarray) -> np.ndarray:
+        """Weights of a hidden Markov model; those of orders above 1 telescope."""
+        return hmm.hmm_weights(self, log_p)
+
+    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+        """Weights of a hidden Markov model."""
+        return self.outcome_weights(self.log_probabilities(smoothing, weights))
+
+    def scores_each(self, W: np.ndarray) -> Parts:
+        """Token and context scores of one weight vector per sequence."""
+        return hmm.scores_each(self, W)
+
+    def reference_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+        """Weights of a hidden Markov model in which symbols that were never seen say nothing."""
+        w = self.generative_weights(smoothing, weights)
+        if "unknown" in self.space.marker_names and self.emission.blocks[-1].index.max(initial=-1) < 0:
+            # Smoothing alone would make rare labels likely at unknown symbols.
+            self.space.split(w)[0].reshape(-1, self.space.n_labels)[-1] = 0.0
+        return w
+
+    def reference_scores(self, w: np.ndarray) -> Parts:
+        """Scores of a hidden Markov model; the attributes of a token are averaged, not added."""
+        return hmm.hmm_scores(self, w)
+
+    # -- other spaces, other batches, other rows ---------------------------------------------------------
+
+    def into(self, space: Space) -> ChainBatch:
+        """The same sequences in a larger or restricted space."""
+        return store.into_space(self, cast("ChainSpace", space))
+
+    def joined(self, other: Batch) -> ChainBatch:
+        """Sequences of two batches."""
+        return store.joined(self, cast("ChainBatch", other))
+
+    def state(self) -> dict[str, Any]:
+        """Distinct rows, rows of tokens, labels."""
+        return store.batch_state(self)
+
+    def row_view(self) -> RowView:
+        """The same sequences with one attribute per distinct token."""
+        from trelliswork.structures.chain import rows as chain_rows
+
+        if self.edge is not None:
+            raise unsupported(type(self.space.structure), Rows)
+        return chain_rows.row_view(self)

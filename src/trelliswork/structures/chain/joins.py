@@ -12,7 +12,7 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import gather_ranges, offsets_of
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.batch import ChainBatch
+    from trelliswork.structures.chain.batch import ChainParts
 
 __all__ = ["Joins", "JointCells", "label_codes"]
 
@@ -114,7 +114,7 @@ class JointCells:
         Contexts of a table: all that the longest n-gram can tell apart.
     """
 
-    def __init__(self, batch: ChainBatch):
+    def __init__(self, batch: ChainParts):
         space, tokens = batch.space, batch.edge
         assert tokens is not None
         self.n_labels, self.joins, layout = space.n_labels, space.joins, tokens.layout

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork._names import Alphabet
+from trelliswork._ragged import Ragged
 from trelliswork._tokens import TokenTable, check_width
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.chain import store
-from trelliswork.structures.chain.batch import ChainBatch
 from trelliswork.structures.chain.contexts import (
     context_before,
     level_starts,
@@ -22,6 +22,7 @@ from trelliswork.structures.chain.contexts import (
     scheme_masks,
     successors,
 )
+from trelliswork.structures.chain.inference import ChainBatch
 from trelliswork.structures.chain.joins import Joins, label_codes
 from trelliswork.structures.chain.layouts import limited, merged_layout, observed_pairs
 from trelliswork.structures.labels import encode_labels, is_list, listed, sorted_labels
@@ -237,7 +238,7 @@ class ChainSpace(Space):
             edge = TokenMap.compile(self.edge_layout, X.values, self.edge_columns)
         gold = None
         if y is not None:
-            gold = encode_labels(y, offsets, self.labels, unknown=unknown)
+            gold = Ragged(encode_labels(y, offsets, self.labels, unknown=unknown), offsets)
         mask = None if allowed is None else self._allowed_mask(allowed, offsets)
         return ChainBatch(self, offsets, emission, edge, gold, mask, n_jobs)
 

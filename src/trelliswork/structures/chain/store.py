@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork._ragged import offsets_of
+from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.structures.tokens_store import (
     map_restored,
     map_state,
@@ -18,7 +18,7 @@ from trelliswork.structures.tokens_store import (
 )
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.batch import ChainBatch
+    from trelliswork.structures.chain.inference import ChainBatch
     from trelliswork.structures.chain.structure import ChainSpace
 
 __all__ = ["batch_state", "into_space", "joined", "restored"]
@@ -26,7 +26,7 @@ __all__ = ["batch_state", "into_space", "joined", "restored"]
 
 def into_space(batch: ChainBatch, space: ChainSpace) -> ChainBatch:
     """The same sequences with the numbering (and the limits) of a space that has all their names."""
-    from trelliswork.structures.chain.batch import ChainBatch
+    from trelliswork.structures.chain.inference import ChainBatch
 
     old = batch.space
     place = {label: i for i, label in enumerate(space.labels)}
@@ -39,7 +39,7 @@ def into_space(batch: ChainBatch, space: ChainSpace) -> ChainBatch:
     if batch.edge is not None and space.edge_layout is not None:
         pairs = np.array([space.edge_columns[a] for a in old.edge_columns], dtype=np.int64)
         edge = renumbered(batch.edge, space.edge_layout, pairs)
-    gold = None if not batch.has_gold else codes[batch.gold_codes.values]
+    gold = Ragged(codes[batch.gold_codes.values], batch.offsets) if batch.has_gold else None
     allowed = None
     if batch.user_allowed is not None:
         allowed = np.ones((batch.n_tokens, space.n_labels), dtype=bool)
@@ -50,12 +50,13 @@ def into_space(batch: ChainBatch, space: ChainSpace) -> ChainBatch:
 
 def joined(one: ChainBatch, other: ChainBatch) -> ChainBatch:
     """Sequences of two batches of one space, one after the other."""
-    from trelliswork.structures.chain.batch import ChainBatch
+    from trelliswork.structures.chain.inference import ChainBatch
 
     both = (one, other)
+    offsets = offsets_of(np.concatenate([np.diff(b.offsets) for b in both]))
     gold = None
     if one.has_gold and other.has_gold:
-        gold = np.concatenate([b.gold_codes.values for b in both])
+        gold = Ragged(np.concatenate([b.gold_codes.values for b in both]), offsets)
     allowed = None
     if any(b.user_allowed is not None for b in both):
         shape = one.space.n_labels
@@ -68,9 +69,8 @@ def joined(one: ChainBatch, other: ChainBatch) -> ChainBatch:
     edge = None
     if one.edge is not None and other.edge is not None:
         edge = stacked(one.edge, other.edge)
-    lengths = np.concatenate([np.diff(b.offsets) for b in both])
     emission = stacked(one.emission, other.emission)
-    return ChainBatch(one.space, offsets_of(lengths), emission, edge, gold, allowed, one.n_jobs)
+    return ChainBatch(one.space, offsets, emission, edge, gold, allowed, one.n_jobs)
 
 
 def batch_state(batch: ChainBatch) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def batch_state(batch: ChainBatch) -> dict[str, Any]:
 
 def restored(space: ChainSpace, state: Mapping[str, Any], n_jobs: int | None) -> ChainBatch:
     """Inverse of :func:`batch_state`; a file is not trusted, so everything is checked."""
-    from trelliswork.structures.chain.batch import ChainBatch
+    from trelliswork.structures.chain.inference import ChainBatch
 
     lengths = whole_numbers(state["lengths"], 0, None)
     n_tokens = int(lengths.sum())
@@ -103,4 +103,5 @@ def restored(space: ChainSpace, state: Mapping[str, Any], n_jobs: int | None) ->
     allowed = state.get("allowed")
     if allowed is not None and (allowed.shape != (n_tokens, space.n_labels) or allowed.dtype != bool):
         raise InputError("stored limits of labels do not fit")
-    return ChainBatch(space, offsets_of(lengths), emission, edge, gold, allowed, n_jobs)
+    offsets = offsets_of(lengths)
+    return ChainBatch(space, offsets, emission, edge, Ragged(gold, offsets), allowed, n_jobs)

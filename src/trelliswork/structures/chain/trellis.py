@@ -10,7 +10,7 @@ import numpy as np
 from trelliswork._threads import balanced_chunks, run
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.inference import ChainInference
+    from trelliswork.structures.chain.inference import ChainBatch
 
 __all__ = ["NO_EDGES", "Lanes", "TransitionTables", "Trellis", "arrange", "chunks_of", "factors_of"]
 
@@ -57,7 +57,7 @@ def factors_of(trans: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 class TransitionTables:
     """Expected transitions: one table per sequence, or one per chunk, summed in a fixed order."""
 
-    def __init__(self, batch: ChainInference, each: bool):
+    def __init__(self, batch: ChainBatch, each: bool):
         self.batch = batch
         self.each = each
         self.chunks = [part for (part,) in batch._sequence_chunks()]

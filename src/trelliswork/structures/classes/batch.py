@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork._threads import n_threads
-from trelliswork.structures.base import Ascent, Batch, Decoded, Parts, RowView, Space
+from trelliswork.structures.abilities import Factored, Labelled, LossProfiles, Rows, RowView, Storable
+from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.derivations.graph import integer_costs
 from trelliswork.structures.tokens import TokenMap
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
     from trelliswork.structures.classes.structure import ClassesSpace
     from trelliswork.structures.factors import Factors
 
-__all__ = ["ClassesBatch"]
+__all__ = ["ClassesBatch", "single_labels"]
 
 
-class ClassesBatch(Batch):
+class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
     """Packed rows.
 
     Part array: ``label`` (n_samples, n_labels). The code of an output is its label.
@@ -41,7 +42,7 @@ class ClassesBatch(Batch):
         Classes and attributes.
     emission : TokenMap
         Features of the rows.
-    gold : ndarray of int64 or None
+    gold : Ragged or None
         Codes of the true classes.
     n_jobs : int or None
         Threads.
@@ -52,35 +53,15 @@ class ClassesBatch(Batch):
 
     space: ClassesSpace
 
-    def __init__(self, space: ClassesSpace, emission: TokenMap, gold: np.ndarray | None, n_jobs: int | None):
-        self.space = space
+    def __init__(self, space: ClassesSpace, emission: TokenMap, gold: Ragged | None, n_jobs: int | None):
+        super().__init__(space, gold, n_jobs)
         self.emission = emission
-        self._gold = gold
-        self.n_jobs = n_jobs
 
     def __len__(self) -> int:
         return self.emission.n_tokens
 
-    @property
-    def has_gold(self) -> bool:
-        """Whether labels were given."""
-        return self._gold is not None
-
-    @property
-    def gold_codes(self) -> Ragged:
-        """Codes of the given labels."""
-        if self._gold is None:
-            raise InputError("these samples were packed without labels")
-        return self._coded(self._gold)
-
-    def _coded(self, codes: np.ndarray) -> Ragged:
-        return Ragged(codes, np.arange(codes.size + 1))
-
-    def subset(self, index: np.ndarray) -> ClassesBatch:
-        """Batch of some of the samples."""
-        rows = np.arange(len(self))[np.asarray(index)]
-        gold = None if self._gold is None else self._gold[rows]
-        return ClassesBatch(self.space, self.emission.subset(rows), gold, self.n_jobs)
+    def _take(self, index: np.ndarray, gold: Ragged | None) -> ClassesBatch:
+        return ClassesBatch(self.space, self.emission.subset(index), gold, self.n_jobs)
 
     # -- storing and joining ----------------------------------------------------------------
 
@@ -91,15 +72,15 @@ class ClassesBatch(Batch):
         codes = np.array([place[label] for label in old.labels], dtype=np.int64)
         names = np.array([new.columns[a] for a in old.attributes], dtype=np.int64)
         target = np.append(names, len(new.attributes))  # the bias stays last
-        gold = None if self._gold is None else codes[self._gold]
+        gold = single_labels(codes[self.gold_codes.values]) if self.has_gold else None
         return ClassesBatch(new, renumbered(self.emission, new.layout, target), gold, self.n_jobs)
 
     def joined(self, other: Batch) -> ClassesBatch:
         """Rows of two batches."""
         assert isinstance(other, ClassesBatch)
         gold = None
-        if self._gold is not None and other._gold is not None:
-            gold = np.concatenate([self._gold, other._gold])
+        if self.has_gold and other.has_gold:
+            gold = single_labels(np.concatenate([self.gold_codes.values, other.gold_codes.values]))
         return ClassesBatch(self.space, stacked(self.emission, other.emission), gold, self.n_jobs)
 
     def state(self) -> dict[str, Any]:
@@ -110,7 +91,9 @@ class ClassesBatch(Batch):
     def restored(cls, space: ClassesSpace, state: Mapping[str, Any], n_jobs: int | None) -> ClassesBatch:
         """Inverse of :meth:`state`; a file is not trusted, so everything is checked."""
         gold = whole_numbers(state["gold"], 0, space.n_labels)
-        return cls(space, map_restored(state["emission"], space.layout, gold.size), gold, n_jobs)
+        return cls(
+            space, map_restored(state["emission"], space.layout, gold.size), single_labels(gold), n_jobs
+        )
 
     # -- linear maps ------------------------------------------------------------------------
 
@@ -141,9 +124,13 @@ class ClassesBatch(Batch):
         out[np.arange(len(self)), codes.values] = 1.0 if weights is None else weights
         return Parts(label=out)
 
+    def part_offsets(self) -> Mapping[str, np.ndarray]:
+        """One row per sample."""
+        return {"label": np.arange(len(self) + 1)}
+
     def factors(self) -> Factors:
         """The factor graph."""
-        from trelliswork.structures.factors import ClassesFactors
+        from trelliswork.structures.classes.factors import ClassesFactors
 
         return ClassesFactors(self)
 
@@ -157,14 +144,14 @@ class ClassesBatch(Batch):
         """Best class of every sample."""
         total = self._total(scores, costs)
         best = total.argmax(axis=1)
-        return Decoded(self._coded(best), total[np.arange(len(self)), best])
+        return Decoded(single_labels(best), total[np.arange(len(self)), best])
 
     def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
         """Up to ``k`` best classes of each sample."""
         total = self._total(scores, costs)
         order = np.argsort(-total, axis=1, kind="stable")[:, :k]
         values = np.take_along_axis(total, order, axis=1)
-        return [Decoded(self._coded(codes), v) for codes, v in zip(order, values, strict=True)]
+        return [Decoded(single_labels(codes), v) for codes, v in zip(order, values, strict=True)]
 
     def _softmax(self, scores: Parts, costs: Parts | None) -> tuple[np.ndarray, np.ndarray]:
         total = self._total(scores, costs)
@@ -213,7 +200,7 @@ class ClassesBatch(Batch):
     def sample(self, scores: Parts, n: int, rng: np.random.Generator) -> list[Ragged]:
         """Independent classes from the Gibbs law of the scores."""
         below = np.cumsum(self._softmax(scores, None)[1], axis=1)[:, :-1]
-        return [self._coded((rng.random((len(self), 1)) > below).sum(axis=1)) for _ in range(n)]
+        return [single_labels((rng.random((len(self), 1)) > below).sum(axis=1)) for _ in range(n)]
 
     def loss_profile(self, scores: Parts, costs: Parts, max_loss: int) -> np.ndarray:
         """Best score for every integer cost, shape (n_samples, max_loss + 1)."""
@@ -232,7 +219,7 @@ class ClassesBatch(Batch):
         bad = np.flatnonzero(values == -np.inf)
         if bad.size:
             raise InputError(f"no output has loss {losses[bad[0]]}", sample=int(bad[0]))
-        return Decoded(self._coded(best), values)
+        return Decoded(single_labels(best), values)
 
     def covariance(
         self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"
@@ -301,45 +288,6 @@ class ClassesBatch(Batch):
         """Row of the true class in a table of costs."""
         return Parts(label=np.asarray(table, dtype=np.float64)[self.gold_codes.values]), np.zeros(len(self))
 
-    def ascent(
-        self,
-        height: Parts,
-        scale: Parts | None,
-        cap: np.ndarray,
-        curvature: np.ndarray,
-        cache_mb: float = 1000.0,
-    ) -> Ascent | None:
-        """Sequential dual method over samples, with all classes at hand."""
-        from trelliswork.accelerated.svm_classes import by_class, linear_ascent, table_bytes
-
-        if table_bytes(self) > cache_mb * 2**20:
-            return None
-        problem = by_class(self, height.label, None if scale is None else scale.label)
-        return None if problem is None else linear_ascent(self, cache_mb, *problem, cap, curvature)
-
-    def kernel_ascent(
-        self,
-        rows: Any,
-        first: np.ndarray,
-        kernel: Any,
-        height: Parts,
-        scale: Parts | None,
-        cap: np.ndarray,
-        curvature: np.ndarray,
-        cache_mb: float = 1000.0,
-    ) -> Ascent | None:
-        """The same from inner products of samples."""
-        from trelliswork.accelerated.svm_classes import GramAscent, by_class, gram_of, table_bytes
-
-        n, n_rows = len(self), rows.shape[0]
-        matrices = 8 * (n**2 + (n_rows**2 if n_rows < n else 0))
-        if matrices + table_bytes(self) > cache_mb * 2**20:
-            return None
-        problem = by_class(self, height.label, None if scale is None else scale.label)
-        if problem is None:
-            return None
-        return GramAscent(self, gram_of(self, rows, first, kernel), *problem, cap, curvature)
-
     def row_view(self) -> RowView:
         """The same samples with one attribute per distinct row."""
         from trelliswork.structures.classes.structure import ClassesSpace
@@ -350,3 +298,8 @@ class ClassesBatch(Batch):
         by_row = ClassesSpace(space.structure, space.labels, names, space.taxonomy)
         view = ClassesBatch(by_row, emission, self._gold, self.n_jobs)
         return RowView(view, rows, len(space.nodes), emission.first_tokens(rows.shape[0]))
+
+
+def single_labels(codes: np.ndarray) -> Ragged:
+    """Outputs that are one label each."""
+    return Ragged(codes, np.arange(codes.size + 1))

@@ -12,7 +12,7 @@ from trelliswork._errors import InputError
 from trelliswork._names import Alphabet
 from trelliswork._tokens import TokenBlock, TokenTable, check_width, compile_tokens
 from trelliswork.structures.base import Batch, Space, Structure
-from trelliswork.structures.classes.batch import ClassesBatch
+from trelliswork.structures.classes.batch import ClassesBatch, single_labels
 from trelliswork.structures.classes.taxonomy import Taxonomy
 from trelliswork.structures.tokens import Layout, TokenMap
 
@@ -216,7 +216,7 @@ class ClassesSpace(Space):
         emission = TokenMap.compile(self.layout, table, self.columns)
         if self.structure.bias:
             emission.mark(len(self.attributes), np.arange(len(table)))
-        gold = None if y is None else self._encode(y, len(table), unknown)
+        gold = None if y is None else single_labels(self._encode(y, len(table), unknown))
         return ClassesBatch(self, emission, gold, n_jobs)
 
     def _encode(self, y: Any, n: int, unknown: str) -> np.ndarray:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
+from trelliswork.structures.abilities import Factored, LossProfiles, ReadByAutomata, Reading, Storable
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.derivations import graph as derivations_graph
@@ -18,7 +19,6 @@ from trelliswork.structures.derivations import store
 from trelliswork.structures.derivations.gold import derivation_of
 from trelliswork.structures.derivations.graph import Graph, concatenate
 from trelliswork.structures.derivations.product import GraphProduct, code_rows, longest_reading
-from trelliswork.structures.readings import Reading
 
 if TYPE_CHECKING:
     from trelliswork.structures.derivations.structure import DerivationSpace
@@ -29,7 +29,7 @@ __all__ = ["DerivationBatch"]
 _EDGES_PER_CHUNK = 65536
 
 
-class DerivationBatch(Batch):
+class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
     """Packed derivation graphs.
 
     Part array: ``edge`` (n_edges,), the edges of all samples one after the other. Codes of
@@ -64,15 +64,13 @@ class DerivationBatch(Batch):
         gold: Ragged | None,
         n_jobs: int | None,
     ):
-        self.space = space
+        super().__init__(space, gold, n_jobs)
         self.graph = graph
         self.edge_ptr = graph.edge_ptr
         self.phi = phi
         self.inputs = inputs
         self.parts = parts
         self.dead_ends = dead_ends
-        self._gold = gold
-        self.n_jobs = n_jobs
         self._reads: tuple[np.ndarray, list[dict[Any, int]], np.ndarray] | None = None
 
     def __len__(self) -> int:
@@ -83,22 +81,7 @@ class DerivationBatch(Batch):
         """Edges of all graphs together."""
         return int(self.edge_ptr[-1])
 
-    @property
-    def has_gold(self) -> bool:
-        """Whether outputs were given."""
-        return self._gold is not None
-
-    @property
-    def gold_codes(self) -> Ragged:
-        """Edges of the given outputs, numbered within each sample."""
-        if self._gold is None:
-            raise InputError("these samples were packed without outputs")
-        return self._gold
-
-    def subset(self, index: np.ndarray) -> DerivationBatch:
-        """Batch of some of the samples."""
-        index = np.asarray(index)
-        index = np.flatnonzero(index) if index.dtype == bool else index.astype(np.int64)
+    def _take(self, index: np.ndarray, gold: Ragged | None) -> DerivationBatch:
         g = self.graph
         nodes, edges = gather_ranges(g.graph_ptr, index), gather_ranges(self.edge_ptr, index)
         graph_ptr = offsets_of(np.diff(g.graph_ptr)[index])
@@ -114,7 +97,7 @@ class DerivationBatch(Batch):
             [self.inputs[i] for i in rows],
             [self.parts[i] for i in rows],
             [self.dead_ends[i] for i in rows],
-            None if self._gold is None else self._gold[index],
+            gold,
             self.n_jobs,
         )
 
@@ -350,7 +333,7 @@ class DerivationBatch(Batch):
 
     def factors(self) -> Factors:
         """The factor graph."""
-        from trelliswork.structures.factors import DerivationFactors
+        from trelliswork.structures.derivations.factors import DerivationFactors
 
         return DerivationFactors(self)
 

@@ -134,6 +134,12 @@ class GraphProduct:
         """Log of the sum over outputs, per sample."""
         return self._inside(self._scores(scores, scale))[self.graph.graph_ptr[1:] - 1]
 
+    def expect(
+        self, scores: Parts, scale: float = 1.0, weights: np.ndarray | None = None
+    ) -> tuple[np.ndarray, Parts]:
+        """Log partitions and expected parts."""
+        return self.log_partition(scores, scale), self.marginals(scores, scale, weights=weights)
+
     def risk(self, scores: Parts) -> np.ndarray:
         """Expected loss, per sample."""
         _, rho = self._usage(self._scores(scores, 0.0))

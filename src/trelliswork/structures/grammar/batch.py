@@ -8,6 +8,7 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
+from trelliswork.structures.abilities import CountedParts, LossProfiles
 from trelliswork.structures.base import Decoded, Parts, Unsupported
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.derivations import graph as derivations_graph
@@ -18,7 +19,7 @@ from trelliswork.structures.grammar.parts import GrammarParts
 __all__ = ["GrammarBatch"]
 
 
-class GrammarBatch(GrammarParts):
+class GrammarBatch(GrammarParts, LossProfiles, CountedParts):
     """Sentences with the trees that a grammar gives them, and every question about these."""
 
     def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:

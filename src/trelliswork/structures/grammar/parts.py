@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +12,7 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork._trees import Node, brackets
+from trelliswork.structures.abilities import Multinomials, Storable
 from trelliswork.structures.base import Batch, Parts, Space
 from trelliswork.structures.derivations.graph import concatenate
 from trelliswork.structures.grammar.forest import Forest, ForestStore
@@ -24,7 +25,7 @@ __all__ = ["GrammarParts"]
 _WORK_PER_CHUNK = 40_000  # sums of cubed lengths
 
 
-class GrammarParts(Batch):
+class GrammarParts(Storable, Multinomials):
     """Sentences with the trees that a grammar gives them.
 
     Part arrays: ``rule``, a value per rule (n_features,), or per sample and rule
@@ -48,6 +49,8 @@ class GrammarParts(Batch):
         Threads.
     """
 
+    shared_parts: ClassVar[Mapping[str, int]] = {"rule": 1}
+
     space: GrammarSpace
 
     def __init__(
@@ -59,36 +62,18 @@ class GrammarParts(Batch):
         gold: Ragged | None,
         n_jobs: int | None,
     ):
-        self.space = space
+        super().__init__(space, gold, n_jobs)
         self.grammar = space.grammar
         self.inputs = inputs
         self.store = store
         self.index = index
-        self._gold = gold
-        self.n_jobs = n_jobs
         self._lengths = np.array([store.words[i].size for i in index], dtype=np.int64)
 
     def __len__(self) -> int:
         return len(self.inputs)
 
-    @property
-    def has_gold(self) -> bool:
-        """Whether trees were given."""
-        return self._gold is not None
-
-    @property
-    def gold_codes(self) -> Ragged:
-        """Rules of the given trees in pre-order."""
-        if self._gold is None:
-            raise InputError("these samples were packed without outputs")
-        return self._gold
-
-    def subset(self, index: np.ndarray) -> Self:
-        """Batch of some of the samples; forests are shared."""
-        index = np.asarray(index)
-        index = np.flatnonzero(index) if index.dtype == bool else index.astype(np.int64)
-        inputs = [self.inputs[i] for i in index.tolist()]
-        gold = None if self._gold is None else self._gold[index]
+    def _take(self, index: np.ndarray, gold: Ragged | None) -> Self:
+        inputs = [self.inputs[i] for i in index.tolist()]  # forests are shared
         return type(self)(self.space, inputs, self.store, self.index[index], gold, self.n_jobs)
 
     def into(self, space: Space) -> Self:
@@ -194,30 +179,9 @@ class GrammarParts(Batch):
             raise InputError("the codes are no tree")
         return start, end
 
-    def dot_each(self, parts: Parts, other: Parts) -> np.ndarray:
-        """Products of rule and node values, summed per sample."""
-        total = np.zeros(len(self))
-        if parts.rule is not None and other.rule is not None:
-            total += (parts.rule * other.rule).sum(axis=1)
-        if parts.node is not None and other.node is not None:
-            owner = np.repeat(np.arange(len(self)), np.diff(self.node_ptr))
-            total += np.bincount(owner, parts.node * other.node, minlength=len(self))
-        return total
-
-    def scaled(self, parts: Parts, weights: np.ndarray) -> Parts:
-        """Parts made with ``each=True`` times a weight per sample."""
-        weights = np.asarray(weights, dtype=np.float64)
-        return Parts(
-            rule=None if parts.rule is None else parts.rule * weights[:, None],
-            node=None if parts.node is None else parts.node * np.repeat(weights, np.diff(self.node_ptr)),
-        )
-
-    def scale(self, parts: Parts, factors: np.ndarray) -> Parts:
-        """Costs times a factor per sample."""
-        rule = parts.rule
-        if rule is not None:
-            rule = np.broadcast_to(rule, (len(self), self.space.n_features))
-        return self.scaled(Parts(rule=rule, node=parts.node), factors)
+    def part_offsets(self) -> Mapping[str, np.ndarray]:
+        """Nodes of every forest."""
+        return {"node": self.node_ptr}
 
     def _run(self, task: Callable[[int, int], Any]) -> list[Any]:
         work = offsets_of(self._lengths**3 + 100)

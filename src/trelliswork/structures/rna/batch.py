@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +13,7 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork.dp.rna.rules import BASE, BASES, F_LS, F_PAIR, L_PAIR, N_RULES, PAIRS, S_L, S_LS
+from trelliswork.structures.abilities import CountedParts, LossProfiles, Multinomials, Storable
 from trelliswork.structures.base import Batch, Decoded, Parts, Space, Unsupported
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.rna import graph as rna_graph
@@ -28,7 +29,7 @@ _MAX_BYTES = 16 << 30
 _BYTES = {"viterbi": 16, "inside": 56, "expect": 88, "tangent": 144}
 
 
-class RNABatch(Batch):
+class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
     """Packed RNA sequences.
 
     Part arrays: ``rule`` (n_features,), or (n_samples, n_features) where samples differ; ``pair``, the upper
@@ -47,35 +48,20 @@ class RNABatch(Batch):
         Threads.
     """
 
+    shared_parts: ClassVar[Mapping[str, int]] = {"rule": 1}
+
     space: RNASpace
 
     def __init__(self, space: RNASpace, bases: Ragged, gold: Ragged | None, n_jobs: int | None):
-        self.space = space
+        super().__init__(space, gold, n_jobs)
         self.bases = bases
-        self._gold = gold
-        self.n_jobs = n_jobs
         lengths = bases.lengths
         self.pair_ptr = offsets_of(lengths * (lengths + 1) // 2)
 
     def __len__(self) -> int:
         return len(self.bases)
 
-    @property
-    def has_gold(self) -> bool:
-        """Whether structures were given."""
-        return self._gold is not None
-
-    @property
-    def gold_codes(self) -> Ragged:
-        """Pair tables of the given structures."""
-        if self._gold is None:
-            raise InputError("these samples were packed without structures")
-        return self._gold
-
-    def subset(self, index: np.ndarray) -> RNABatch:
-        """Batch of some of the samples."""
-        index = np.asarray(index)
-        gold = None if self._gold is None else self._gold[index]
+    def _take(self, index: np.ndarray, gold: Ragged | None) -> RNABatch:
         return RNABatch(self.space, self.bases[index], gold, self.n_jobs)
 
     def into(self, space: Space) -> RNABatch:
@@ -133,30 +119,12 @@ class RNABatch(Batch):
     def _weighed(self, parts: Parts, weights: np.ndarray | None, each: bool) -> Parts:
         """Values per sample times weights; rules are summed unless ``each``."""
         if weights is not None:
-            parts = self.scaled(parts, np.asarray(weights, dtype=np.float64))
+            parts = self.scale(parts, weights)
         return parts if each else Parts(rule=parts.rule.sum(axis=0), pair=parts.pair)
 
-    def scaled(self, parts: Parts, weights: np.ndarray) -> Parts:
-        """Values times a factor per sample."""
-        pair = parts.pair
-        rule = parts.rule
-        return Parts(
-            rule=None if rule is None else rule * np.asarray(weights)[:, None],
-            pair=None if pair is None else pair * np.repeat(weights, np.diff(self.pair_ptr)),
-        )
-
-    def scale(self, parts: Parts, factors: np.ndarray) -> Parts:
-        """Values times a factor per sample."""
-        return self.scaled(parts, factors)
-
-    def dot_each(self, parts: Parts, other: Parts) -> np.ndarray:
-        """Products of values, summed per sample."""
-        total = np.zeros(len(self))
-        if parts.rule is not None and other.rule is not None:
-            total += (parts.rule * other.rule).sum(axis=1)
-        if parts.pair is not None and other.pair is not None and len(self):
-            total += np.add.reduceat(parts.pair * other.pair, self.pair_ptr[:-1])
-        return total
+    def part_offsets(self) -> Mapping[str, np.ndarray]:
+        """Bases and pairs of every sequence."""
+        return {"pair": self.pair_ptr}
 
     # -- running the recursions --------------------------------------------------------------
 

@@ -1,0 +1,279 @@
+"""What only some structures can do: one small class per ability, which their batches inherit from.
+
+A learner that needs an ability asks for it with :func:`require`, which names the structures that have it;
+``Structure.offers(ability)`` tells beforehand.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from trelliswork._errors import Unsupported
+from trelliswork.structures.batch import Batch
+from trelliswork.structures.parts import Decoded, Parts
+
+if TYPE_CHECKING:
+    from trelliswork.structures.base import Space
+    from trelliswork.structures.factors import Factors
+
+__all__ = [
+    "ABILITIES",
+    "CountedParts",
+    "Factored",
+    "Labelled",
+    "LossProfiles",
+    "Multinomials",
+    "PartlyKnown",
+    "Product",
+    "ReadByAutomata",
+    "Reading",
+    "ReferenceLaw",
+    "RowView",
+    "Rows",
+    "Storable",
+    "require",
+    "unsupported",
+]
+
+
+class Storable(Batch):
+    """Samples can be stored in model files, joined with others and moved to a larger space."""
+
+    @abstractmethod
+    def into(self, space: Space) -> Batch:
+        """The same samples in a larger space (see ``Space.merged``), or in a restricted one."""
+
+    @abstractmethod
+    def joined(self, other: Batch) -> Batch:
+        """Samples of two batches of one space, one after the other."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Any]:
+        """Arrays and plain values from which ``Space.restore`` makes the batch again."""
+
+
+class LossProfiles(Batch):
+    """The best score for every value of an integer loss."""
+
+    @property
+    def quick_profile(self) -> bool:
+        """Whether :meth:`loss_profile` costs little more than ``argmax``, for losses of some hundreds."""
+        return False
+
+    @abstractmethod
+    def loss_profile(self, scores: Parts, costs: Parts, max_loss: int) -> np.ndarray:
+        """Best score among the outputs with total integer cost L, for L = 0 .. ``max_loss``."""
+
+    @abstractmethod
+    def argmax_at_loss(self, scores: Parts, costs: Parts, losses: np.ndarray) -> Decoded:
+        """Best output of every sample among those with the total integer cost ``losses[i]``."""
+
+
+class CountedParts(Batch):
+    """The best score for every number of predicted and of right parts: what F1 needs."""
+
+    @abstractmethod
+    def argmax_by_counts(
+        self, scores: Parts, choose: Callable[[int, int, np.ndarray], tuple[int, int]]
+    ) -> tuple[Decoded, np.ndarray]:
+        """Best output of every sample with certain numbers of predicted and of right ``items``.
+
+        What losses of these numbers, such as F1, need for an exact search.
+        ``choose(i, n_true, table)`` picks a row (number of parts) and a column (of those that are
+        right) of the table of best scores of sample ``i``, whose true output has ``n_true`` parts.
+        Returns the outputs and what was chosen, shape (n_samples, 2).
+        """
+
+
+class Reading(NamedTuple):
+    """How the outputs of one sample are read by a loss automaton.
+
+    Attributes
+    ----------
+    truth : list
+        Symbols of the true output, in order.
+    alphabet : list
+        All symbols that outputs of the sample are made of.
+    length : int
+        Most symbols of an output.
+    fixed : bool
+        Whether all outputs have as many symbols as the true one.
+    """
+
+    truth: list[Any]
+    alphabet: list[Any]
+    length: int
+    fixed: bool
+
+
+class Product(Protocol):
+    """Product of the outputs of a batch with one loss automaton per sample.
+
+    The law is ``exp(score + scale * loss)``.
+    """
+
+    def expect(
+        self, scores: Parts, scale: float = 1.0, weights: np.ndarray | None = None
+    ) -> tuple[np.ndarray, Parts]:
+        """Log of the sum over outputs of every sample, and the weighted expected parts."""
+
+    def log_partition(self, scores: Parts, scale: float = 1.0) -> np.ndarray:
+        """Log of the sum over outputs, per sample."""
+
+    def risk(self, scores: Parts) -> np.ndarray:
+        """Expected loss under the law without the loss, per sample."""
+
+    def marginals(
+        self, scores: Parts, scale: float = 1.0, *, weights: np.ndarray | None = None, risk: bool = False
+    ) -> Parts:
+        """Expected parts; with ``risk`` under the law times the loss."""
+
+    def argmax(self, scores: Parts, scale: float = 1.0) -> Decoded:
+        """Best output, by score plus loss."""
+
+
+class ReadByAutomata(Batch):
+    """Outputs are read symbol by symbol, so that losses may be automata."""
+
+    @abstractmethod
+    def readings(self) -> list[Reading]:
+        """Per sample, the true output and the alphabet of outputs."""
+
+    @abstractmethod
+    def product(self, automata: Sequence[Any]) -> Product:
+        """Product of the outputs with one loss automaton per sample (see ``losses.automata``)."""
+
+
+class Factored(Batch):
+    """Outputs are labellings of a factor graph, for bounds and voted penalties."""
+
+    @abstractmethod
+    def factors(self) -> Factors:
+        """The factor graph of the samples."""
+
+
+class Multinomials(Batch):
+    """Outputs are made by the choices of a generative model."""
+
+    @abstractmethod
+    def multinomials(self) -> dict[Any, np.ndarray]:
+        """The choices: head -> features that are its outcomes."""
+
+    def log_probabilities(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+        """Logs of the smoothed shares of the outcomes of every choice; 0 for all other features."""
+        counts = self.gold_sum(weights)
+        log_p = np.zeros(self.space.n_features)
+        for members in self.multinomials().values():
+            smoothed = counts[members] + smoothing
+            log_p[members] = np.log(smoothed / smoothed.sum())
+        return log_p
+
+    def outcome_weights(self, log_p: np.ndarray) -> np.ndarray:
+        """Weights that score outputs by the given log-probabilities of outcomes; here the same."""
+        return log_p
+
+
+class ReferenceLaw(Batch):
+    """The generative model has a form of its own as the reference law of moment learners."""
+
+    @abstractmethod
+    def reference_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+        """Generative weights for use as a reference law, see :meth:`reference_scores`."""
+
+    @abstractmethod
+    def reference_scores(self, w: np.ndarray) -> Parts:
+        """Part scores of :meth:`reference_weights`."""
+
+
+class PartlyKnown(Batch):
+    """True outputs may be known in part only."""
+
+    @property
+    @abstractmethod
+    def partly_known(self) -> bool:
+        """Whether they are, in this batch."""
+
+    @abstractmethod
+    def expect_known(self, w: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """``expect`` over the outputs that agree with what is known of the true ones."""
+
+
+class RowView(NamedTuple):
+    """Samples in terms of their distinct input rows: what a kernel on rows needs.
+
+    Attributes
+    ----------
+    batch : Batch
+        The same samples; its first ``n_rows * n_columns`` features are the pairs of a row and
+        a column (label), row by row, and the others are those that do not depend on rows.
+    rows : ndarray or csr_matrix of shape (n_rows, n_attributes)
+        Distinct rows.
+    n_columns : int
+        Number of columns.
+    first : ndarray of shape (n_rows,)
+        Sample that a row is first met in.
+    """
+
+    batch: Batch
+    rows: Any
+    n_columns: int
+    first: np.ndarray
+
+
+class Rows(Batch):
+    """Inputs are rows of attributes, which kernels may compare."""
+
+    @abstractmethod
+    def row_view(self) -> RowView:
+        """The same samples with one feature per distinct input row."""
+
+
+class Labelled(Batch):
+    """Outputs are made of labels of one alphabet, ``space.labels``."""
+
+    @abstractmethod
+    def label_costs(self, table: np.ndarray) -> tuple[Parts, np.ndarray]:
+        """Costs ``table[true label, label]`` of every labelled part, and a constant per sample."""
+
+    @abstractmethod
+    def class_weights(self, class_weight: Any) -> np.ndarray:
+        """Weight of each sample from the weights of its classes."""
+
+
+# Every ability, and what messages call it.
+ABILITIES: dict[type[Batch], str] = {
+    Storable: "samples that are stored and joined",
+    LossProfiles: "best scores by loss",
+    CountedParts: "best scores by numbers of parts",
+    ReadByAutomata: "losses that are automata",
+    Factored: "a factor graph",
+    Multinomials: "a generative model made of multinomials",
+    ReferenceLaw: "a reference law of its own",
+    PartlyKnown: "outputs known in part",
+    Rows: "kernels on input rows",
+    Labelled: "weights and costs of labels (class_weight, label_costs)",
+}
+
+_Ability = TypeVar("_Ability", bound=Batch)
+
+
+def unsupported(structure: type, ability: type[Batch]) -> Unsupported:
+    """The error of a structure that lacks an ability: it names those that have it."""
+    from trelliswork.structures import STRUCTURES
+
+    able = [name for name, cls in STRUCTURES.items() if cls.offers(ability)]
+    what = ABILITIES.get(ability, ability.__name__)
+    return Unsupported(
+        f"{structure.__name__} does not offer {what}; these structures do: {', '.join(able) or 'none'}"
+    )
+
+
+def require(batch: Batch, ability: type[_Ability]) -> _Ability:
+    """The batch itself where it has an ability; otherwise the error of :func:`unsupported`."""
+    if not isinstance(batch, ability):
+        raise unsupported(type(batch.space.structure), ability)
+    return batch
