@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import trelliswork as tw
 
 
-def de_bruijn(text: str, path: Path) -> None:
-    """Draw the graph of the bigrams of a string: one arrow for each, with its count."""
+def canvas(size: tuple[float, float]) -> tuple[Any, Any]:
+    """An empty figure of a size in inches, and its axes without frame."""
     import matplotlib
 
     matplotlib.use("Agg")
     matplotlib.rcParams["svg.hashsalt"] = "trelliswork"  # the same picture, the same bytes
     from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=size)
+    axes.axis("off")
+    return figure, axes
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a figure, without the date."""
+    metadata = {"Date": None} if path.suffix == ".svg" else None
+    figure.savefig(path, bbox_inches="tight", facecolor="white", metadata=metadata)
+
+
+def de_bruijn(text: str, path: Path) -> None:
+    """Draw the graph of the bigrams of a string: one arrow for each, with its count."""
     from matplotlib.patches import FancyArrowPatch
 
     counts = tw.ngram_counts(text, 2)
     letters = list(dict.fromkeys("^" + text + "$"))
     place = {s: np.array([1.6 * i, 0.0]) for i, s in enumerate(letters)}
-    figure, axes = pyplot.subplots(figsize=(7, 2.6))
+    figure, axes = canvas((7, 2.6))
     for gram, count in counts.items():
         a, b = place[gram[0]], place[gram[1]]
         jump = round(abs(b[0] - a[0]) / 1.6)
@@ -55,9 +70,95 @@ def de_bruijn(text: str, path: Path) -> None:
         )
     axes.set(xlim=(-0.6, 1.6 * (len(letters) - 1) + 0.6), ylim=(-1.1, 1.1))
     axes.set_aspect("equal")
-    axes.axis("off")
-    figure.savefig(path, bbox_inches="tight", metadata={"Date": None} if path.suffix == ".svg" else None)
+    save(figure, path)
+
+
+# Layers of the package, top down: name, lower and upper edge, colour.
+BANDS = (
+    ("you", 8.6, 9.7, "#ffffff"),
+    ("learners/", 6.7, 8.4, "#eef3fa"),
+    ("structures/\nchain/", 2.3, 6.5, "#f3f7ec"),
+    ("dp/chain/", 0.4, 2.1, "#fbf1e6"),
+)
+
+# Boxes of the walk: centre, width, file (empty for what you type and get), what is done there.
+WALK_BOXES = (
+    (1.7, 9.15, 3.3, "", 'X = [["the", "cat"]]\ny = [["D", "N"]]'),
+    (6.3, 9.15, 3.3, "", "model\nwith space_, coef_"),
+    (11.1, 9.15, 3.3, "", 'X = [["the", "cat"]]'),
+    (15.0, 9.15, 3.3, "", '[["D", "N"]]'),
+    (1.7, 7.5, 3.3, "crf.py, base.py", "CRF.fit"),
+    (6.3, 7.5, 3.3, "optimize/smooth.py", "lbfgs"),
+    (11.1, 7.5, 3.3, "base.py", "predict"),
+    (1.7, 5.75, 3.9, "structure.py, space.py", "prepare, bind, pack"),
+    (11.1, 5.75, 3.3, "space.py", "pack"),
+    (1.7, 4.3, 3.3, "batch.py", "scores"),
+    (6.3, 4.3, 3.3, "batch.py", "pull"),
+    (11.1, 4.3, 3.3, "batch.py", "scores"),
+    (15.0, 4.3, 3.3, "batch.py", "unpack"),
+    (4.0, 2.9, 7.9, "inference.py", "expect: constraints, threads"),
+    (13.05, 2.9, 7.2, "inference.py", "argmax: constraints, threads"),
+    (4.0, 1.25, 7.9, "first_order.py", "forward_backward: sums over all label sequences"),
+    (13.05, 1.25, 7.2, "first_order.py", "viterbi: finds the best label sequence"),
+)
+
+# Arrows of the walk: from, to, what is passed, where that is written.
+WALK_ARROWS = (
+    ((1.7, 8.75), (1.7, 7.9), "", (0, 0)),
+    ((1.7, 7.1), (1.7, 6.15), "tokens, labels", (1.85, 6.6)),
+    ((1.7, 5.35), (1.7, 4.7), "a Batch", (1.85, 5.02)),
+    ((1.7, 3.9), (1.7, 3.3), "scores of parts", (1.85, 3.6)),
+    ((1.7, 2.5), (1.7, 1.65), "contiguous arrays", (1.85, 2.2)),
+    ((6.3, 1.65), (6.3, 2.5), "", (0, 0)),
+    ((6.3, 3.3), (6.3, 3.9), "expected parts", (6.45, 3.6)),
+    ((6.3, 4.7), (6.3, 7.1), "gradient", (6.45, 5.75)),
+    ((5.2, 7.1), (3.35, 4.4), "weights", (4.5, 5.75)),
+    ((6.3, 7.9), (6.3, 8.75), "", (0, 0)),
+    ((11.1, 8.75), (11.1, 7.9), "", (0, 0)),
+    ((11.1, 7.1), (11.1, 6.15), "tokens", (11.25, 6.6)),
+    ((11.1, 5.35), (11.1, 4.7), "a Batch", (11.25, 5.02)),
+    ((11.1, 3.9), (11.1, 3.3), "scores of parts", (11.25, 3.6)),
+    ((11.1, 2.5), (11.1, 1.65), "contiguous arrays", (11.25, 2.2)),
+    ((15.0, 1.65), (15.0, 2.5), "", (0, 0)),
+    ((15.0, 3.3), (15.0, 3.9), "codes 0, 1", (15.15, 3.6)),
+    ((15.0, 4.7), (15.0, 8.75), "labels", (15.15, 5.75)),
+)
+
+
+def walk(path: Path) -> None:
+    """Draw one sentence on its way through the layers, in ``fit`` and in ``predict``."""
+    import matplotlib
+    from matplotlib.patches import FancyArrowPatch, Rectangle
+
+    figure, axes = canvas((13, 8.2))
+    for name, bottom, top, colour in BANDS:
+        axes.add_patch(Rectangle((-2.1, bottom), 19.0, top - bottom, facecolor=colour, edgecolor="none"))
+        axes.text(-1.95, (bottom + top) / 2, name, ha="left", va="center", fontsize=11.5, color="#444444")
+    for x, heading in ((4.0, "CRF(Chain()).fit(X, y)"), (13.05, "model.predict(X)")):
+        axes.text(x, 10.05, heading, ha="center", va="center", fontsize=14, family="monospace")
+    for x, y, width, file, deed in WALK_BOXES:
+        edge = "#2c6fbb" if file else "#999999"
+        axes.add_patch(
+            Rectangle((x - width / 2, y - 0.4), width, 0.8, facecolor="white", edgecolor=edge, linewidth=1.2)
+        )
+        if file:
+            axes.text(x, y + 0.17, file, ha="center", va="center", fontsize=10.5, weight="bold")
+            axes.text(x, y - 0.17, deed, ha="center", va="center", fontsize=10.5)
+        else:
+            axes.text(x, y, deed, ha="center", va="center", fontsize=10, family="monospace")
+    for start, end, what, place in WALK_ARROWS:
+        axes.add_patch(
+            FancyArrowPatch(
+                start, end, arrowstyle="-|>", mutation_scale=14, shrinkA=0, shrinkB=0, color="#2c6fbb"
+            )
+        )
+        axes.text(*place, what, ha="left", va="center", fontsize=10.5, color="#1d4e86")
+    axes.set(xlim=(-2.2, 17.0), ylim=(0.3, 10.4))
+    with matplotlib.rc_context({"svg.fonttype": "none"}):  # much text: letters as letters, not as outlines
+        save(figure, path)
 
 
 if __name__ == "__main__":
-    de_bruijn("banana", Path(__file__).parent / "images" / "de-bruijn.svg")
+    images = Path(__file__).parent / "images"
+    de_bruijn("banana", images / "de-bruijn.svg")
+    walk(images / "walk.svg")
