@@ -124,7 +124,7 @@ def rna(arguments: Sequence[str]) -> None:
         + f"\n\n{verdict(found, samples)}\n\n{fold_of_608(args.data)}\n\nWhole table: "
         f"{time.perf_counter() - started:.0f} s."
     )
-    write("klrso_rna", "KLRSO: RNA families, separate and joint (Tables 7-9)", body)
+    write("klrso/rna", "KLRSO: RNA families, separate and joint (Tables 7-9)", body)
 
 
 def weighted(found: dict[tuple[str, int, str], list[float]], sizes: dict[str, int], k: int) -> np.ndarray:

@@ -67,7 +67,7 @@ def hmm2(arguments: Sequence[str]) -> None:
                 found[kind, n].append(token_accuracy(y[:200], model.predict(X[:200])))
     rows = [[n, *(shown(found[kind, n]) for kind in kinds)] for n in sizes]
     lines = {k: [(float(n), 100 * float(np.mean(found[k, n]))) for n in sizes] for k in kinds}
-    picture = curves({"": lines}, "training sequences", "label accuracy in %", "klrso_hmm2", log=True)
+    picture = curves({"": lines}, "training sequences", "label accuracy in %", "klrso/hmm2", log=True)
     n = sizes[-1]
     against = [[k, *_paired(found["KLRSO 1", n], found[k, n])] for k in kinds if k != "KLRSO 1"]
     body = (
@@ -79,7 +79,7 @@ def hmm2(arguments: Sequence[str]) -> None:
         f"KLRSO 1 at {n} against the others, paired t-test over the data sets (paper: above HMM 1, p = 0.016 "
         f"at 1000):\n\n{markdown(['model', 'difference in points', 'p'], against)}"
     )
-    write("klrso_hmm2", "KLRSO: approximating second-order hidden Markov models (Figure 1)", body)
+    write("klrso/hmm2", "KLRSO: approximating second-order hidden Markov models (Figure 1)", body)
 
 
 def _paired(a: Sequence[float], b: Sequence[float]) -> tuple[str, str]:
@@ -202,7 +202,7 @@ def unions(arguments: Sequence[str]) -> None:
         "with a paired t-test; spectrum 1-4 with degree 3, penalties chosen on 3 inner folds; the paper's "
         f"figures (SCFG, KLRSO) are the mean of 5 unions.\n\n{_table('n', rows, paper)}"
     )
-    write("klrso_unions", "KLRSO: unions of grammars with the same rules (Table 1)", body)
+    write("klrso/unions", "KLRSO: unions of grammars with the same rules (Table 1)", body)
 
 
 def structures(arguments: Sequence[str]) -> None:
@@ -227,4 +227,4 @@ def structures(arguments: Sequence[str]) -> None:
         f"on 3 inner folds; the paper's figures (SCFG, KLRSO) are the mean of 3 unions.\n\n"
         f"{_table('m', rows, paper)}"
     )
-    write("klrso_structures", "KLRSO: unions of grammars with different rules (Table 2)", body)
+    write("klrso/structures", "KLRSO: unions of grammars with different rules (Table 2)", body)

@@ -42,7 +42,7 @@ def times(arguments: Sequence[str]) -> None:
         rows.append([f"{longest - 9}-{longest}", len(index), f"{ours:.2f} s", svm, *PAPER[longest]])
     header = ["words", "sentences", "KLRSO", "SVM", "paper KLRSO", "paper SVM"]
     body = f"Training time, both in this run, C = 100, gap 0.1 for the SVM.\n\n{markdown(header, rows)}"
-    write("klrso_times", "KLRSO: training time against the length of sentences (Table 6)", body)
+    write("klrso/times", "KLRSO: training time against the length of sentences (Table 6)", body)
 
 
 def large(arguments: Sequence[str]) -> None:
@@ -63,4 +63,4 @@ def large(arguments: Sequence[str]) -> None:
         f"{model.outcomes_.size} "
         f"outcomes: trained in {seconds:.0f} s (paper: 5,000 sentences in 7 hours)."
     )
-    write("klrso_large", "KLRSO: 5,000 sentences of any length", body)
+    write("klrso/large", "KLRSO: 5,000 sentences of any length", body)

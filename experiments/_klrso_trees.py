@@ -122,7 +122,7 @@ def penn(arguments: Sequence[str]) -> None:
         f"root and complete match in %. {_chosen(args.tried)}; C of the SVMs (1, 10, 100).\n\n"
         f"{markdown(['model', 'F', 'complete match', 'paper'], rows)}\n\n{_against(found)}"
     )
-    name = f"klrso_penn{args.train_words or ''}"
+    name = f"klrso/penn{args.train_words or ''}"
     write(name, "KLRSO: short sentences of the Penn Treebank sample (Table 3)", body)
 
 
@@ -168,7 +168,7 @@ def divergence(arguments: Sequence[str]) -> None:
         model.fit(data.X, data.y)
         rows.append([share, _divergence(model, data), 100 * f_measure(data.y, model.predict(data.X))])
     points = [(kl, f) for _, kl, f in sorted(rows, key=lambda row: row[1])]
-    picture = curves({"": {"lambda from 1 to 0": points}}, "KL divergence", "F in %", "klrso_divergence")
+    picture = curves({"": {"lambda from 1 to 0": points}}, "KL divergence", "F in %", "klrso/divergence")
     body = (
         f"Training data ({len(data.X)} sentences of at most {args.words} tags). Targets are the observed "
         "shares times lambda plus uniform ones times 1 - lambda; KL is the divergence of the predicted from "
@@ -176,7 +176,7 @@ def divergence(arguments: Sequence[str]) -> None:
         f"{markdown(['lambda', 'KL', 'F'], rows)}\n\n![F against KL]({picture})\n\nPaper: F falls as KL "
         f"grows; here the rank correlation is {spearmanr(*zip(*points, strict=True)).statistic:.2f}."
     )
-    write("klrso_divergence", "KLRSO: F against Kullback-Leibler divergence (Figure 2)", body)
+    write("klrso/divergence", "KLRSO: F against Kullback-Leibler divergence (Figure 2)", body)
 
 
 def _divergence(model: Any, data: TreeData) -> float:
@@ -223,7 +223,7 @@ def verbs(arguments: Sequence[str]) -> None:
         f"{markdown(['model', 'F', 'complete match', 'paper'], rows)}\n\n"
         f"{_against({'SCFG': found[names[0]], 'KLRSO': found[names[1]]})}"
     )
-    write("klrso_verbs", "KLRSO: predicting the rules of VP alone (Table 4)", body)
+    write("klrso/verbs", "KLRSO: predicting the rules of VP alone (Table 4)", body)
 
 
 def frequent_verbs(data: TreeData, least: int = 10) -> TreeData:
@@ -267,7 +267,7 @@ def cess(arguments: Sequence[str]) -> None:
         f"{_chosen(1)}.\n\n"
         f"{markdown(['model', 'F', 'complete match', 'paper'], rows)}\n\n{_against(found)}"
     )
-    write("klrso_cess", "KLRSO: a Spanish treebank (Table 5)", body)
+    write("klrso/cess", "KLRSO: a Spanish treebank (Table 5)", body)
 
 
 __all__ = ["GRAMMAR", "cess", "divergence", "folds", "penn", "treebank", "verbs"]

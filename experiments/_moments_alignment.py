@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import trelliswork as tw
-from experiments._report import RESULTS, markdown, options, write
+from experiments._pictures import save
+from experiments._report import markdown, options, write
 from trelliswork.losses import MissedPairs
 
 LETTERS = "ACDEFGHIKLMNPQRSTVWY"
@@ -153,7 +154,7 @@ def table5(arguments: Sequence[str]) -> None:
         "columns depends on it (below).\n\n"
         f"SODA(211) below generative at n = {', '.join(map(str, below)) or 'none'} (of 1 to 100); within "
         f"10 % of the paper's column at n = {', '.join(map(str, near)) or 'none'}.\n\n"
-        "![the true matrix and the one that SODA found from 100 pairs](magic_moments_fig8.png)\n\n"
+        "![the true matrix and the one that SODA found from 100 pairs](fig8.png)\n\n"
         "Not all of the printed table can be what its text says: percentages with a mean of 98.14 over 100 "
         "runs have a standard deviation of at most 13.6 (printed: 14.5). The same runs by another measure, "
         "the pairs of letters that the true alignments have and the predicted ones have not, in per cent:\n\n"
@@ -162,7 +163,7 @@ def table5(arguments: Sequence[str]) -> None:
     for law in others:
         body += f"\n\nThe same with another law, {args.others} runs. {law.about()}.\n\n"
         body += errors_beside_paper(errors[law])
-    write("magic_moments_table5", "Magic Moments, Table 5: learning to align", body)
+    write("magic_moments/table5", "Magic Moments, Table 5: learning to align", body)
 
 
 def errors_beside_paper(errors: dict[tuple[str, int], list[float]]) -> str:
@@ -192,6 +193,5 @@ def heat_map(truth: Any, learnt: Any) -> None:
         axis.set_xticks(range(20), LETTERS)
         axis.set_yticks(range(20), LETTERS)
     figure.colorbar(image, ax=axes, shrink=0.8)
-    RESULTS.mkdir(exist_ok=True)
-    figure.savefig(RESULTS / "magic_moments_fig8.png", dpi=80)
+    save(figure, "magic_moments/fig8", dpi=80)
     plt.close(figure)

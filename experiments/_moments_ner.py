@@ -150,7 +150,7 @@ def ner(arguments: Sequence[str]) -> None:
         target = dict(zip(NAMES, PAPER.get((n, features), ()), strict=False)).get(kind, np.nan)
         summary.append([features, kind, name, rate, target, "no worse" if rate <= target else "worse"])
     body += markdown(["features", "", "with", "token error %", "paper", "ours is"], summary)
-    place = f"magic_moments_ner_{n}" + ("" if len(sets) == len(TEMPLATES) else f"_{'_'.join(sets)}")
+    place = f"magic_moments/ner_{n}" + ("" if len(sets) == len(TEMPLATES) else f"_{'_'.join(sets)}")
     write(place, f"Magic Moments: named entities, {n:,} sentences (Tables 3-4)", body)
 
 

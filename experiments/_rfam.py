@@ -126,7 +126,7 @@ def table7(arguments: Sequence[str]) -> None:
         + "\n".join(better)
         + f"\n\n{time.perf_counter() - started:.0f} s in all, {args.jobs} processes."
     )
-    write("magic_moments_table7", "Magic moments, Table 7: RNA families", body)
+    write("magic_moments/table7", "Magic moments, Table 7: RNA families", body)
 
 
 def printed(family: str, name: str) -> list[str]:

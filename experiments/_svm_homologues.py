@@ -133,7 +133,7 @@ def table4(arguments: Sequence[str]) -> None:
         "(the paper: -0.2, the best on the test set). The paper's data are described elsewhere: length, "
         "decoys and mutations were set so that the generative model errs about as often at n = 1."
     )
-    write("svm_isos_table4", "SVM learning, Table 4: homologues among decoys", body)
+    write("svm_isos/table4", "SVM learning, Table 4: homologues among decoys", body)
 
 
 def _local(structure: tw.Retrieval, X: Any, y: Any) -> Any:

@@ -132,7 +132,7 @@ def _write_ner(args: Any, rows: list[list[Any]], y: Sequence[Any]) -> None:
         "300-599. The HMM sees words alone, rare ones (once) as unknown, smoothing 0.1."
     )
     write(
-        f"svm_isos_ner{'_' * bool(args.only)}{args.only}", "Structural SVM: named entities (Tables 2-3)", body
+        f"svm_isos/ner{'_' * bool(args.only)}{args.only}", "Structural SVM: named entities (Tables 2-3)", body
     )
 
 
@@ -197,4 +197,4 @@ def constraints(arguments: Sequence[str]) -> None:
         "itself is larger, and so is the bound). Exponents of growth with n, from least squares on the "
         f"logarithms: {_growth(rows)}. The paper: far fewer constraints than the bound, and sublinear growth."
     )
-    write("svm_isos_constraints", "Structural SVM: number of constraints (section 4)", body)
+    write("svm_isos/constraints", "Structural SVM: number of constraints (section 4)", body)

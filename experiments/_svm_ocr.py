@@ -161,5 +161,5 @@ def _write(args: Any, rows: list[list[Any]]) -> None:
     )
     setting = "one fold for training" if args.train == "one" else "nine folds for training"
     write(
-        f"svm_isos_ocr_{args.kind}_{args.train}", f"Structural SVM: OCR letters, {args.kind}, {setting}", body
+        f"svm_isos/ocr_{args.kind}_{args.train}", f"Structural SVM: OCR letters, {args.kind}, {setting}", body
     )

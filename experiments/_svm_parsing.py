@@ -160,4 +160,4 @@ def table5(arguments: Sequence[str]) -> None:
         if name != "PCFG":
             gap = values - per_fold["PCFG"]
             gains.append(f"{name} {gap.mean():+.2f} ({gap.std(ddof=1) / np.sqrt(gap.size):.2f})")
-    write("svm_isos_table5", "Parsing (Table 5)", body + "; ".join(gains) + ".")
+    write("svm_isos/table5", "Parsing (Table 5)", body + "; ".join(gains) + ".")

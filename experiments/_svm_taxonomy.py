@@ -500,4 +500,4 @@ def _write(args: Any, rows: list[list[Any]], notes: list[str]) -> None:
     )
     ending = ("", "_all", "_folds")[min(args.folds, 2)]
     name = "".join(c for c in args.only.lower() if c.isalnum()) + ending
-    write(f"svm_isos_taxonomies{'_' * bool(name)}{name}", "Structural SVM: taxonomies (Table 1)", body)
+    write(f"svm_isos/taxonomies{'_' * bool(name)}{name}", "Structural SVM: taxonomies (Table 1)", body)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from scipy.stats import ttest_rel, wilcoxon
 import trelliswork as tw
 from experiments._moments_alignment import LETTERS, table5
 from experiments._proteins import Pair, balibase, families, prefab
-from experiments._report import RESULTS, markdown, options, write
+from experiments._report import load, markdown, options, store, write
 from trelliswork.losses import MissedPairs
 
 MODES = ("global", "semiglobal")
@@ -87,13 +86,12 @@ def split(pairs: list[Pair], rng: np.random.Generator) -> tuple[list[Pair], list
 class Kept:
     """Results of the parts of a long experiment, so that it can go on where it was stopped."""
 
-    def __init__(self, path: Path, protocol: dict[str, Any]):
-        self.path = path
+    def __init__(self, name: str, protocol: dict[str, Any]):
+        self.name = name
         self.found: dict[str, Any] = {"protocol": protocol}
-        if path.exists():
-            before = json.loads(path.read_text(encoding="utf-8"))
-            if before["protocol"] == protocol:
-                self.found = before
+        before = load(name)
+        if before.get("protocol") == protocol:
+            self.found = before
 
     def get(self, name: str, compute: Callable[[], Any]) -> Any:
         """What was found before, or what ``compute`` finds now."""
@@ -101,7 +99,7 @@ class Kept:
             started = time.perf_counter()
             value = compute()
             self.found[name] = {"value": value, "seconds": time.perf_counter() - started}
-            self.path.write_text(json.dumps(self.found), encoding="utf-8")
+            store(self.name, self.found)
             print(f"{name}: {self.found[name]['seconds']:.0f} s", flush=True)
         return self.found[name]["value"]
 
@@ -134,8 +132,7 @@ def proteins(arguments: Sequence[str]) -> None:
     small = [p for p in train if len(p.x[0]) * len(p.x[1]) <= args.cells]
     small = [small[i] for i in sorted(rng.permutation(len(small))[: args.train])]
     X, y = [p.x for p in small], [p.y for p in small]
-    RESULTS.mkdir(exist_ok=True)
-    kept = Kept(RESULTS / "proteins.json", {k: getattr(args, k) for k in ("train", "cells", "iterations")})
+    kept = Kept("alignment/proteins", {k: getattr(args, k) for k in ("train", "cells", "iterations")})
     fitted = {}
     for name, learner in learners(args.iterations).items():
         weights = kept.get(name, lambda learner=learner: learner.fit(X, y).coef_.tolist())
@@ -193,7 +190,7 @@ def proteins(arguments: Sequence[str]) -> None:
         "Shares on the development parts, %:\n\n"
     )
     body += "\n".join(f"- {note}" for note in notes)
-    write("proteins", "Learnt alignment scores on proteins", body)
+    write("alignment/proteins", "Learnt alignment scores on proteins", body)
 
 
 HOW = {False: "best alignment", True: "expected accuracy"}

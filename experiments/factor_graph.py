@@ -7,7 +7,6 @@ same for all learners.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from scipy.stats import ttest_1samp, ttest_rel
 
 import trelliswork as tw
 from experiments._pictures import curves
-from experiments._report import RESULTS, markdown, options, write
+from experiments._report import load, markdown, options, store, write
 from trelliswork import bounds
 from trelliswork.features import TokenWindow
 from trelliswork.io import read_conll
@@ -175,8 +174,7 @@ def tagging(arguments: Sequence[str]) -> None:
         boost=(200, "most training sentences with which StructBoost is run"),
         seed=(0, "seed of the folds"),
     )
-    path = RESULTS / "factor_graph_tagging.json"
-    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    kept = load("factor_graph/tagging")
     own = f"order {args.order}, {args.folds} folds, {args.sentences} sentences, tol {args.tol}"
     own += f", {args.max_iter} iterations, seed {args.seed}"
     folds = [int(f) for f in args.only.split(",")] if args.only else list(range(args.folds))
@@ -189,9 +187,8 @@ def tagging(arguments: Sequence[str]) -> None:
                 key = f"{name}, {size or 'all'}, fold {fold}, {own}"
                 if key not in kept:
                     kept[key] = one_fold(args, X, y, size, fold)
-                    RESULTS.mkdir(exist_ok=True)
-                    path.write_text(json.dumps(dict(sorted(kept.items())), indent=1), encoding="utf-8")
-    write("factor_graph_tagging", "Part-of-speech tagging: voted CRF against CRFs", _table(kept, own, args))
+                    store("factor_graph/tagging", dict(sorted(kept.items())))
+    write("factor_graph/tagging", "Part-of-speech tagging: voted CRF against CRFs", _table(kept, own, args))
 
 
 def _table(kept: dict[str, Any], own: str, args: Any) -> str:
@@ -304,7 +301,7 @@ def _paths(groups: dict[tuple[str, str], list[Any]]) -> str:
             ]
             for kind in ("L1-CRF", "VCRF")
         }
-    return curves(lines, "weights that are not 0", "token error %", "factor_graph_tagging", log=True)
+    return curves(lines, "weights that are not 0", "token error %", "factor_graph/tagging", log=True)
 
 
 def bound(arguments: Sequence[str]) -> None:
@@ -373,7 +370,7 @@ def bound(arguments: Sequence[str]) -> None:
     names = ("test risk", "empirical margin loss", "margin bound", "voted bound")
     lines = {"": {name: [(c[0], c[j + 1]) for c in points] for j, name in reversed(list(enumerate(names)))}}
     picture = curves(
-        lines, "training sentences", "share of wrong labels", "factor_graph_bound", log=True, vacuous=1.0
+        lines, "training sentences", "share of wrong labels", "factor_graph/bound", log=True, vacuous=1.0
     )
     body += (
         f"\n\nRisk: share of wrong labels of a sentence ({args.treebank}, up to {args.longest} words). "
@@ -383,7 +380,7 @@ def bound(arguments: Sequence[str]) -> None:
         f"something, {where}."
         f"\n\n![bounds and risk]({picture})"
     )
-    write("factor_graph_bound", "Margin bound against test risk", body)
+    write("factor_graph/bound", "Margin bound against test risk", body)
 
 
 def _short(X: list[Any], y: list[Any], longest: int) -> tuple[list[Any], list[Any]]:

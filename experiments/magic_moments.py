@@ -155,7 +155,7 @@ def noise(arguments: Sequence[str]) -> None:
                 print((k, q), p, f"{time.perf_counter() - started:.0f} s", flush=True)
         pool.close()
         pool.join()  # their processor time is known from here on
-    picture = curves(lines, "label noise p", "wrong labels, %", "magic_moments_noise")
+    picture = curves(lines, "label noise p", "wrong labels, %", "magic_moments/noise")
     seconds = time.perf_counter() - started
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     body = markdown(["HMM", "p", "learner", "wrong labels per 100 (standard error)"], rows)
@@ -175,7 +175,7 @@ def noise(arguments: Sequence[str]) -> None:
         "8.8e-4, 5.45e-10, .16 (3, 5), ours lower throughout; at p = 0 max-margin and HMP lower than Z-score "
         f"and SODA, which are lower than CRF; constraints help the Z-score there.\n\n![noise]({picture})"
     )
-    write("magic_moments_noise", "Magic Moments: label noise (Figure 4, Tables 1-2)", body)
+    write("magic_moments/noise", "Magic Moments: label noise (Figure 4, Tables 1-2)", body)
 
 
 def _paired_tests(size: str, p: float, errors: dict[str, list[float]]) -> list[list[Any]]:
@@ -219,13 +219,13 @@ def curve(arguments: Sequence[str]) -> None:
             errors_of.setdefault(name, []).append((n, float(np.mean(errors))))
             times_of.setdefault(name, []).append((n, float(np.mean(seconds))))
     left = curves(
-        {"error": errors_of}, "training sequences", "wrong labels, %", "magic_moments_curve", log=True
+        {"error": errors_of}, "training sequences", "wrong labels, %", "magic_moments/curve", log=True
     )
     right = curves(
         {"time": times_of},
         "training sequences",
         "seconds of processor time",
-        "magic_moments_curve_time",
+        "magic_moments/curve_time",
         log=True,
     )
     body = markdown(
@@ -236,7 +236,7 @@ def curve(arguments: Sequence[str]) -> None:
         "Every learner has one fixed setting: SODA the absolute ridge 1e-8 of the paper, CRF l2 1, HMP 100 "
     )
     body += f"passes, max-margin C 1.\n\n![]({left})\n![]({right})"
-    write("magic_moments_curve", "Magic Moments: learning curve (Figure 5)", body)
+    write("magic_moments/curve", "Magic Moments: learning curve (Figure 5)", body)
 
 
 def sampling(arguments: Sequence[str]) -> None:
@@ -264,13 +264,13 @@ def sampling(arguments: Sequence[str]) -> None:
                 errors.append(error(model, *hmm.sequences(100, 10, rng)))
             rows.append([q, name, float(np.mean(errors)), f"{1e3 * np.mean(seconds):.1f}"])
             lines.setdefault(name, []).append((q, float(np.mean(errors))))
-    picture = curves({"error": lines}, "symbols", "wrong labels, %", "magic_moments_sampling")
+    picture = curves({"error": lines}, "symbols", "wrong labels, %", "magic_moments/sampling")
     body = markdown(["symbols", "moments", "wrong labels, %", "training, ms of processor time"], rows)
     body += (
         "\n\nThe paper: equal errors, sampling cheaper than its recursions. Here exact moments of chains "
         f"are closed forms, so sampling cannot be cheaper.\n\n![]({picture})"
     )
-    write("magic_moments_sampling", "Magic Moments: sampled moments (Figure 6)", body)
+    write("magic_moments/sampling", "Magic Moments: sampled moments (Figure 6)", body)
 
 
 def constraints(arguments: Sequence[str]) -> None:
@@ -298,7 +298,7 @@ def constraints(arguments: Sequence[str]) -> None:
         svm = tw.StructuredSVM(CHAIN, C=100.0, loss="hamming", solver="working-set").fit(X, y)
         needed["SVM constraints"].append(svm.n_constraints_)
     rows = [[name, float(np.mean(v)), float(np.median(v)), int(np.max(v))] for name, v in needed.items() if v]
-    picture = histogram(needed, "constraints or mistakes", "magic_moments_constraints")
+    picture = histogram(needed, "constraints or mistakes", "magic_moments/constraints")
     body = markdown(["", "mean", "median", "largest"], rows)
     runs = len(needed["Z-score constraints"])
     body += (
@@ -306,7 +306,7 @@ def constraints(arguments: Sequence[str]) -> None:
         f"had one label only ({infeasible} infeasible). "
     )
     body += f"The paper: far fewer constraints than the others need.\n\n![]({picture})"
-    write("magic_moments_constraints", "Magic Moments: constraints needed (Figure 7)", body)
+    write("magic_moments/constraints", "Magic Moments: constraints needed (Figure 7)", body)
 
 
 TABLES = {

@@ -101,7 +101,7 @@ def scale(arguments: Sequence[str]) -> None:
         f"sequences; {jobs} threads.\n\n{markdown(header, rows)}\n\n"
         + "\n".join(f"- {note}" for note in notes)
     )
-    write("rna_scale", "RNA at scale", body)
+    write("rna/scale", "RNA at scale", body)
 
 
 TABLES = {"scale": scale}

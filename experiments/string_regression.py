@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gzip
 import itertools
-import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,7 +19,8 @@ import numpy as np
 from sklearn.svm import SVC
 
 import trelliswork as tw
-from experiments._report import RESULTS, markdown, options, write
+from experiments._pictures import save
+from experiments._report import load, markdown, options, store, write
 from trelliswork.kernels import RBF, Composed, Linear, Normalized, Polynomial, Spectrum, VectorNGrams
 from trelliswork.losses import Edit
 
@@ -186,26 +186,15 @@ def folds_of(text: str) -> list[int]:
     return [int(f) for f in text.split(",")]
 
 
-def kept(name: str) -> dict[str, Any]:
-    """Results of folds that were run before."""
-    path = RESULTS / f"{name}.json"
-    return json.loads(path.read_text()) if path.exists() else {}
-
-
-def keep(name: str, results: dict[str, Any]) -> None:
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.json").write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
-
-
 def by_fold(name: str, args: Any, run: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
     """Run the folds that were asked for and return all that are known."""
     for fold in folds_of(args.folds):
         started = time.perf_counter()
         found = run(fold)
         found["total"] = time.perf_counter() - started
-        keep(name, kept(name) | {str(fold): found})  # read again: folds may run side by side
+        store(name, load(name) | {str(fold): found}, sort_keys=True)  # read again: folds may run side by side
         print(f"fold {fold}: {found['total']:.1f} s", flush=True)
-    results = kept(name)
+    results = load(name)
     return [results[f] for f in sorted(results)]
 
 
@@ -224,7 +213,7 @@ def table1(arguments: Sequence[str]) -> None:
     """Table 1.1: letters right, per cent, words given letter by letter."""
     args = options(arguments, folds=("0,1,2,3,4,5,6,7,8,9", "training folds"))
     words = Words(args.data)
-    found = by_fold("string_regression_table1", args, lambda f: one_fold(words, f))
+    found = by_fold("string_regression/table1", args, lambda f: one_fold(words, f))
     total = sum(f["total"] for f in found)
     parts = {k: sum(f["seconds"][k] for f in found) for k in found[0]["seconds"]}
     body = markdown(
@@ -233,7 +222,7 @@ def table1(arguments: Sequence[str]) -> None:
     )
     spent = ", ".join(f"{k} {v:.0f}" for k, v in parts.items())
     body += f"\n\n{len(found)} folds took {total:.0f} s of wall time together ({spent})."
-    write("string_regression_table1", "Table 1.1: OCR letters, perfect segmentation", body)
+    write("string_regression/table1", "Table 1.1: OCR letters, perfect segmentation", body)
 
 
 # -- string to string ------------------------------------------------------------------------------
@@ -295,7 +284,7 @@ def strings(arguments: Sequence[str]) -> None:
         words=(0, "test on so many words of the other folds, drawn at random; 0 for all"),
     )
     words = Words(args.data)
-    found = by_fold("string_regression_strings", args, lambda f: strings_fold(words, f, args.words))
+    found = by_fold("string_regression/strings", args, lambda f: strings_fold(words, f, args.words))
     rows = []
     for name in [k for k in found[0] if k.endswith("(words)")]:
         plain = name.removesuffix(" (words)")
@@ -316,7 +305,7 @@ that the paper prints, a sum over all pairs of letter images, normalised; it doe
 letters. "Near pairs" weighs pairs by the distance of their positions, exp(-(i - j)^2 / (2 w^2)), w chosen
 on a third of the training words (chosen: {widths}). Ridges by leave-one-out error. Five regressors: unigrams
 of images with polynomials of degree 2 and 3 and a Gaussian, bigrams with degrees 2 and 3; output bigrams."""
-    write("string_regression_strings", "String to string, OCR words without a letter mapping", body)
+    write("string_regression/strings", "String to string, OCR words without a letter mapping", body)
 
 
 # -- Figure 1.7 ------------------------------------------------------------------------------------
@@ -349,7 +338,7 @@ def basis(arguments: Sequence[str]) -> None:
     body = markdown(["basis functions", "random", "fit", "incomplete Cholesky", "fit", "greedy", "fit"], rows)
     body += f"\n\nAll {len(whole.dual_coef_)} training letters: error {error:.2f} %."
     _picture(curves, sizes, error, len(whole.dual_coef_))
-    write("string_regression_basis", "Figure 1.7: letters wrong (%) against basis functions", body)
+    write("string_regression/basis", "Figure 1.7: letters wrong (%) against basis functions", body)
 
 
 def _picture(curves: dict[str, list[float]], sizes: list[int], error: float, n: int) -> None:
@@ -365,8 +354,7 @@ def _picture(curves: dict[str, list[float]], sizes: list[int], error: float, n: 
     axes.set(xlabel="basis functions", ylabel="letters wrong, %")
     axes.legend()
     figure.tight_layout()
-    RESULTS.mkdir(exist_ok=True)
-    figure.savefig(RESULTS / "string_regression_basis.png", dpi=100)
+    save(figure, "string_regression/basis", dpi=100)
 
 
 # -- grapheme to phoneme -----------------------------------------------------------------------------
@@ -441,9 +429,9 @@ def g2p(arguments: Sequence[str]) -> None:
             chosen,
             f"{seconds:.0f} s",
         ]
-        keep("string_regression_g2p", kept("string_regression_g2p") | {name: row})
+        store("string_regression/g2p", load("string_regression/g2p") | {name: row}, sort_keys=True)
         print(row, flush=True)
-    rows = list(kept("string_regression_g2p").values())
+    rows = list(load("string_regression/g2p").values())
     body = markdown(
         [
             "set",
@@ -461,7 +449,7 @@ def g2p(arguments: Sequence[str]) -> None:
         "regression sees which letter n-grams a word has, not where, and predicts which phoneme n-grams its "
         "pronunciation has: a baseline for learners that align letters with phonemes."
     )
-    write("string_regression_g2p", "Grapheme to phoneme by string regression", body)
+    write("string_regression/g2p", "Grapheme to phoneme by string regression", body)
 
 
 TABLES = {"table1": table1, "strings": strings, "basis": basis, "g2p": g2p}
