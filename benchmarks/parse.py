@@ -15,7 +15,7 @@ from collections import defaultdict
 from typing import Any
 
 import numpy as np
-from experiments._svm_parsing import read_penn
+from experiments.svm_isos.parsing import read_penn
 
 from benchmarks._measure import arguments, best, in_fresh_process, write_results
 
