@@ -1,7 +1,7 @@
 """Structural support vector machines: handwritten words, named entities, newsgroups, kernels.
 
-scikit-learn's LinearSVC (liblinear) and our own CRF are the clocks. Times are wall seconds of one
-thread, the least of several runs; "gap" is the certified relative duality gap.
+Compared with scikit-learn's LinearSVC (liblinear) and SVC (libsvm) and with our CRF. Times are wall seconds
+of one thread, the least of several runs; "gap" is the certified relative duality gap.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NEWS_C = 1.0
 KERNEL_C, KERNEL_GAMMA = 3.0, 0.02  # of single letters
 
 
-# -- workers: each runs in a process of its own ------------------------------------------------------
+# -- workers: each runs in a fresh process ------------------------------------------------------
 
 
 def work_ocr(args: Any) -> dict[str, Any]:
@@ -44,8 +44,7 @@ def work_ocr(args: Any) -> dict[str, Any]:
     rows = []
     with Peak() as peak:
         for fold in OCR_FOLDS:
-            own = data["word_fold"] == fold
-            train, test = np.flatnonzero(own), np.flatnonzero(~own)
+            train, test = np.flatnonzero(data["word_fold"] == fold), np.flatnonzero(data["word_fold"] != fold)
             letters = data["fold"] == fold
             linear = LinearSVC(C=OCR_SHARE)
             A, b = data["pixels"][letters].astype(np.float64), data["labels"][letters]
@@ -53,8 +52,8 @@ def work_ocr(args: Any) -> dict[str, Any]:
             inside = [X[i] for i in train], [y[i] for i in train]
             model = StructuredSVM(chain, OCR_SHARE * train.size, tol=1e-3, n_jobs=1)
             ours, _ = best(lambda m=model, inside=inside: m.fit(*inside), args.repeat)
-            found = model.predict([X[i] for i in test])
-            right = np.concatenate(found) == np.concatenate([y[i] for i in test])
+            predicted = model.predict([X[i] for i in test])
+            right = np.concatenate(predicted) == np.concatenate([y[i] for i in test])
             single = linear.predict(data["pixels"][~letters]) == data["labels"][~letters]
             rows.append((fold, clock, ours, model.gap_, 100 * right.mean(), 100 * single.mean()))
     return {"rows": rows, "memory": peak.value - raw}
@@ -151,8 +150,8 @@ def work_kernel(args: Any) -> dict[str, Any]:
     from trelliswork.kernels import RBF
 
     data = np.load(os.path.join(args.data, "ocr-letters", "letters.npz"))
-    pixels, labels, own = data["pixels"].astype(np.float64), data["labels"], data["fold"] == 0
-    X, y = pixels[own], labels[own]
+    pixels, labels, first = data["pixels"].astype(np.float64), data["labels"], data["fold"] == 0
+    X, y = pixels[first], labels[first]
     StructuredSVM(Classes(), kernel="rbf").fit(X[:50], y[:50])  # loads compiled code
     raw = resident()
     rows = []
@@ -164,7 +163,7 @@ def work_kernel(args: Any) -> dict[str, Any]:
         for name, model in (("SVC (libsvm)", theirs), ("ours", ours)):
             fit, _ = best(lambda m=model: m.fit(X, y), args.repeat)
             started = time.perf_counter()
-            right = np.mean(np.asarray(model.predict(pixels[~own])) == labels[~own])
+            right = np.mean(np.asarray(model.predict(pixels[~first])) == labels[~first])
             rows.append((name, fit, time.perf_counter() - started, 100 * float(right)))
     return {"rows": rows, "gap": ours.gap_, "memory": peak.value - raw, "n": int(y.size)}
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+#: Results are kept here; ``TRELLISWORK_RESULTS`` names another folder, for trial runs.
 RESULTS = Path(os.environ.get("TRELLISWORK_RESULTS") or Path(__file__).parent / "results")
 
 
