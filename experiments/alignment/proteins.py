@@ -118,7 +118,7 @@ def learners(iterations: int) -> dict[str, Any]:
 
 
 def proteins(arguments: Sequence[str]) -> None:
-    """PREFAB and BAliBASE: learnt scores against published ones on families held back."""
+    """PREFAB and BAliBASE: learnt scores against published ones on families held out."""
     args = options(
         arguments,
         train=(300, "most training pairs"),
@@ -171,7 +171,7 @@ def proteins(arguments: Sequence[str]) -> None:
         sizes = ", ".join(f"{len(part)} {what}" for part, what in ((chooser, "development"), (held, "test")))
         notes.append(f"{name}: {sizes} pairs")
     body = "Share of the reference pairs of residues (capitals only) that are recovered, %, on families "
-    body += "held back:\n\n" + markdown(["set", "scores", "share"], table)
+    body += "held out:\n\n" + markdown(["set", "scores", "share"], table)
     body += "\n\nGain of the learnt scores (paired; t-test over pairs, Wilcoxon over families):\n\n"
     head = ["set", "against", "gain", "p, pairs", "families", "gain, family means", "p, families"]
     body += markdown(head, details)

@@ -12,7 +12,7 @@ import numpy as np
 
 
 def lowest(path: list[dict[str, Any]], most: float = np.inf) -> dict[str, Any]:
-    """The lowest validation error among those with at most so many weights, or the fewest weights."""
+    """The lowest validation error among those with at most ``most`` weights, or the fewest weights."""
     within = [p for p in path if p["weights"] <= most]
     return min(within or path, key=lambda p: (p["validation"] if within else 0.0, p["weights"]))
 

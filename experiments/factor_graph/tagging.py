@@ -119,7 +119,7 @@ def tagging(arguments: Sequence[str]) -> None:
         only=("", "folds to run now, separated by commas; finished ones are kept"),
         tol=(2e-4, "stop when the norm of the (proximal) gradient is this share of the first one"),
         max_iter=(300, "iterations of every fit"),
-        boost=(200, "StructBoost is run on at most so many training sentences"),
+        boost=(200, "largest training part for StructBoost"),
         seed=(0, "seed of the folds"),
     )
     stored = load(RESULT)

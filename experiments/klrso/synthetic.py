@@ -111,7 +111,7 @@ class RandomGrammar:
             self.shares[head] = share / share.sum()
 
     def draw(self, rng: np.random.Generator, shortest: int, longest: int) -> str:
-        """A random tree with so many words."""
+        """A random tree of ``shortest`` to ``longest`` words."""
         while True:
             tree = self._derive("S", rng, 0, longest)
             if tree is not None and shortest <= tree[1] <= longest:

@@ -42,7 +42,8 @@ def times(arguments: Sequence[str]) -> None:
             svm = f"{time.perf_counter() - started:.1f} s"
         rows.append([f"{longest - 9}-{longest}", len(index), f"{ours:.2f} s", svm, *PAPER[longest]])
     header = ["words", "sentences", "KLRSO", "SVM", "paper KLRSO", "paper SVM"]
-    body = f"Training time, both in this run, C = 100, gap 0.1 for the SVM.\n\n{markdown(header, rows)}"
+    body = "Training times of both learners in one run; SVM with C = 100 and gap 0.1.\n\n"
+    body += markdown(header, rows)
     write("klrso/times", "KLRSO: training time against the length of sentences (Table 6)", body)
 
 
@@ -60,7 +61,7 @@ def large(arguments: Sequence[str]) -> None:
     body = (
         f"{len(X)} tag sequences of the Penn sample and CESS-ESP, "
         f"{np.mean([len(x) for x in X]):.1f} tags on average, "
-        f"{len(model.inputs_)} inputs compared with, {len(model.heads_)} multinomials with "
+        f"{len(model.inputs_)} basis inputs, {len(model.heads_)} multinomials with "
         f"{model.outcomes_.size} "
         f"outcomes: trained in {seconds:.0f} s (paper: 5,000 sentences in 7 hours)."
     )

@@ -215,7 +215,7 @@ def verbs(arguments: Sequence[str]) -> None:
 
 
 def frequent_verbs(data: TreeData, least: int = 10) -> TreeData:
-    """Trees in which every VP has a rule that occurs at least so many times."""
+    """Trees in which every VP has a rule that occurs at least ``least`` times."""
     batch = GRAMMAR.bind(data.X, data.y).pack(data.X, data.y)
     counts = batch.gold()[:, batch.multinomials()["VP"]]
     rare = np.asarray(counts.sum(axis=0)).ravel() < least

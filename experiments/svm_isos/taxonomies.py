@@ -132,7 +132,7 @@ def _verdict(rows: list[list[Any]]) -> str:
         if abs(mean) > 2 * error:
             clear["below" if mean < 0 else "above"] += 1
     return (
-        f"The lowest tree loss of {len(last)} comparisons (over classes for few samples per class, over "
+        f"Lowest tree loss in {len(last)} comparisons (over classes for few samples per class, over "
         f"samples for all): {counts}. Taxonomy + tree loss is more than two standard errors below flat + "
         f"tree loss in {clear['below']}, above in {clear['above']}, and within two in "
         f"{len(last) - clear['below'] - clear['above']}. Over samples everywhere it is lowest in {samples}. "
@@ -170,8 +170,8 @@ def _write(args: Any, rows: list[list[Any]], notes: list[str]) -> None:
         f"To choose from: C / n of {shares}, the weight of the attributes of ancestors of "
         f"{weights} (the class itself has 1; the paper has 1 for all), slack or margin rescaling of the tree "
         "loss (for 0/1 they are the same). Intercepts are penalised like other weights, in all methods. "
-        "Taxonomies without nodes that do not branch, all leaves at one depth, as in the paper's. Words are "
-        "weighed by inverse document frequency over the training part, without labels.\n\n"
+        "Taxonomies have no nodes that do not branch, and all leaves are at one depth, as in the paper. "
+        "Words are weighted by inverse document frequency over the training part, without labels.\n\n"
         "The paper (WIPO-alpha section D, 160 classes), flat 0/1, taxonomy 0/1, flat + tree loss, taxonomy + "
         "tree loss: 4 per class, accuracy 28.32, 28.32, 27.47, 29.74, tree loss 1.36, 1.32, 1.30, 1.21; 2 "
         "per class, 20.20, 20.46, 20.20, 21.73 and 1.54, 1.51, 1.39, 1.33."

@@ -112,7 +112,7 @@ class Protocol:
         return self.judge.over_classes(samples, losses) if self.per_class else float(losses.mean())
 
     def drawn(self, pool: np.ndarray, *numbers: int) -> np.ndarray:
-        """Training set: up to so many random samples of every class."""
+        """Training set: up to ``per_class`` random samples of every class."""
         rng = np.random.default_rng([self.seed, self.per_class, *numbers])
         classes = [pool[self.data.y[pool] == name] for name in self.judge.names]
         return np.concatenate([rng.permutation(part)[: self.per_class] for part in classes])
@@ -168,6 +168,6 @@ class Protocol:
 
 
 def _behind(losses: list[np.ndarray], best: list[np.ndarray]) -> float:
-    """By how many standard errors the losses of the same samples are larger."""
+    """By how many standard errors the losses are larger than the best ones on the same samples."""
     apart = np.concatenate(losses) - np.concatenate(best)
     return float(apart.mean() / max(apart.std() / np.sqrt(apart.size), 1e-12))
