@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from experiments.alignment.proteins import proteins
-from experiments.magic_moments.alignment import table5
+from experiments.alignment import proteins
+from experiments.magic_moments import alignment as random_matrices
 
-TABLES = {"table5": table5, "proteins": proteins}
+TABLES = {
+    "table5": random_matrices.table5,
+    "proteins": proteins.proteins,
+}

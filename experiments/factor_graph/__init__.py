@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from experiments.factor_graph.bound import bound
-from experiments.factor_graph.tagging import tagging
+from experiments.factor_graph import bound, tagging
 
-TABLES = {"tagging": tagging, "bound": bound}
+TABLES = {
+    "tagging": tagging.tagging,
+    "bound": bound.bound,
+}

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from experiments.klrso.rna import rna
-from experiments.klrso.synthetic import hmm2, structures, unions
-from experiments.klrso.times import large, times
-from experiments.klrso.trees import cess, divergence, penn, verbs
+from experiments.klrso import rna, synthetic, times, trees
 
 TABLES = {
-    "hmm2": hmm2,
-    "unions": unions,
-    "structures": structures,
-    "penn": penn,
-    "divergence": divergence,
-    "verbs": verbs,
-    "cess": cess,
-    "times": times,
-    "large": large,
-    "rna": rna,
+    "hmm2": synthetic.hmm2,
+    "unions": synthetic.unions,
+    "structures": synthetic.structures,
+    "penn": trees.penn,
+    "divergence": trees.divergence,
+    "verbs": trees.verbs,
+    "cess": trees.cess,
+    "times": times.times,
+    "large": times.large,
+    "rna": rna.rna,
 }

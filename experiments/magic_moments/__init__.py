@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from experiments.magic_moments.alignment import table5
-from experiments.magic_moments.constraints import constraints
-from experiments.magic_moments.families import table7
-from experiments.magic_moments.growth import curve, sampling
-from experiments.magic_moments.ner import ner
-from experiments.magic_moments.noise import noise
+from experiments.magic_moments import alignment, constraints, families, growth, ner, noise
 
 TABLES = {
-    "noise": noise,
-    "curve": curve,
-    "sampling": sampling,
-    "constraints": constraints,
-    "ner": ner,
-    "table7": table7,
-    "table5": table5,
+    "noise": noise.noise,
+    "curve": growth.curve,
+    "sampling": growth.sampling,
+    "constraints": constraints.constraints,
+    "ner": ner.ner,
+    "table7": families.table7,
+    "table5": alignment.table5,
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from experiments.rna.scale import scale
+from experiments.rna import scale
 
-TABLES = {"scale": scale}
+TABLES = {
+    "scale": scale.scale,
+}
