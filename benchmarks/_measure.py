@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(os.environ.get("TRELLISWORK_RESULTS") or Path(__file__).parent / "results")
 
 
 def arguments(description: str, **defaults: Any) -> argparse.Namespace:
@@ -81,7 +81,7 @@ class Peak:
 
 def write_results(name: str, command: str, body: str) -> None:
     """Keep the last table with its command, date and machine."""
-    RESULTS.mkdir(exist_ok=True)
+    RESULTS.mkdir(parents=True, exist_ok=True)
     cpu = platform.processor() or platform.machine()
     with open("/proc/cpuinfo") as file:
         for line in file:

@@ -52,11 +52,11 @@ def ours(name: str, precision: str, jobs: int, whole: bool, what: str) -> Callab
     import trelliswork as tw
 
     X = pairs(name)
-    model = tw.Fixed(tw.Alignment(precision=precision), weights(whole), n_jobs=jobs)
+    model = tw.Fixed(tw.Alignment(precision=precision), weights(whole), n_jobs=jobs).fit()
     if what == "predict":
         return lambda: model.predict(X)
-    batch = model._packed(X)
-    scores = model._scores(batch)
+    batch = model.space_.pack(X, n_jobs=jobs)
+    scores = batch.scores(model.coef_)
     return (lambda: batch.argmax(scores)) if what == "path" else (lambda: batch.best_scores(scores))
 
 
@@ -106,7 +106,7 @@ TASKS: dict[str, tuple[str, Callable[[str], Callable[[], Any]]]] = {
 
 
 def scaling(name: str, precision: str, repeat: int) -> dict[str, float]:
-    """One thread and two in turns: their ratio is of one and the same state of the machine."""
+    """One thread and two in turns, so that the state of the machine is the same for both."""
     tasks = {jobs: ours(name, precision, jobs, False, "path") for jobs in (1, 2)}
     cells = sum(len(a) * len(b) for a, b in pairs(name))
     for task in tasks.values():
@@ -120,7 +120,7 @@ def scaling(name: str, precision: str, repeat: int) -> dict[str, float]:
 
 def worker(which: str, repeat: int) -> dict[str, Any]:
     if which == "moments":
-        return moments()
+        return time_of_moments()
     if which == "huge":
         return huge()
     if which.startswith("curve"):
@@ -130,13 +130,13 @@ def worker(which: str, repeat: int) -> dict[str, Any]:
         return scaling(name, label.split(":")[1], repeat)
     task = TASKS[label][1](name)
     task()  # compiles, warms caches
-    seconds, found = _measure.best(task, repeat)
-    n = len(found.values) if hasattr(found, "values") else len(found)
+    seconds, aligned = _measure.best(task, repeat)
+    n = len(aligned.values) if hasattr(aligned, "values") else len(aligned)
     cells = sum(len(a) * len(b) for a, b in pairs(name)[:n])
     return {"gcups": cells / seconds / 1e9, "seconds": seconds}
 
 
-def moments() -> dict[str, Any]:
+def time_of_moments() -> dict[str, Any]:
     """Means and covariance of 212 features for 1,000 pairs of length 100, two threads."""
     import trelliswork as tw
 
@@ -145,8 +145,8 @@ def moments() -> dict[str, Any]:
     batch = tw.Alignment(alphabet="protein").bind(X).pack(X, n_jobs=2)
     batch.subset(np.arange(2)).moments()
     started = time.perf_counter()
-    found = batch.moments()
-    return {"seconds": time.perf_counter() - started, "features": int(found.covariance.shape[0])}
+    moments = batch.moments()
+    return {"seconds": time.perf_counter() - started, "features": int(moments.covariance.shape[0])}
 
 
 def questions(length: int) -> dict[str, Callable[[], Any]]:
@@ -155,9 +155,9 @@ def questions(length: int) -> dict[str, Callable[[], Any]]:
 
     rng = np.random.default_rng(3)
     text = ["".join(rng.choice(list(LETTERS), length)) for _ in range(2)]
-    model = tw.Fixed(tw.Alignment(), weights(False))
-    batch = model._packed([(text[0], text[1])])
-    scores, w = model._scores(batch), model.coef_
+    model = tw.Fixed(tw.Alignment(), weights(False)).fit()
+    batch, w = model.space_.pack([(text[0], text[1])]), model.coef_
+    scores = batch.scores(w)
     return {
         "best path": lambda: batch.argmax(scores),
         "log partition": lambda: batch.log_partition(scores),
@@ -204,16 +204,16 @@ def main() -> int:
     table: dict[str, dict[str, float]] = {}
     for precision in ("single", "short"):
         for name in SETS:
-            found = _measure.in_fresh_process("align", f"scaling:{precision}|{name}", args)
-            for jobs, speed in found.items():
+            speeds = _measure.in_fresh_process("align", f"scaling:{precision}|{name}", args)
+            for jobs, speed in speeds.items():
                 label = f"ours, {precision}, {jobs} thread{'s' * (jobs == '2')}"
                 table.setdefault(label, {})[name] = speed
                 print(f"{label} {name} {speed:.3f}", file=sys.stderr, flush=True)
     for label in TASKS:
         for name in SETS:
-            found = _measure.in_fresh_process("align", f"{label}|{name}", args, threads=1)
-            table.setdefault(label, {})[name] = found["gcups"]
-            print(f"{label} {name} {found['gcups']:.3f}", file=sys.stderr, flush=True)
+            speed = _measure.in_fresh_process("align", f"{label}|{name}", args, threads=1)["gcups"]
+            table.setdefault(label, {})[name] = speed
+            print(f"{label} {name} {speed:.3f}", file=sys.stderr, flush=True)
     lines = ["| with traceback, GCUPS | short (2,000 of ~300) | long (20 of ~3,000) |", "| --- | --- | --- |"]
     for kind in ("path", "score"):
         if kind == "score":
@@ -234,23 +234,23 @@ def main() -> int:
         f"{short['ours, short, 2 threads'] / best:.2f}x on 2; "
         "2 threads / 1, in turns: "
         + ", ".join(
-            f"{table[f'{own}, 2 threads'][name] / table[f'{own}, 1 thread'][name]:.2f}x ({own}, {name} pairs)"
-            for own in ("ours, single", "ours, short")
+            f"{table[f'{row}, 2 threads'][name] / table[f'{row}, 1 thread'][name]:.2f}x ({row}, {name} pairs)"
+            for row in ("ours, single", "ours, short")
             for name in SETS
         )
         + ".",
         "",
     ]
-    found = _measure.in_fresh_process("align", "moments", args, threads=1)
+    moments = _measure.in_fresh_process("align", "moments", args, threads=1)
     lines.append(
-        f"Moments (mean and covariance of {found['features']} features) of 1,000 pairs of length 100, "
-        f"2 threads: {found['seconds']:.1f} s."
+        f"Moments (mean and covariance of {moments['features']} features) of 1,000 pairs of length 100, "
+        f"2 threads: {moments['seconds']:.1f} s."
     )
-    found = _measure.in_fresh_process("align", "huge", args, threads=1)
+    one_pair = _measure.in_fresh_process("align", "huge", args, threads=1)
     lines += [
         "",
-        f"Best path of one pair of 50,000 x 50,000 residues, 1 thread: {found['seconds']:.0f} s, at most "
-        f"{found['MB']:,.0f} MB (before: {found['before']:,.0f} MB).",
+        f"Best path of one pair of 50,000 x 50,000 residues, 1 thread: {one_pair['seconds']:.0f} s, at most "
+        f"{one_pair['MB']:,.0f} MB (before: {one_pair['before']:,.0f} MB).",
     ]
     lengths = (100, 200, 400, 1000, 2000, 5000)
     curves = {n: _measure.in_fresh_process("align", f"curve:{n}", args, threads=1) for n in lengths}

@@ -93,12 +93,11 @@ def main() -> int:
     if args.worker:
         print(json.dumps(WORKERS[args.worker](args.repeat)))
         return 0
-    found = {name: in_fresh_process("fold", name, args) for name in WORKERS}
-    mine, peer, memory = found["ours"], found["vienna"], found["ours-memory"]
+    mine, memory, peer = (in_fresh_process("fold", name, args) for name in WORKERS)
     lines = [
         f"Best structure, seconds (ViennaRNA {peer['version']}: minimum free energy)",
         "",
-        "| bases | G6 Viterbi | ViennaRNA | times as fast | wanted |",
+        "| bases | G6 Viterbi | ViennaRNA | times as fast | goal |",
         "| --- | --- | --- | --- | --- |",
     ]
     for n in map(str, LENGTHS):
@@ -106,12 +105,12 @@ def main() -> int:
         lines.append(f"| {int(n):,} | {a:.4f} | {b:.3f} | {b / a:.1f} | {6 if n == str(LARGEST) else 10} |")
     lines += [
         "",
-        f"Memory at {LARGEST:,} bases: peak {memory['peak']:.0f} MB, of it {memory['before']:.0f} MB before "
-        "the call (Python, NumPy, Numba); wanted: under 400 MB.",
+        f"Memory at {LARGEST:,} bases: peak {memory['peak']:.0f} MB, {memory['before']:.0f} MB of which "
+        "were taken before the call (Python, NumPy, Numba); goal: under 400 MB.",
         "",
         "All pair probabilities, seconds (ViennaRNA: partition function and pair probabilities)",
         "",
-        "| bases | G6 inside-outside | ViennaRNA | times as fast | wanted |",
+        "| bases | G6 inside-outside | ViennaRNA | times as fast | goal |",
         "| --- | --- | --- | --- | --- |",
     ]
     for n in map(str, LENGTHS):

@@ -17,7 +17,7 @@ def crf(data: str) -> dict[str, Any]:
     from trelliswork.io import read_stockholm
 
     X, y = read_stockholm(os.path.join(data, "rna-tornado", "TORNADO_TrA.sto.gz"))[1:]
-    tw.CRF(tw.RNA(invalid="repair"), max_iter=1).fit(X[:1], y[:1])  # compiled code is loaded
+    tw.CRF(tw.RNA(invalid="repair"), max_iter=1).fit(X[:1], y[:1])  # loads compiled code
     started = time.perf_counter()
     model = tw.CRF(tw.RNA(invalid="repair"), n_jobs=THREADS).fit(X, y)
     seconds = time.perf_counter() - started
@@ -35,12 +35,12 @@ def main() -> int:
     if args.worker:
         print(json.dumps(crf(args.data)))
         return 0
-    found = in_fresh_process("fold_train", "crf", args, threads=THREADS)
+    trained = in_fresh_process("fold_train", "crf", args, threads=THREADS)
     body = (
         f"`CRF(RNA(invalid='repair'), n_jobs={THREADS})` with its default settings on "
-        f"{found['sequences']:,} sequences ({found['bases']:,} bases): **{found['seconds']:.0f} s**, "
-        f"{found['iterations']} iterations of L-BFGS, "
-        f"{'converged' if found['converged'] else 'not converged'} (wanted: under 600 s)."
+        f"{trained['sequences']:,} sequences ({trained['bases']:,} bases): **{trained['seconds']:.0f} s**, "
+        f"{trained['iterations']} iterations of L-BFGS, "
+        f"{'converged' if trained['converged'] else 'not converged'} (goal: under 600 s)."
     )
     write_results("fold_train", "python -m benchmarks fold_train", body)
     return 0

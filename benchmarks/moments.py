@@ -1,4 +1,4 @@
-"""Z-score and SODA, CoNLL-2002 Spanish: moments and solution against our own CRF's L-BFGS.
+"""Z-score and SODA, CoNLL-2002 Spanish: moments and solution against the L-BFGS of our CRF.
 
 All learners of the second table have the same weights: every tutorial attribute with every label,
 and all transitions. The CRF makes 100 iterations of L-BFGS; the moment learners solve their linear
@@ -57,8 +57,8 @@ def token_table(args: Any, part: str) -> tuple[Any, Any, Any]:
 
 def matrix_megabytes(X: Any) -> float:
     """Size of the features as a sparse matrix, one row per token: 8 bytes a value, 4 an index."""
-    space_free = chain().bind(X, [["O"] * n for n in X.lengths])
-    tokens = space_free.pack(X).emission.token_matrix()
+    space = chain().bind(X, [["O"] * n for n in X.lengths])  # labels do not matter here
+    tokens = space.pack(X).emission.token_matrix()
     return (12 * tokens.nnz + 4 * tokens.shape[0]) / 1e6
 
 
@@ -99,8 +99,8 @@ def work_crf(args: Any) -> dict[str, Any]:
     packed = window.transform(X)
     seconds = best(lambda: crf.fit(packed, y), args.repeat)
     _, held, truth = token_table(args, "testa")
-    found = crf.predict(window.transform(held))
-    return {"fit": seconds, "features": crf.space_.n_features} | quality(truth, found)
+    predicted = crf.predict(window.transform(held))
+    return {"fit": seconds, "features": crf.space_.n_features} | quality(truth, predicted)
 
 
 def work_moments(args: Any, name: str, reference: str) -> dict[str, Any]:
@@ -115,16 +115,16 @@ def work_moments(args: Any, name: str, reference: str) -> dict[str, Any]:
         model.fit(packed, y)
         first = time.process_time() - started
     seconds = min(first, best(lambda: learner(name, reference).fit(packed, y), args.repeat - 1))
-    said = model.history_[-1]
+    solution = model.history_[-1]
     _, held, truth = token_table(args, "testa")
-    found = model.predict(window.transform(held))
+    predicted = model.predict(window.transform(held))
     return {
         "fit": seconds,
         "memory": peak.value - raw,
         "matrix": matrix_megabytes(packed),
-        "iterations": said["cg_iterations"],
-        "residual": said["residual"],
-    } | quality(truth, found)
+        "iterations": solution["cg_iterations"],
+        "residual": solution["residual"],
+    } | quality(truth, predicted)
 
 
 def work_tolerance(args: Any) -> dict[str, Any]:
@@ -139,17 +139,17 @@ def work_tolerance(args: Any) -> dict[str, Any]:
             started = time.process_time()
             model = learner("Z-score", reference, tol=tol, max_iter=120).fit(packed, y)
             seconds = time.process_time() - started
-            said = model.history_[-1]
-            found = quality(truth, model.predict(prepared))
+            solution = model.history_[-1]
+            scores = quality(truth, model.predict(prepared))
             rows.append(
                 (
                     reference,
                     tol,
-                    said["cg_iterations"],
-                    said["residual"],
+                    solution["cg_iterations"],
+                    solution["residual"],
                     seconds,
-                    found["error"],
-                    found["f1"],
+                    scores["error"],
+                    scores["f1"],
                 )
             )
     return {"rows": rows}

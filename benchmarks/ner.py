@@ -79,7 +79,7 @@ def quality(y_true: Any, y_pred: Any) -> dict[str, float]:
     return {"f1": 100 * entity_f1(y_true, y_pred), "error": 100 * token_error(y_true, y_pred)}
 
 
-# -- workers: each runs in a process of its own ------------------------------------------------
+# -- workers: each runs in a fresh process ------------------------------------------------
 
 
 def work_crfsuite(args: Any, algorithm: str = "lbfgs") -> dict[str, Any]:
@@ -109,7 +109,7 @@ def work_crfsuite(args: Any, algorithm: str = "lbfgs") -> dict[str, Any]:
     tagger = pycrfsuite.Tagger()
     tagger.open(path)
     prepared = string_features(test.X)
-    seconds, found = best(lambda: [tagger.tag(x) for x in prepared], args.repeat)
+    seconds, predicted = best(lambda: [tagger.tag(x) for x in prepared], args.repeat)
     n_tokens = sum(map(len, test.y))
     out = {
         "fit": fit,
@@ -118,7 +118,7 @@ def work_crfsuite(args: Any, algorithm: str = "lbfgs") -> dict[str, Any]:
         "tok_s": n_tokens / seconds,
         "memory": peak.value - raw,
     }
-    return out | quality(test.y, found)
+    return out | quality(test.y, predicted)
 
 
 def work_sklearn_crfsuite(args: Any) -> dict[str, Any]:
@@ -132,8 +132,8 @@ def work_sklearn_crfsuite(args: Any) -> dict[str, Any]:
     def pipeline() -> Any:
         return crf.predict([[word_features(s, i) for i in range(len(s))] for s in test.X])
 
-    seconds, found = best(pipeline, args.repeat)
-    return {"tok_s": sum(map(len, test.y)) / seconds} | quality(test.y, found)
+    seconds, predicted = best(pipeline, args.repeat)
+    return {"tok_s": sum(map(len, test.y)) / seconds} | quality(test.y, predicted)
 
 
 def work_ours(args: Any, n_jobs: int) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def work_ours(args: Any, n_jobs: int) -> dict[str, Any]:
                 setup = taken - crf.history_[-1]["seconds"]
                 history = [(h["objective"], setup + h["seconds"]) for h in crf.history_]
     prepared = window.transform(test.X)
-    tag, found = best(lambda: crf.predict(prepared), 3 * args.repeat)
+    tag, predicted = best(lambda: crf.predict(prepared), 3 * args.repeat)
     fresh = [window.transform(test.X) for _ in range(3 * args.repeat)]  # names not yet looked up
     first = min(best(lambda table=table: crf.predict(table), 1)[0] for table in fresh)
     pipe = make_pipeline(window, crf)
@@ -179,7 +179,7 @@ def work_ours(args: Any, n_jobs: int) -> dict[str, Any]:
         "first_tok_s": n_tokens / first,
         "raw_tok_s": n_tokens / whole,
         "n_features": crf.space_.n_features,
-    } | quality(test.y, found)
+    } | quality(test.y, predicted)
 
 
 def work_ours_perceptron(args: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Parsing tag strings with a grammar of 7,000 rules: ours against sparse CKY over dictionaries.
 
 The grammar is read off the 3,914 trees of the Penn Treebank sample: unary chains collapsed, long rules
-split to the right with two children remembered, relative frequencies (Chomsky normal form). The clock is
+split to the right with two children remembered, relative frequencies (Chomsky normal form). The peer is
 a plain-Python CKY over dictionaries that finds the best score alone; ours finds trees, from lists of tags
 to bracketed strings. Times are wall seconds, the least of several runs.
 """
@@ -15,7 +15,7 @@ from collections import defaultdict
 from typing import Any
 
 import numpy as np
-from experiments._svm_parsing import read_penn
+from experiments.svm_isos.parsing import read_penn
 
 from benchmarks._measure import arguments, best, in_fresh_process, write_results
 
@@ -110,26 +110,25 @@ def main() -> int:
     if args.worker:
         print(json.dumps(WORKERS[args.worker](args)))
         return 0
-    found = {name: in_fresh_process("parse", name, args) for name in WORKERS}
+    results = {name: in_fresh_process("parse", name, args) for name in WORKERS}
     rows = [
         "| words | plain Python | ours, 1 thread | ours, 2 threads | 1 thread / Python | 2 threads / Python |"
     ]
     rows.append("| --- | --- | --- | --- | --- | --- |")
     worst = 0.0
     for band in BANDS:
-        clock, one, two = (found[name][str(band)] for name in WORKERS)
-        n = len(clock["scores"])
-        worst = max(worst, float(np.abs(np.array(clock["scores"]) - one["scores"][:n]).max()))
-        speed = [part["speed"] for part in (clock, one, two)]
+        python, ours = (results[name][str(band)]["scores"] for name in ("python", "ours"))
+        worst = max(worst, float(np.abs(np.array(python) - ours).max()))
+        speed = [results[name][str(band)]["speed"] for name in WORKERS]
         ratios = [f"{speed[k] / speed[0]:.0f}x" for k in (1, 2)]
         rows.append(f"| {band[0]}-{band[1]} | " + " | ".join([f"{s:,.1f}" for s in speed] + ratios) + " |")
-    ours = found["ours"]
+    rules = results["ours"]
     body = "Sentences per second.\n\n" + "\n".join(rows)
     body += (
-        f"\n\n{ours['binary']:,} binary and {ours['lexical']:,} lexical rules, {ours['root']} root symbols; "
+        f"\n\n{rules['binary']:,} binary and {rules['lexical']:,} lexical rules, {rules['root']} root "
+        f"symbols; the first {N} sentences of each length. Largest difference of best log-probabilities: "
+        f"{worst:.1e}. Plain Python finds scores, ours trees."
     )
-    body += f"the first {N} sentences of each length. Largest difference "
-    body += f"of best log-probabilities: {worst:.1e}. Plain Python finds scores, ours trees."
     write_results("parse", "python -m benchmarks parse --data DIR", body)
     return 0
 

@@ -44,11 +44,11 @@ def ours(args: Any) -> dict[str, Any]:
     X, Y, new = rows()
     model = tw.KernelRegression(tw.kernels.Polynomial(3), tw.Values(), ridge=RIDGE)
     seconds, _ = best(lambda: model.fit(X, Y), args.repeat)
-    predict, found = best(lambda: model.predict(new), args.repeat)
+    predict, values = best(lambda: model.predict(new), args.repeat)
     from sklearn.kernel_ridge import KernelRidge
 
     other = KernelRidge(alpha=RIDGE, kernel="poly", degree=3, gamma=1.0, coef0=1.0).fit(X, Y)
-    return {"fit": seconds, "predict": predict, "gap": float(np.abs(found - other.predict(new)).max())}
+    return {"fit": seconds, "predict": predict, "gap": float(np.abs(values - other.predict(new)).max())}
 
 
 def peer(args: Any) -> dict[str, Any]:
@@ -62,23 +62,24 @@ def peer(args: Any) -> dict[str, Any]:
     return {"fit": seconds, "predict": predict}
 
 
+def counted_ngrams(codes: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct n-grams of a string in lexicographic order, and how often each occurs."""
+    return np.unique(np.lib.stride_tricks.sliding_window_view(codes, n), axis=0, return_counts=True)
+
+
 def euler(args: Any) -> dict[str, Any]:
     """A string of a million letters from its 6-gram counts."""
-    from trelliswork._ngrams import Coded, count_matrix, distinct_rows, ngram_windows, padded
     from trelliswork.learners.regression.preimage_graph import DeBruijn
 
     n, letters = 6, 26
+    start, end = (letters,) * (n - 1), (letters + 1,) * (n - 1)
     codes = np.random.default_rng(0).integers(0, letters, EDGES)
-    text = padded(Coded(codes, [0, EDGES]), n, letters, letters + 1)
-    table = distinct_rows(ngram_windows(text, n)[0])
-    counts = np.asarray(count_matrix(text, table).todense(), dtype=np.int64).ravel()
-    ends = (letters,) * (n - 1), (letters + 1,) * (n - 1)
-    DeBruijn(table, counts, *ends).trail()
-    build, graph = best(lambda: DeBruijn(table, counts, *ends), args.repeat)
+    table, counts = counted_ngrams(np.concatenate([start, codes, end]), n)
+    DeBruijn(table, counts, start, end).trail()
+    build, graph = best(lambda: DeBruijn(table, counts, start, end), args.repeat)
     seconds, edges = best(graph.trail, args.repeat)
-    string = np.append(np.full(n - 1, letters), table[edges, -1])
-    again = np.asarray(count_matrix(Coded(string, [0, len(string)]), table).todense()).ravel()
-    assert np.array_equal(again, counts), "the trail is not a pre-image"
+    again = counted_ngrams(np.append(start, table[edges, -1]), n)
+    assert all(map(np.array_equal, again, (table, counts))), "the trail is not a pre-image"
     return {"edges": int(counts.sum()), "build": build, "trail": seconds}
 
 
@@ -116,32 +117,32 @@ def main() -> int:
     if args.worker:
         print(json.dumps(WORKERS[args.worker](args)))
         return 0
-    found = {name: in_fresh_process("regression", name, args, threads=2) for name in WORKERS}
-    floor = found["parts"]["gram"] + found["parts"]["cholesky"]
-    fit, other = found["ours"]["fit"], found["peer"]["fit"]
+    results = {name: in_fresh_process("regression", name, args, threads=2) for name in WORKERS}
+    floor = results["parts"]["gram"] + results["parts"]["cholesky"]
+    fit, other = results["ours"]["fit"], results["peer"]["fit"]
     lines = [
         f"Training, {M:,} examples of {WIDTH} numbers, {OUTPUTS} outputs, cubic kernel, 2 threads (seconds):",
         "",
         "| step | seconds | ours / step |",
         "| --- | --- | --- |",
-        f"| Gram matrix {found['parts']['gram']:.2f} + SciPy Cholesky {found['parts']['cholesky']:.2f} "
+        f"| Gram matrix {results['parts']['gram']:.2f} + SciPy Cholesky {results['parts']['cholesky']:.2f} "
         f"| {floor:.2f} | {fit / floor:.2f} |",
         f"| scikit-learn KernelRidge.fit | {other:.2f} | {fit / other:.2f} |",
         f"| **KernelRegression.fit** | **{fit:.2f}** | |",
         "",
-        f"Largest difference between the predictions of both: {found['ours']['gap']:.1e}; "
-        f"prediction of 1,000 rows {found['ours']['predict']:.3f} s, "
-        f"KernelRidge {found['peer']['predict']:.3f} s.",
+        f"Largest difference between the predictions of both: {results['ours']['gap']:.1e}; "
+        f"prediction of 1,000 rows {results['ours']['predict']:.3f} s, "
+        f"KernelRidge {results['peer']['predict']:.3f} s.",
         "",
-        f"Euler trail of {found['euler']['edges']:,} edges: {found['euler']['trail']:.2f} s "
-        f"(graph from counted n-grams: {found['euler']['build']:.2f} s).",
+        f"Euler trail of {results['euler']['edges']:,} edges: {results['euler']['trail']:.2f} s "
+        f"(graph from counted n-grams: {results['euler']['build']:.2f} s).",
         "",
         f"Gram matrix of {STRINGS:,} strings of length {LENGTH} (20 letters), one thread:",
         "",
         "| kernel | double loop, half of the matrix (s) | ours (s) | ratio |",
         "| --- | --- | --- | --- |",
     ]
-    for name, times in found["ngrams"].items():
+    for name, times in results["ngrams"].items():
         lines.append(
             f"| {name} | {times['loop']:.1f} | {times['ours']:.2f} | {times['loop'] / times['ours']:.0f} |"
         )

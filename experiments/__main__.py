@@ -7,20 +7,36 @@ import pkgutil
 import sys
 from pathlib import Path
 
+USAGE = "usage: python -m experiments PAPER TABLE [--data DIR]; TABLE --help shows the options of a table"
+
+
+def papers() -> list[str]:
+    """Names of the packages, one per paper."""
+    return sorted(m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)]) if m.name[0] != "_")
+
+
+def listing(names: list[str]) -> str:
+    """What each paper is about, and its tables."""
+    lines = [USAGE]
+    for name in names:
+        paper = importlib.import_module(f"experiments.{name}")
+        lines += ["", f"{name}: {(paper.__doc__ or '').splitlines()[0]}", f"    {', '.join(paper.TABLES)}"]
+    return "\n".join(lines)
+
 
 def main() -> int:
-    papers = sorted(m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)]) if m.name[0] != "_")
-    if len(sys.argv) < 2 or sys.argv[1] not in papers:
-        print(f"usage: python -m experiments {{{','.join(papers)}}} TABLE [--data DIR]", file=sys.stderr)
+    names, arguments = papers(), sys.argv[1:]
+    if not arguments:
+        print(listing(names))
+        return 0
+    if arguments[0] not in names:
+        print(f"there is no paper {arguments[0]!r}\n{listing(names)}", file=sys.stderr)
         return 2
-    paper = importlib.import_module(f"experiments.{sys.argv[1]}")
-    if len(sys.argv) < 3 or sys.argv[2] not in paper.TABLES:
-        print(
-            f"usage: python -m experiments {sys.argv[1]} {{{','.join(paper.TABLES)}}} [--data DIR]",
-            file=sys.stderr,
-        )
+    tables = importlib.import_module(f"experiments.{arguments[0]}").TABLES
+    if len(arguments) < 2 or arguments[1] not in tables:
+        print(listing(arguments[:1]), file=sys.stderr)
         return 2
-    paper.TABLES[sys.argv[2]](sys.argv[3:])
+    tables[arguments[1]](arguments[2:])
     return 0
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments._report import RESULTS
+from experiments._report import result_path
 
 
 def curves(
@@ -34,9 +34,7 @@ def curves(
             axes.axhline(vacuous, color="grey", lw=0.8, ls="--")
             axes.set(yscale="log", ylim=(0.01, None))  # a margin loss of zero has no place on this scale
         axes.legend(fontsize="small")
-    RESULTS.mkdir(exist_ok=True)
-    figure.savefig(RESULTS / f"{name}.png", dpi=120)
-    return f"{name}.png"
+    return save(figure, name)
 
 
 def histogram(values: dict[str, list[int]], x: str, name: str) -> str:
@@ -51,6 +49,11 @@ def histogram(values: dict[str, list[int]], x: str, name: str) -> str:
         axes.hist(np.maximum(counts, 1), bins=bins, alpha=0.6, label=label)
     axes.set(xlabel=x, ylabel="runs", xscale="log")
     axes.legend(fontsize="small")
-    RESULTS.mkdir(exist_ok=True)
-    figure.savefig(RESULTS / f"{name}.png", dpi=120)
-    return f"{name}.png"
+    return save(figure, name)
+
+
+def save(figure: Any, name: str, dpi: int = 120) -> str:
+    """Keep a figure beside the table of its paper; returns the name of the file."""
+    path = result_path(name, ".png")
+    figure.savefig(path, dpi=dpi)
+    return path.name

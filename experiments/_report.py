@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import json
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parent / "results"
+#: Results are kept here; ``TRELLISWORK_RESULTS`` names another folder, for trial runs.
+RESULTS = Path(os.environ.get("TRELLISWORK_RESULTS") or Path(__file__).parent / "results")
 
 
 def options(arguments: Sequence[str], **defaults: tuple[Any, str]) -> argparse.Namespace:
@@ -29,12 +31,30 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in lines)
 
 
+def result_path(name: str, suffix: str) -> Path:
+    """File of a result called ``"paper/table"``; the folder of the paper is made if need be."""
+    path = RESULTS / f"{name}{suffix}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
 def write(name: str, title: str, body: str) -> Path:
-    """Print a result and keep it in ``results/`` with the command that made it."""
-    RESULTS.mkdir(exist_ok=True)
+    """Print a result and keep it with the command that made it."""
     arguments = " ".join(a for a in sys.argv[1:] if "/" not in a and a != "--data")
     text = f"# {title}\n\n`python -m experiments {arguments} --data DIR`, {datetime.date.today()}\n\n{body}\n"
-    path = RESULTS / f"{name}.md"
+    path = result_path(name, ".md")
     path.write_text(text, encoding="utf-8")
     print(text)
     return path
+
+
+def load(name: str) -> dict[str, Any]:
+    """What a long experiment has stored so far; nothing at its start."""
+    path = result_path(name, ".json")
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def store(name: str, values: dict[str, Any], *, sort_keys: bool = False) -> None:
+    """Keep finished parts of a long experiment, so that it can go on where it was stopped."""
+    text = json.dumps(values, indent=1, sort_keys=sort_keys)
+    result_path(name, ".json").write_text(text + "\n", encoding="utf-8")

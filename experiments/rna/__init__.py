@@ -1,0 +1,9 @@
+"""RNA secondary structures at scale: TORNADO's training and test sets."""
+
+from __future__ import annotations
+
+from experiments.rna import scale
+
+TABLES = {
+    "scale": scale.scale,
+}

@@ -1,0 +1,173 @@
+"""Four methods for classes of a taxonomy: how their settings are chosen, what they are tested on."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.model_selection import KFold
+
+import trelliswork as tw
+from experiments.svm_isos.taxonomy_data import Labelled
+from trelliswork.losses import Tree
+from trelliswork.structures.classes.taxonomy import Taxonomy
+
+SHARES = (0.01, 0.03, 0.1, 0.2, 0.4, 1.0, 3.0, 10.0, 30.0)  # weight of the slack of one sample: C / n
+COARSE = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)  # at full size
+ANCESTORS = (1.0, 0.5, 0.25, 0.1)  # weights of ancestors
+TOL = 0.0001  # relative gap: where C is small the slacks are nearly all of the objective
+COARSE_TOL = 0.001  # at full size
+CACHE_MB = 4000  # holds the kernel matrix of all samples
+RACE = 3.0  # standard errors behind the best form of its method at which a form is given up, at full size
+ENOUGH = 4000  # judged samples by which a form is chosen at full size: fewer are split again
+METHODS = ("flat 0/1", "taxonomy 0/1", "flat + tree loss", "taxonomy + tree loss")
+
+
+class Form(NamedTuple):
+    """What is chosen: where the loss goes, weight of ancestors, C / n."""
+
+    rescale: str
+    ancestors: float
+    share: float
+
+
+def machine(method: str, data: Labelled, n: int, form: Form, tol: float) -> Any:
+    """One of the four methods for ``n`` samples."""
+    taxonomy = data.links if method.startswith("taxonomy") else None
+    structure = tw.Classes(taxonomy, labels=sorted(set(data.y.tolist())), ancestor_weight=form.ancestors)
+    loss: Any = Tree(data.links) if method.endswith("tree loss") else "zero-one"
+    return tw.StructuredSVM(
+        structure,
+        form.share * n,
+        loss=loss,
+        rescale=form.rescale,
+        kernel=data.kernel,
+        tol=tol,
+        cache_mb=CACHE_MB,
+        n_jobs=1,
+    )
+
+
+def forms(method: str, shares: Sequence[float], height: float = 1.0) -> list[Form]:
+    """All settings of a method; slack and margin rescaling are equal for 0/1.
+
+    Margins as large as the tree loss take weights as much larger, and so a larger C: its shares are
+    multiplied by ``height``.
+    """
+    ways = ("slack", "margin") if method.endswith("tree loss") else ("margin",)
+    ancestors = ANCESTORS if method.startswith("taxonomy") else (0.0,)
+    settings = []
+    for way, ancestor, share in itertools.product(ways, ancestors, shares):
+        wide = len(ways) == 2 and way == "margin"
+        settings.append(Form(way, ancestor, share * height if wide else share))
+    return settings
+
+
+class Judge:
+    """Measures tree losses."""
+
+    def __init__(self, data: Labelled):
+        self.names, self.place = np.unique(data.y, return_inverse=True)
+        self.heights = Taxonomy(data.links).meeting_heights(self.names.tolist())
+
+    def __call__(self, samples: np.ndarray, guess: Sequence[str]) -> np.ndarray:
+        """Tree loss of every sample."""
+        return self.heights[self.place[samples], np.searchsorted(self.names, np.asarray(guess))]
+
+    def over_classes(self, samples: np.ndarray, losses: np.ndarray) -> float:
+        """Mean over classes of the mean over their samples."""
+        count = np.bincount(self.place[samples], minlength=self.names.size)
+        total = np.bincount(self.place[samples], losses, minlength=self.names.size)
+        return float(np.mean(total[count > 0] / count[count > 0]))
+
+
+class Protocol:
+    """What is trained on and tested.
+
+    Few samples per class: half of the training part, class by class, chooses the form; training
+    sets come from the other half, and all that is left of it and the test part are the test. As
+    training sets have all classes alike, so has the test: its losses are means over classes. Full
+    size (``per_class`` 0, with training and test samples given): folds of the training samples
+    choose, and all test samples count alike.
+    """
+
+    def __init__(self, data: Labelled, judge: Judge, per_class: int, seed: int, fold: Any = None):
+        self.data, self.judge, self.per_class, self.seed = data, judge, per_class, seed
+        if fold is not None:
+            self.development, self.test = fold
+            self.pool = self.development
+            return
+        rng = np.random.default_rng([seed, per_class])
+        train = [rng.permutation(np.flatnonzero(data.y[: data.n] == name)) for name in judge.names]
+        self.development = np.concatenate([part[: (part.size + 1) // 2] for part in train])
+        self.pool = np.concatenate([part[(part.size + 1) // 2 :] for part in train])
+        self.test = np.concatenate([self.pool, np.arange(data.n, data.y.size)])
+
+    def loss(self, samples: np.ndarray, losses: np.ndarray) -> float:
+        """Mean over classes, or over samples if training sets have them as they come."""
+        return self.judge.over_classes(samples, losses) if self.per_class else float(losses.mean())
+
+    def drawn(self, pool: np.ndarray, *numbers: int) -> np.ndarray:
+        """Training set: up to ``per_class`` random samples of every class."""
+        rng = np.random.default_rng([self.seed, self.per_class, *numbers])
+        classes = [pool[self.data.y[pool] == name] for name in self.judge.names]
+        return np.concatenate([rng.permutation(part)[: self.per_class] for part in classes])
+
+    def rows(self, train: np.ndarray, test: np.ndarray) -> tuple[Any, Any]:
+        """Rows of training and test, without columns that the training rows do not have."""
+        X, others = self.data.X[train], self.data.X[test]
+        if not sp.issparse(X):
+            return X, others
+        used = np.unique(X.indices)
+        return X[:, used], others[:, used]
+
+    def losses(self, method: str, form: Form, train: np.ndarray, rows: tuple[Any, Any], test: np.ndarray):
+        """Tree losses of the test samples."""
+        tol = TOL if self.per_class else COARSE_TOL
+        model = machine(method, self.data, train.size, form, tol).fit(rows[0], self.data.y[train])
+        return self.judge(test, model.predict(rows[1]))
+
+    def splits(self, trials: int, inner: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Samples that train and samples that judge, to choose the form."""
+        if self.per_class:
+            for trial in range(trials):
+                rng = np.random.default_rng([self.seed, self.per_class, trial, 1])
+                a = self.drawn(self.development, trial, 2)
+                yield a, rng.permutation(np.setdiff1d(self.development, a))
+            return
+        for repeat in range(-(-ENOUGH // self.development.size)):
+            for a, b in KFold(inner, shuffle=True, random_state=self.seed + repeat).split(self.development):
+                yield self.development[a], self.development[b]
+
+    def chosen(self, trials: int, inner: int) -> dict[str, Form]:
+        """For every method the form with the least tree loss on other samples than those of training.
+
+        At full size forms that are surely not the best of their method leave the race.
+        """
+        height = 1.0 if self.per_class else float(self.judge.heights.max())
+        shares = SHARES if self.per_class else COARSE
+        racing = {method: forms(method, shares, height) for method in METHODS}
+        totals: dict[tuple[str, Form], float] = collections.Counter()
+        seen: dict[tuple[str, Form], list[np.ndarray]] = collections.defaultdict(list)
+        for a, b in self.splits(trials, inner):
+            rows = self.rows(a, b)
+            for method, left in racing.items():
+                for form in left:
+                    losses = self.losses(method, form, a, rows, b)
+                    totals[method, form] += self.loss(b, losses)
+                    seen[method, form].append(losses)
+                best = min(left, key=lambda form: totals[method, form])
+                if not self.per_class:
+                    behind = {form: _behind(seen[method, form], seen[method, best]) for form in left}
+                    racing[method] = [form for form in left if behind[form] <= RACE]
+        return {method: min(left, key=lambda form: totals[method, form]) for method, left in racing.items()}
+
+
+def _behind(losses: list[np.ndarray], best: list[np.ndarray]) -> float:
+    """By how many standard errors the losses are larger than the best ones on the same samples."""
+    apart = np.concatenate(losses) - np.concatenate(best)
+    return float(apart.mean() / max(apart.std() / np.sqrt(apart.size), 1e-12))
