@@ -18,7 +18,9 @@ from trelliswork._errors import InputError
 from trelliswork._validate import as_number
 from trelliswork.losses import Hamming, Loss, as_loss
 from trelliswork.losses.inside import inside
+from trelliswork.losses.oracle import Form, Oracle
 from trelliswork.structures.base import Batch, Space
+from trelliswork.structures.families import find_families
 
 __all__ = ["Bound", "Complexity", "factor_graph_complexity", "margin", "pac", "soda"]
 
@@ -504,8 +506,6 @@ def _shortfall(batch: Batch, w: np.ndarray, loss: Loss, kind: str) -> np.ndarray
     if kind == "additive":
         scores = batch.scores(w)
         return inside(batch, loss).argmax(scores).values - batch.evaluate(batch.gold_codes, scores)
-    from trelliswork.learners.svm.oracle import Form, Oracle
-
     return Oracle(batch, loss, Form("l1", "slack")).find(w).value
 
 
@@ -513,8 +513,6 @@ def _family_complexities(
     batch: Batch, w: np.ndarray, families: Any, method: str, random_state: Any
 ) -> dict[Any, tuple[float, float]]:
     """L1 norm of the weights of every family, and its complexity for weights of norm 1."""
-    from trelliswork.learners.voted.families import find_families
-
     found = find_families(batch.space, families)
     out = {}
     for k, name in enumerate(found.names):

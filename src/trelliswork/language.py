@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from trelliswork._errors import InputError
 from trelliswork._ngrams import Coded, encode, match_rows, ngram_windows
-from trelliswork._validate import as_number
+from trelliswork._validate import as_number, weights_or_ones
 
 __all__ = ["NGramModel"]
 
@@ -82,10 +82,7 @@ class NGramModel(BaseEstimator):
         coded, symbols = encode(y, what="y")
         if not len(coded):
             raise InputError("y is empty: a language model needs at least one string")
-        from trelliswork.learners.base import check_weights
-
-        given = check_weights(sample_weight, len(coded))
-        weights = np.ones(len(coded)) if given is None else given
+        weights = weights_or_ones(sample_weight, len(coded))
         self.symbols_ = symbols
         self.tables_, self.counts_ = [], []
         for k in range(1, self.n + 1):

@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-import trelliswork
-from trelliswork import _archive
+from trelliswork import __version__, _archive
 from trelliswork._encode import Decoder, Encoder, refusal
 from trelliswork._errors import InputError, ModelFileError
 from trelliswork.structures.alignment.path import AlignPath
@@ -91,7 +90,7 @@ def save(model: Any, path: str | os.PathLike[str], *, info: Mapping[str, Any] | 
         raise InputError(f"a {type(model).__name__} cannot be saved; {hint}, or a Pipeline that ends in one")
     encoder = _ModelEncoder()
     tree = encoder.encode(model, ())
-    manifest = {"trelliswork": trelliswork.__version__, "given": encoder.given, "model": tree}
+    manifest = {"trelliswork": __version__, "given": encoder.given, "model": tree}
     if info is not None:
         manifest["info"] = _checked_info(info)
     _archive.write(target, manifest, encoder.arrays)
@@ -281,9 +280,7 @@ def _class_of(name: Any) -> type:
     kind, _, own = str(name).partition(".")
     cls = _table(kind).get(own)
     if cls is None:
-        raise ModelFileError(
-            f"it needs the class {name!r:.60}, which trelliswork {trelliswork.__version__} has not"
-        )
+        raise ModelFileError(f"it needs the class {name!r:.60}, which trelliswork {__version__} has not")
     return cls
 
 

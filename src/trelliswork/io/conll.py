@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trelliswork._errors import InputError
-from trelliswork.io._text import read_text, write_text
+from trelliswork._text import read_text, write_text
 
 __all__ = ["ConllData", "read_conll", "read_conllu", "write_conll"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from trelliswork._errors import InputError
-from trelliswork.io._text import read_text
+from trelliswork._text import read_text
 
 __all__ = ["FastaPairs", "read_fasta_pairs"]
 

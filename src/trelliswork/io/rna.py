@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from trelliswork._dotbracket import base_pairs, dot_bracket, pair_table
 from trelliswork._errors import InputError
-from trelliswork.io._text import read_text, write_text
+from trelliswork._text import read_text, write_text
 
 __all__ = [
     "RnaData",

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from trelliswork._errors import InputError
-from trelliswork.io._text import read_text
+from trelliswork._text import read_text
 
 __all__ = ["FORMATS", "Rows", "read_rows"]
 

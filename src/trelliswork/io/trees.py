@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from trelliswork._errors import InputError
+from trelliswork._text import read_text, write_text
 from trelliswork._trees import as_node, leaves, normalized, parse_tree, split_trees, tags, to_string
-from trelliswork.io._text import read_text, write_text
 
 __all__ = ["TreeData", "read_trees", "write_trees"]
 

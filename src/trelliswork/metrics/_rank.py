@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._validate import check_number
 
 if TYPE_CHECKING:
     from trelliswork.structures.base import Parts
@@ -62,8 +63,6 @@ def relative_rank(
     >>> metrics.relative_rank(Perceptron(Chain()).fit(X, y), X, y).tolist()
     [0.25, 0.25]
     """
-    from trelliswork.learners.base import check_number
-
     for name, value in (("max_rank", max_rank), ("n_samples", n_samples)):
         check_number(name, value, 1, whole=True)
     if len(X) != len(y):

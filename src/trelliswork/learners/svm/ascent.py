@@ -7,9 +7,9 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork.kernels import Kernel
 from trelliswork.learners.optimize.progress import Progress
-from trelliswork.learners.svm.oracle import Form
 from trelliswork.learners.svm.solvers import Solution, refuse_inseparable
 from trelliswork.losses import Loss, ZeroOne
+from trelliswork.losses.oracle import Form
 from trelliswork.structures.base import Ascent, Batch, Parts, RowView
 
 __all__ = ["KERNEL_SHARE", "judge_ascent", "solve_ascent", "start_ascent"]

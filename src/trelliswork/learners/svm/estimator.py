@@ -15,12 +15,12 @@ from trelliswork.kernels._compose import similarities
 from trelliswork.learners.base import StructuredEstimator, check_number, combined_weights, warn_interrupted
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.svm.ascent import KERNEL_SHARE, judge_ascent, solve_ascent, start_ascent
-from trelliswork.learners.svm.oracle import Form, check_form
 from trelliswork.learners.svm.planes import Shard
 from trelliswork.learners.svm.solvers import Solution, judge_blocks, solve_blocks, solve_one_slack
 from trelliswork.learners.svm.start import as_start
 from trelliswork.learners.svm.weights import Expansion, KernelWeights, LinearWeights
 from trelliswork.losses import Loss, as_loss
+from trelliswork.losses.oracle import Form, check_form
 from trelliswork.structures.base import Batch, Structure
 
 __all__ = ["StructuredSVM", "fit_svm"]
