@@ -16,10 +16,8 @@ import trelliswork
 # own layer and of the layers below.
 LAYERS = (
     (
-        "_archive",
         "_counts",
         "_dotbracket",
-        "_encode",
         "_errors",
         "_jit",
         "_names",

@@ -25,12 +25,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from trelliswork import _archive, persist
-from trelliswork._encode import Decoder, Encoder
 from trelliswork._errors import InputError, ModelFileError
 from trelliswork.features import TokenWindow
 from trelliswork.learners import CRF
-from trelliswork.persist import load, save
+from trelliswork.persist import _archive, _classes, load, save
+from trelliswork.persist._values import Decoder, Encoder
 from trelliswork.structures import Chain, ChainSpace, Derivations, Edge, Structure
 
 X = [["the", "cat"], ["a", "dog", "barks"]]
@@ -91,13 +90,13 @@ class Stranger(Chain):
 
 @pytest.fixture(autouse=True)
 def registry(monkeypatch):
-    known = persist._table
+    known = _classes.table
     own = {"learners": [Toy, Hooked], "losses": [ToyLoss], "structures": [Own]}
 
     def table(kind):
         return {**known(kind), **{cls.__name__: cls for cls in own.get(kind, ())}}
 
-    monkeypatch.setattr(persist, "_table", table)
+    monkeypatch.setattr(_classes, "table", table)
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from trelliswork._encode import storable
 from trelliswork._errors import InputError, ModelFileError
+from trelliswork.persist._values import storable
 
 __all__ = ["FORMAT", "VERSION", "Archive", "read", "replacing", "write"]
 
