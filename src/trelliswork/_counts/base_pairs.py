@@ -40,14 +40,14 @@ class BasePairScores(NamedTuple):
 
     @property
     def ppv(self) -> float:
-        """Share of the predicted pairs that are true (older texts: specificity); 1 where there are none."""
+        """Share of the predicted pairs that are true (specificity in older texts); 1 where there are none."""
         return self.right / self.predicted if self.predicted else 1.0
 
     @property
     def f1(self) -> float:
         """Harmonic mean of the two; 1 where there are neither true nor predicted pairs."""
-        both = self.predicted + self.true
-        return 2.0 * self.right / both if both else 1.0
+        size = self.predicted + self.true
+        return 2.0 * self.right / size if size else 1.0
 
 
 def base_pair_scores(y_true: Any, y_pred: Any, *, slip: int = 0, sample_weight: Any = None) -> BasePairScores:
@@ -58,9 +58,9 @@ def base_pair_scores(y_true: Any, y_pred: Any, *, slip: int = 0, sample_weight: 
     y_true, y_pred : list of str
         Structures in dot-bracket or WUSS notation; pairs of pseudoknots count.
     slip : int, default=0
-        A pair is right if one of its ends is shifted by at most this much; 1 is usual where the
-        true structures come from comparison of sequences. Every true pair makes at most one predicted
-        pair right.
+        A pair is also right if one of its ends is shifted by at most this much; 1 is usual where the
+        true structures were inferred by comparing sequences. Every true pair makes at most one
+        predicted pair right.
     sample_weight : array-like or None
         Weight of each sample.
 
@@ -84,13 +84,16 @@ def base_pair_scores(y_true: Any, y_pred: Any, *, slip: int = 0, sample_weight: 
     weights = weights_or_ones(sample_weight, len(y_true))
     moves = [(0, 0)] + [move for s in range(1, slip + 1) for move in ((s, 0), (-s, 0), (0, s), (0, -s))]
     totals = np.zeros(3)
-    for i, (a, b) in enumerate(zip(y_true, y_pred, strict=True)):
+    for i, (true_text, predicted_text) in enumerate(zip(y_true, y_pred, strict=True)):
         try:
-            true, predicted = base_pairs(a), base_pairs(b)
+            true, predicted = base_pairs(true_text), base_pairs(predicted_text)
         except InputError as error:
             raise InputError(error.message, sample=i) from None
-        if len(a) != len(b):
-            raise InputError(f"the true structure has {len(a)} places but the other {len(b)}", sample=i)
+        if len(true_text) != len(predicted_text):
+            raise InputError(
+                f"the true structure has {len(true_text)} positions, the predicted one {len(predicted_text)}",
+                sample=i,
+            )
         right = _matched(true, predicted, moves) if slip else len(set(true) & set(predicted))
         totals += weights[i] * np.array([right, len(predicted), len(true)])
     return BasePairScores(*totals.tolist())
@@ -99,7 +102,7 @@ def base_pair_scores(y_true: Any, y_pred: Any, *, slip: int = 0, sample_weight: 
 def _matched(
     true: list[tuple[int, int]], predicted: list[tuple[int, int]], moves: list[tuple[int, int]]
 ) -> int:
-    """Most predicted pairs that can each have a true pair of their own within the moves."""
+    """Largest number of predicted pairs that can be matched, one to one, to true pairs within the moves."""
     import scipy.sparse as sp  # most metrics do without
     from scipy.sparse.csgraph import maximum_bipartite_matching
 

@@ -93,7 +93,7 @@ def bracket_scores(
     Raises
     ------
     InputError
-        Names the sample: no tree, or two trees over different numbers of words.
+        For a sample that is not a tree, or whose two trees have different numbers of words.
 
     Examples
     --------
@@ -109,33 +109,33 @@ def bracket_scores(
     sums = np.zeros(6)  # true, predicted, right brackets; exact; words, right tags
     counts = np.zeros(3, dtype=np.int64)
     n_missing = 0
-    for i, (true, found) in enumerate(_pairs(y_true, y_pred)):
+    for i, (true, predicted) in enumerate(_pairs(y_true, y_pred)):
         dropped = [] if punctuation else [t for t, tag in enumerate(tags(true)) if tag in _PUNCTUATION]
-        wanted = _brackets(true, root, dropped, punctuation)
-        own_tags, right_tags = tags(true), 0
-        got: Counter[Any] = Counter()
-        if found is None:
+        true_brackets = _brackets(true, root, dropped, punctuation)
+        predicted_brackets: Counter[Any] = Counter()
+        true_tags, right_tags = tags(true), 0
+        if predicted is None:
             n_missing += 1
         else:
-            got_tags = tags(found)
-            if len(got_tags) != len(own_tags):
+            predicted_tags = tags(predicted)
+            if len(predicted_tags) != len(true_tags):
                 raise InputError(
-                    f"the true tree has {len(own_tags)} words, the predicted one {len(got_tags)}",
+                    f"the true tree has {len(true_tags)} words, the predicted one {len(predicted_tags)}",
                     sample=i,
                 )
             left_out = set(dropped)
-            pairs = enumerate(zip(own_tags, got_tags))
+            pairs = enumerate(zip(true_tags, predicted_tags))
             right_tags = sum(a == b for t, (a, b) in pairs if t not in left_out)
-            got = _brackets(found, root, dropped, punctuation)
-        both = (wanted & got).total()
-        exact = float(found is not None and wanted == got)
-        own = (wanted.total(), got.total(), both)
-        counts += own
-        sums += weights[i] * np.array([*own, exact, len(own_tags) - len(dropped), right_tags])
-    true_sum, predicted, right, exact_sum, words, right_words = sums.tolist()
-    precision = right / predicted if predicted else float(not true_sum)
-    recall = right / true_sum if true_sum else float(not predicted)
-    f1 = 2 * right / (true_sum + predicted) if true_sum + predicted else 1.0
+            predicted_brackets = _brackets(predicted, root, dropped, punctuation)
+        right_brackets = (true_brackets & predicted_brackets).total()
+        exact = float(predicted is not None and true_brackets == predicted_brackets)
+        of_tree = (true_brackets.total(), predicted_brackets.total(), right_brackets)
+        counts += of_tree
+        sums += weights[i] * np.array([*of_tree, exact, len(true_tags) - len(dropped), right_tags])
+    true_sum, predicted_sum, right, exact_sum, words, right_words = sums.tolist()
+    precision = right / predicted_sum if predicted_sum else float(not true_sum)
+    recall = right / true_sum if true_sum else float(not predicted_sum)
+    f1 = 2 * right / (true_sum + predicted_sum) if true_sum + predicted_sum else 1.0
     total = float(weights.sum())
     return BracketReport(
         precision,
@@ -154,23 +154,23 @@ def bracket_scores(
 def _pairs(y_true: Any, y_pred: Any) -> Iterator[tuple[Node, Node | None]]:
     for i, pair in enumerate(zip(y_true, y_pred)):
         try:
-            found = [None if tree is None else normalized(as_node(tree)) for tree in pair]
-            if found[0] is None:
+            true, predicted = (None if tree is None else normalized(as_node(tree)) for tree in pair)
+            if true is None:
                 raise InputError("the true tree is empty")
         except InputError as error:
             raise InputError(error.message, sample=i) from None
-        yield found[0], found[1]
+        yield true, predicted
 
 
 def _brackets(tree: Node, root: bool, dropped: list[int], punctuation: bool) -> Counter[Any]:
-    found = brackets(tree)
-    if found and found[0][0] in _NO_BRACKETS:
-        found = found[1:]
-    if not root and found and found[0][1:] == (0, len(tags(tree))):  # TOP over several phrases has no root
-        found = found[1:]
+    spans = brackets(tree)
+    if spans and spans[0][0] in _NO_BRACKETS:
+        spans = spans[1:]
+    if not root and spans and spans[0][1:] == (0, len(tags(tree))):  # TOP over several phrases has no root
+        spans = spans[1:]
     if not punctuation:
         # Positions without the dropped words; brackets over nothing but those go.
         before = np.concatenate([[0], np.cumsum(np.bincount(dropped, minlength=len(tags(tree))))])
-        moved = [(label, a - int(before[a]), b - int(before[b])) for label, a, b in found]
-        found = [("ADVP" if label == "PRT" else label, a, b) for label, a, b in moved if b > a]
-    return Counter(found)
+        moved = [(label, a - int(before[a]), b - int(before[b])) for label, a, b in spans]
+        spans = [("ADVP" if label == "PRT" else label, a, b) for label, a, b in moved if b > a]
+    return Counter(spans)

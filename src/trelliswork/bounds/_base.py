@@ -21,7 +21,7 @@ __all__ = [
     "training_batch",
 ]
 
-_TINY = 1e-300  # in the place of the norm of weights that are all 0
+_TINY = 1e-300  # radius for weights that are all 0
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Bound:
     empirical : float
         What was measured on the samples.
     complexity : float
-        How much the class of models can fit noise.
+        How well the class of models can fit noise.
     confidence : float
         Price of the confidence ``1 - delta``.
     limit : float
@@ -59,7 +59,7 @@ class Bound:
 
     @property
     def vacuous(self) -> bool:
-        """Whether the bound is not below what the loss can be at most."""
+        """Whether the bound says nothing: it is not below the largest possible loss."""
         return not self.value < self.limit
 
     def __str__(self) -> str:
@@ -94,14 +94,14 @@ def generator_of(random_state: Any) -> np.random.Generator:
 
 
 def checked_radius(radius: Any, size: float) -> float:
-    """The radius, which must hold the weights; ``size`` is their norm."""
+    """The radius, which must be at least the norm ``size`` of the weights; by default it is that norm."""
     if radius is None:
         return max(size, _TINY)
     check_positive(radius=radius)
     if radius < size * (1.0 - 1e-9):
         raise InputError(
-            f"radius is {radius:g}, but the norm of the weights is {size:g}: the bound holds for models "
-            "within the radius only"
+            f"radius is {radius:g}, but the norm of the weights is {size:g}: the bound holds only "
+            "for models within the radius"
         )
     return float(radius)
 
@@ -117,6 +117,6 @@ def training_batch(model: Any, X: Any, y: Any) -> Batch:
         )
     batch = model.space_.pack(X, y, n_jobs=model.n_jobs)
     if not len(batch):
-        raise InputError("X is empty: a bound needs samples")
+        raise InputError("X is empty: a bound needs at least one sample")
     batch.check_gold()
     return batch

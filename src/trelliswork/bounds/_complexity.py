@@ -1,4 +1,4 @@
-"""Factor graph complexity: how much the linear models of a given size can fit noise."""
+"""Factor graph complexity: how well the linear models of a given size can fit noise."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ def factor_graph_complexity(
     radius : float, default=1.0
         Bound on the norm.
     features : ndarray of bool or int, or None
-        Some of the features only (a family); not for the bound of ``norm="l2"``.
+        Only some of the features (a family); not possible for the bound of ``norm="l2"``.
     own : bool, default=False
-        Factors of each feature's own order (label n-grams of its length) instead of the whole chain's;
-        for families, ``norm="l1"`` only.
+        Count each feature over factors of its own order (label n-grams of its length) instead of the
+        order of the whole chain; for families, and only with ``norm="l1"``.
     n_draws : int, default=100
         Draws of the simulation.
     random_state : int or None, default=0
@@ -99,10 +99,12 @@ def factor_graph_complexity(
     batch = X if isinstance(X, Batch) else space.pack(X)
     m = len(batch)
     if not m:
-        raise InputError("X is empty: a complexity needs samples")
+        raise InputError("X is empty: a complexity needs at least one sample")
     factors = batch.factors()
     if norm == "l2" and method == "bound" and features is not None:
-        raise InputError("features: the bound of norm='l2' is of all features; use method='monte_carlo'")
+        raise InputError(
+            "features: the bound of norm='l2' is for all features together; use method='monte_carlo'"
+        )
     if norm == "l2" and own:
         raise InputError("own: factors of each feature's own order need norm='l1'")
     chosen = np.arange(space.n_features)
@@ -114,7 +116,7 @@ def factor_graph_complexity(
             f"features must be numbers below {space.n_features} or one bool per feature, got {features!r:.80}"
         ) from None
     if not chosen.size:
-        raise InputError("features: none is chosen; a complexity needs at least one")
+        raise InputError("features: none was chosen; a complexity needs at least one")
     parts: dict[str, Any] = {"norm": norm, "radius": radius, "n_samples": m, "n_features": int(chosen.size)}
     if method == "monte_carlo":
         check_draws(n_draws)

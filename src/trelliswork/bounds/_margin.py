@@ -51,10 +51,10 @@ def margin(
     loss : str, Loss or None, default=None
         The loss; None is the share of wrong labels, ``Hamming(normalized=True)``.
     norm : {"l1", "l2"}, default="l1"
-        Norm of the weights that the complexity is of.
+        Norm that bounds the weights.
     radius : float or None, default=None
-        Bound on that norm, fixed before training, at least that of ``coef_``; None takes the norm of
-        ``coef_``.
+        Bound on that norm, fixed before training and no smaller than the norm of ``coef_``; None takes
+        the norm of ``coef_``.
     method : {"bound", "monte_carlo"}, default="bound"
         How to find the complexity.
     families : "order", "kind", callable, dict or None, default=None
@@ -66,15 +66,15 @@ def margin(
 
     Notes
     -----
-    The constants of the voted remainder are not in the published text that was at hand; the term here is
-    ``(M |w|_1 / rho) sqrt(log p / m)``.
+    The published bound for families does not state the constants of its last term, which is here
+    ``(M |w|_1 / rho) sqrt(log p / m)`` for ``p`` families and ``m`` samples.
 
     Examples
     --------
     >>> from trelliswork import VotedCRF, Chain, bounds
     >>> X, y = [["the", "cat"], ["a", "dog"]] * 4, [["D", "N"], ["D", "N"]] * 4
-    >>> found = bounds.margin(VotedCRF(Chain()).fit(X, y), X, y, rho=2.0)
-    >>> found.vacuous, found.empirical < 1
+    >>> bound = bounds.margin(VotedCRF(Chain()).fit(X, y), X, y, rho=2.0)
+    >>> bound.vacuous, bound.empirical < 1
     (True, True)
     """
     check_delta(delta)
@@ -84,7 +84,9 @@ def margin(
     if norm not in ("l1", "l2"):
         raise InputError(f"norm must be 'l1' or 'l2', got {norm!r}")
     if families is not None and (norm != "l1" or radius is not None):
-        raise InputError("families: each counts the L1 norm of its own weights; use norm='l1' and no radius")
+        raise InputError(
+            "families: every family counts the L1 norm of its own weights; use norm='l1' and no radius"
+        )
     batch = training_batch(model, X, y)
     m, w = len(batch), np.asarray(model.coef_)
     loss = Hamming(normalized=True) if loss is None else as_loss(loss)
@@ -96,18 +98,18 @@ def margin(
     parts: dict[str, Any] = {"rho": rho, "delta": delta, "n_samples": m, "kind": kind, "M": limit}
     if families is None:
         size = float(np.abs(w).sum() if norm == "l1" else np.linalg.norm(w))
-        size = checked_radius(radius, size)
-        found = factor_graph_complexity(
-            batch.space, batch, norm, method, radius=size, random_state=random_state
+        radius = checked_radius(radius, size)
+        of_graph = factor_graph_complexity(
+            batch.space, batch, norm, method, radius=radius, random_state=random_state
         )
-        complexity = factor * found.value
-        parts |= {"R_G": found.value, **found.parts}
+        complexity = factor * of_graph.value
+        parts |= {"R_G": of_graph.value, **of_graph.parts}
     else:
-        each = _family_complexities(batch, w, families, method, random_state)
-        size = sum(a for a, _ in each.values())
-        remainder = limit * size / rho * math.sqrt(math.log(len(each)) / m)
-        complexity = factor * sum(a * r for a, r in each.values()) + remainder
-        parts |= {"families": each, "remainder": remainder, "radius": size}
+        by_family = _family_complexities(batch, w, families, method, random_state)
+        size = sum(a for a, _ in by_family.values())
+        remainder = limit * size / rho * math.sqrt(math.log(len(by_family)) / m)
+        complexity = factor * sum(a * r for a, r in by_family.values()) + remainder
+        parts |= {"families": by_family, "remainder": remainder, "radius": size}
     confidence = 3.0 * limit * math.sqrt(math.log(2.0 / delta) / (2.0 * m))
     return Bound(empirical + complexity + confidence, empirical, complexity, confidence, limit, parts)
 
@@ -124,10 +126,10 @@ def _family_complexities(
     batch: Batch, w: np.ndarray, families: Any, method: str, random_state: Any
 ) -> dict[Any, tuple[float, float]]:
     """L1 norm of the weights of every family, and its complexity for weights of norm 1."""
-    found = find_families(batch.space, families)
+    partition = find_families(batch.space, families)
     out = {}
-    for k, name in enumerate(found.names):
-        chosen = np.flatnonzero(found.index == k)
+    for k, name in enumerate(partition.names):
+        chosen = np.flatnonzero(partition.index == k)
         rate = factor_graph_complexity(
             batch.space, batch, method=method, features=chosen, own=True, random_state=random_state
         )

@@ -44,10 +44,10 @@ def soda(
     delta : float, default=0.05
         One minus the confidence.
     radius : float or None, default=None
-        Bound on the Euclidean norm of the weights that was fixed before training, at least that norm;
+        Bound on the Euclidean norm of the weights, fixed before training and no smaller than that norm;
         None takes the norm.
     n_draws : int or None, default=None
-        Outputs drawn per sample, for moments that were estimated; None is exact moments.
+        Number of outputs drawn per sample, if the moments were estimated; None for exact moments.
     random_state : int or None, default=0
         Seed of the draws.
 
@@ -55,8 +55,8 @@ def soda(
     --------
     >>> from trelliswork import SODA, Chain, bounds
     >>> X, y = [["the", "cat"], ["a", "dog"]] * 4, [["D", "N"], ["D", "N"]] * 4
-    >>> found = bounds.soda(SODA(Chain()).fit(X, y), X, y)
-    >>> found.vacuous, sorted(found.parts)
+    >>> bound = bounds.soda(SODA(Chain()).fit(X, y), X, y)
+    >>> bound.vacuous, sorted(bound.parts)
     (True, ['Cf', 'M', 'R1', 'R2', 'delta', 'n_draws', 'n_samples', 'radius'])
     """
     check_delta(delta)
@@ -111,9 +111,9 @@ def soda(
 
 
 def _largest_feature(batch: Batch) -> float:
-    """Upper bound on the values of the features of all outputs (from the least, if that is below 0)."""
+    """Upper bound on the range of the values of a feature, from 0 or the least value, over all outputs."""
     if batch.fixed_length and type(batch.space.structure).offers("factors"):
-        # One argmax per feature would be long for many features; every factor adds its value once at most.
+        # Much faster than two argmax per feature; every factor adds its value at most once.
         factors = batch.factors()
         return float(factors.counts.max(initial=0.0) * factors.largest().max(initial=0.0))
     largest, w = 0.0, np.zeros(batch.space.n_features)
@@ -126,16 +126,16 @@ def _largest_feature(batch: Batch) -> float:
 
 
 def _second_moment_norms(batch: Batch, b: Any) -> np.ndarray:
-    """Frobenius norm of covariance + b b' of every sample; where features are many, an upper bound."""
+    """Frobenius norm of covariance + b b' for every sample; an upper bound where features are many."""
     out = np.empty(len(batch))
     for i in range(len(batch)):
-        one = batch.subset(np.array([i]))
+        sample = batch.subset(np.array([i]))
         row = b[i].toarray().ravel()
         if row.size <= 400:
-            out[i] = np.linalg.norm(one.moments().covariance + np.outer(row, row))
+            out[i] = np.linalg.norm(sample.moments().covariance + np.outer(row, row))
         else:
             # A positive semidefinite matrix has a Frobenius norm of at most its trace.
-            out[i] = float(one.covariance().diagonal().sum()) + float(row @ row)
+            out[i] = float(sample.covariance().diagonal().sum()) + float(row @ row)
     return out
 
 

@@ -1,4 +1,4 @@
-"""How good are predicted sequences: token, sequence and entity scores, scorers, cross-validation.
+"""How good predictions are: scores of tokens, sequences, entities, trees and base pairs; cross-validation.
 
 Functions take lists of sequences of unequal length, in pure Python; only
 ``relative_rank`` needs a fitted model of this package.

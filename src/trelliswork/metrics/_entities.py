@@ -22,7 +22,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class EntityCounts:
-    """How many entities were there, were predicted, were predicted rightly.
+    """How many entities there are, how many were predicted, and how many of these are right.
 
     An entity is right when its two ends and its type are.
 

@@ -4,10 +4,10 @@ A model file is a zip of ``manifest.json`` (classes, parameters, alphabets, chec
 and ``.npy`` arrays. Loading one runs no code from it: class names are looked up in the
 tables of this package, and arrays are plain numbers.
 
-A class takes part by standing in its table (``LEARNERS``, ``STRUCTURES``, ...). Its
-constructor parameters are saved, and so are its fitted attributes: what ``__tw_state__()``
-returns and ``__tw_restore__(state)`` takes back, or else every attribute whose name ends
-in ``_`` and does not start with ``_``.
+The classes of model files are those of the tables ``LEARNERS``, ``STRUCTURES`` and so on. The
+constructor parameters of an object are saved, and so are its fitted attributes: what
+``__tw_state__()`` returns and ``__tw_restore__(state)`` takes back, or else every attribute
+whose name ends in ``_`` and does not start with ``_``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["load", "read_info", "save"]
 
 
 def save(model: Any, path: str | os.PathLike[str], *, info: Mapping[str, Any] | None = None) -> None:
-    """Write a model to a file, in one step: the file is either complete or as it was.
+    """Write a model to a file in one step: afterwards the file is either complete or as it was before.
 
     Parameters
     ----------
@@ -39,15 +39,15 @@ def save(model: Any, path: str | os.PathLike[str], *, info: Mapping[str, Any] | 
     path : str or path
         The file; an existing one is replaced and keeps its permissions. Any suffix.
     info : mapping of str to JSON values, default=None
-        What else should be known about the model, such as the columns of its training file.
-        It is no part of the model: :func:`load` passes over it, :func:`read_info` returns it.
+        Whatever else should be known about the model, such as the columns of its training file.
+        It is not part of the model: :func:`load` ignores it, :func:`read_info` returns it.
 
     Raises
     ------
     InputError
         When a parameter or fitted attribute is of a kind that cannot be saved.
     OSError
-        When the file cannot be written. The old file is still there.
+        When the file cannot be written. An old file is then still there.
 
     Notes
     -----

@@ -31,7 +31,7 @@ FORMAT = "trelliswork-model"
 VERSION = 1
 MAX_MEMBERS = 50_000
 MAX_MANIFEST = 64 << 20
-MAX_DEFLATED = 64 << 20  # larger members are stored as they are
+MAX_DEFLATED = 64 << 20  # larger members are stored uncompressed
 FREE_BYTES = 256 << 20  # a file may unpack to this, or to MAX_RATIO times its size
 MAX_RATIO = 100
 
@@ -159,16 +159,16 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
 def _mode_of(target: str) -> int | None:
     """Permissions of the file to be replaced; None when there is none."""
     try:
-        found = os.stat(target)
+        mode = os.stat(target).st_mode
     except FileNotFoundError:
         return None
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "this is a directory")
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "this is a device or pipe, not a file")
     if not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, "the existing file is read-only")
-    return stat.S_IMODE(found.st_mode)
+    return stat.S_IMODE(mode)
 
 
 def _sync_folder(folder: str) -> None:
@@ -225,7 +225,7 @@ class Archive:
 def read(path: str, max_bytes: int) -> Iterator[Archive]:
     """Open a model file and check everything that can be checked before arrays are read.
 
-    Any exception inside the block, too, is reported as a damaged file, except
+    Exceptions inside the block, too, are reported as a damaged file, except
     ``InputError``, ``MemoryError`` and real input/output errors.
 
     Parameters
@@ -236,11 +236,11 @@ def read(path: str, max_bytes: int) -> Iterator[Archive]:
         Largest total size after decompression.
     """
     try:
-        found = os.stat(path)
+        mode = os.stat(path).st_mode
     except FileNotFoundError:
         raise FileNotFoundError(errno.ENOENT, "there is no such model file", path) from None
-    if not stat.S_ISREG(found.st_mode):
-        what = "a directory" if stat.S_ISDIR(found.st_mode) else "a device or pipe"
+    if not stat.S_ISREG(mode):
+        what = "a directory" if stat.S_ISDIR(mode) else "a device or pipe"
         raise ModelFileError(f"{path}: this is {what}, not a model file")
     with open(path, "rb") as file:
         try:
@@ -305,7 +305,7 @@ def _check_members(infos: list[zipfile.ZipInfo], size: int, max_bytes: int) -> N
             raise ModelFileError(f"{name} is encrypted or compressed in an unknown way")
         limit = MAX_DEFLATED + 4096 if packed else info.compress_size
         if info.compress_size > size or info.file_size > limit:
-            raise ModelFileError(f"{name} declares a size of {_human(info.file_size)}, which cannot be")
+            raise ModelFileError(f"{name} declares a size of {_human(info.file_size)}, which is impossible")
         total += info.file_size
     if total > max_bytes:
         raise ModelFileError(
@@ -352,7 +352,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     with archive.open(info) as member:
         data = member.read(info.file_size)
         if len(data) != info.file_size or member.read(1):
-            raise ValueError(f"{info.filename} has another size than declared")
+            raise ValueError(f"{info.filename} does not have the declared size")
     return data
 
 
@@ -369,12 +369,12 @@ def _parse_npy(data: bytes) -> np.ndarray:
         count *= n
     body = len(data) - 10 - length
     if len(shape) > 32 or not storable(dtype) or count * dtype.itemsize != body:
-        raise ValueError("an array has another type or size than it may have")
+        raise ValueError("an array has a type or size that is not allowed")
     flat = np.frombuffer(data, dtype=dtype, offset=10 + length).copy() if count else np.empty(0, dtype=dtype)
     if dtype.kind == "U" and count:
         code = flat.view(np.dtype(np.uint32).newbyteorder(dtype.byteorder))
         if code.max() > 0x10FFFF:
-            raise ValueError("an array of strings holds what is no character")
+            raise ValueError("an array of strings holds something that is not a character")
     if dtype.kind == "b" and count and flat.view(np.uint8).max() > 1:
         raise ValueError("an array of booleans holds other values")
     return flat.reshape(shape, order="F" if header[2] == "True" else "C")

@@ -14,7 +14,7 @@ from trelliswork.structures.base import Space, Structure
 
 __all__ = ["class_name", "class_of", "space_class", "table"]
 
-# Where classes may come from: kind -> module and its table. Files choose among these names only.
+# Where classes may come from: kind -> module and table. Files can name only what these tables hold.
 _TABLES = {
     "learners": ("trelliswork.learners", "LEARNERS"),
     "regressors": ("trelliswork.learners", "REGRESSORS"),
@@ -35,12 +35,12 @@ def table(kind: str) -> dict[str, type]:
         return {}
     module, attribute = _TABLES[kind]
     try:
-        found = getattr(importlib.import_module(module), attribute, {})
+        entry = getattr(importlib.import_module(module), attribute, {})
     except ModuleNotFoundError as error:
         if error.name != module:
             raise
         return {}
-    classes = [found] if isinstance(found, type) else found.values()
+    classes = [entry] if isinstance(entry, type) else entry.values()
     return {cls.__name__: cls for cls in classes if isinstance(cls, type)}
 
 
@@ -53,19 +53,21 @@ def class_name(cls: type) -> str | None:
 
 
 def class_of(name: Any) -> type:
-    kind, _, own = str(name).partition(".")
-    cls = table(kind).get(own)
+    kind, _, short = str(name).partition(".")
+    cls = table(kind).get(short)
     if cls is None:
-        raise ModelFileError(f"it needs the class {name!r:.60}, which trelliswork {__version__} has not")
+        raise ModelFileError(
+            f"it needs the class {name!r:.60}, which trelliswork {__version__} does not have"
+        )
     return cls
 
 
 def space_class(structure: Structure) -> type[Space]:
     """Class of the spaces of a structure: ``FooSpace`` beside ``Foo``, or its ``space_class``."""
     cls = type(structure)
-    found = getattr(cls, "space_class", None)
-    if found is None:
-        found = getattr(sys.modules[cls.__module__], f"{cls.__name__}Space", None)
-    if not (isinstance(found, type) and issubclass(found, Space)):
+    space = getattr(cls, "space_class", None)
+    if space is None:
+        space = getattr(sys.modules[cls.__module__], f"{cls.__name__}Space", None)
+    if not (isinstance(space, type) and issubclass(space, Space)):
         raise InputError(f"{cls.__name__} has no class {cls.__name__}Space to save or load its alphabets")
-    return found
+    return space

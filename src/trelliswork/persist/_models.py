@@ -22,11 +22,11 @@ _CACHES = {"sklearn.Pipeline": {"memory"}}  # parameters that are no part of a m
 
 
 class WrongStructure(InputError):
-    """The structure given to :func:`load` is not that of the file."""
+    """The structure given to :func:`~trelliswork.load` is not that of the file."""
 
 
 class ModelEncoder(Encoder):
-    """Adds estimators, spaces and what has to be given again.
+    """Adds estimators and spaces, and marks for functions, which are not saved.
 
     ``{"!object": [class, parameters, space, state]}``, ``{"!space": [structure, state]}``,
     ``{"!path": [cigar, start, start]}``, ``{"!given": name}``;
@@ -37,7 +37,7 @@ class ModelEncoder(Encoder):
         super().__init__()
         self.given: list[dict[str, Any]] = []
         self._holder: list[Any] = []  # estimators whose parameters are being written
-        self._seen: dict[int, tuple[int, Any]] = {}  # the objects too, so that ids stay theirs
+        self._seen: dict[int, tuple[int, Any]] = {}  # holds the objects, so that no id is used again
 
     def encode_object(self, value: Any, path: tuple[str, ...], depth: int) -> Any:
         """Tree of an estimator, a space or a function."""
@@ -48,8 +48,8 @@ class ModelEncoder(Encoder):
             tree = self._estimator(value, name, path, depth)
         elif isinstance(value, Space):
             if space_class(value.structure) is not type(value):
-                own, found = type(value.structure).__name__, type(value).__name__
-                raise InputError(f"{own} must name {found} as its space_class before it can be saved")
+                structure, space = type(value.structure).__name__, type(value).__name__
+                raise InputError(f"{structure} must name {space} as its space_class before it can be saved")
             parts = [
                 self.encode(value.structure, (*path, "structure"), depth + 1),
                 self.encode(value.state(), path, depth + 1),
@@ -88,7 +88,7 @@ class ModelEncoder(Encoder):
         return {"!object": [name, tree, space, state]}
 
     def _given(self, value: Any, path: tuple[str, ...]) -> Any:
-        """Mark for something that :func:`load` has to be given again."""
+        """Mark for something that has to be passed to :func:`~trelliswork.load` again."""
         name = "__".join(path)
         around = next((h for h in self._holder if isinstance(h, Structure)), None)
         structure = value if isinstance(value, Structure) else around
@@ -164,7 +164,7 @@ class ModelDecoder(Decoder):
             return
         for key, value in state.items():
             if not _is_fitted_name(key) or callable(getattr(type(model), key, None)):
-                raise ValueError(f"{key!r:.60} is no fitted attribute")
+                raise ValueError(f"{key!r:.60} is not a fitted attribute")
             setattr(model, key, value)
         if "coef_" not in state:
             return
@@ -179,11 +179,11 @@ def _compare(structure: Structure, cls: type, values: dict[str, Any]) -> None:
     """Refuse a given structure that differs from the saved one."""
     if type(structure) is not cls:
         raise WrongStructure(f"saved with {cls.__name__}, structure is {type(structure).__name__}")
-    own = structure.get_params(deep=False)
+    given = structure.get_params(deep=False)
     for key, value in values.items():
-        if not _same(value, own[key]):
+        if not _same(value, given[key]):
             raise WrongStructure(
-                f"saved with {cls.__name__}({key}={value!r:.80}), structure has {key}={own[key]!r:.80}"
+                f"saved with {cls.__name__}({key}={value!r:.80}), structure has {key}={given[key]!r:.80}"
             )
 
 
@@ -195,12 +195,12 @@ def _index(number: Any) -> int:
 
 def _same(a: Any, b: Any) -> bool:
     """Whether two parameters would be written alike."""
-    one, other = ModelEncoder(), ModelEncoder()
+    encoder_a, encoder_b = ModelEncoder(), ModelEncoder()
     try:
-        equal = json.dumps(one.encode(a, ())) == json.dumps(other.encode(b, ()))
+        equal = json.dumps(encoder_a.encode(a, ())) == json.dumps(encoder_b.encode(b, ()))
     except InputError:
         return a is b
-    pairs = zip(one.arrays, other.arrays, strict=False)
+    pairs = zip(encoder_a.arrays, encoder_b.arrays, strict=False)
     return equal and all(np.array_equal(x, y, equal_nan=x.dtype.kind == "f") for x, y in pairs)
 
 

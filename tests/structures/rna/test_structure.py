@@ -28,7 +28,7 @@ def test_notation():
         base_pairs("<..")
     with pytest.raises(InputError, match="'x' at position 1 closes nothing"):
         base_pairs("(x)")
-    with pytest.raises(InputError, match="no mark of a structure"):
+    with pytest.raises(InputError, match="is not part of a structure"):
         base_pairs("(*)")
     with pytest.raises(InputError, match="not a pair table"):
         dot_bracket([1, 2, 0])

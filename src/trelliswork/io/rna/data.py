@@ -1,4 +1,4 @@
-"""What all formats of RNA give, and checks that they share."""
+"""What the readers of all RNA formats return, and the checks that they share."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def _whole(text: str, source: str, line: int) -> int:
     try:
         return int(text)
     except ValueError:
-        raise InputError.at(source, line, f"{text!r} is no whole number") from None
+        raise InputError.at(source, line, f"{text!r} is not a whole number") from None
 
 
 def write_bpseq(target: Any, names: Sequence[str], X: Sequence[str], y: Sequence[str]) -> None:
