@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork.learners.base import StructuredEstimator, check_number, combined_weights
+from trelliswork._validate import check_number
+from trelliswork.learners.base import StructuredEstimator, combined_weights
 from trelliswork.learners.optimize.smooth import Minimum
 from trelliswork.learners.voted.solvers import Problem
 from trelliswork.losses import Loss, as_loss
