@@ -786,28 +786,42 @@ def test_hostile_zips(path):
     refused(path, "unknown way")
 
 
-def test_size_limits(path, monkeypatch):
+def test_size_limits(path):
     model = Toy()
     model.zeros_ = np.zeros(1_000_000)
     save(model, path)
     refused(path, "more than max_bytes=1000000", max_bytes=1_000_000)
     assert load(path, max_bytes=9_000_000).zeros_.size == 1_000_000
-    monkeypatch.setattr(_archive, "FREE_BYTES", 1_000_000)
-    refused(path, "compression bomb")
-    save(model, path)  # stored as it is now
-    assert path.stat().st_size > 8_000_000
-    assert load(path).zeros_.size == 1_000_000
-    monkeypatch.setattr(_archive, "MAX_DEFLATED", 1_000_000)
-    monkeypatch.setattr(_archive, "FREE_BYTES", 1 << 40)
-    save(model, path)
-    assert path.stat().st_size > 8_000_000
-    monkeypatch.setattr(_archive, "MAX_MEMBERS", 2)
-    refused(path, "more than 2 members")
+
+
+def test_limits_of_archives(path):
+    arrays = [np.zeros(1_000_000)]
+
+    def write(limits):
+        _archive.write(str(path), {}, arrays, limits)
+
+    def read(limits=_archive.LIMITS):
+        with _archive.read(str(path), 1 << 30, limits) as archive:
+            return archive.array(0)
+
+    write(_archive.LIMITS)
+    assert path.stat().st_size < 100_000
+    tight = _archive.Limits(free=1_000_000)
+    with pytest.raises(ModelFileError, match="compression bomb"):
+        read(tight)
+    for limits in (tight, _archive.Limits(deflated=1_000_000)):
+        write(limits)  # stored uncompressed
+        assert path.stat().st_size > 8_000_000
+        assert read(limits).size == read().size == 1_000_000
+    few = _archive.Limits(members=2)
+    with pytest.raises(ModelFileError, match="more than 2 members"):
+        read(few)
     with pytest.raises(InputError, match="1 arrays; at most 0"):
-        save(model, path)
-    monkeypatch.setattr(_archive, "MAX_MANIFEST", 10)
+        write(few)
     with pytest.raises(InputError, match="the manifest would take"):
-        save(Toy(), path)
+        write(_archive.Limits(manifest=10))
+    with pytest.raises(ModelFileError, match="the manifest is larger than 10 bytes"):
+        read(_archive.Limits(manifest=10))
 
 
 def test_many_values_in_little_space(path):
