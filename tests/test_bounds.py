@@ -237,7 +237,7 @@ def test_soda_bound_exact_and_sampled():
         (lambda m, s, X, y: bounds.factor_graph_complexity(s, X, method="guess"), "method"),
         (lambda m, s, X, y: bounds.factor_graph_complexity(s, X, radius=-1.0), "radius"),
         (lambda m, s, X, y: bounds.factor_graph_complexity(s, []), "X is empty"),
-        (lambda m, s, X, y: bounds.factor_graph_complexity(s, X, features=[]), "none is chosen"),
+        (lambda m, s, X, y: bounds.factor_graph_complexity(s, X, features=[]), "none was chosen"),
         (lambda m, s, X, y: bounds.soda(m, X, y, delta=0.0), "delta"),
         (lambda m, s, X, y: bounds.margin(m, X, y, rho="1"), "rho is '1'"),
         (lambda m, s, X, y: bounds.margin(m, X, y, delta="1"), "delta is '1'"),

@@ -14,9 +14,10 @@ def python(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
 
-def test_import_is_light():
+@pytest.mark.parametrize("module", ["trelliswork", "trelliswork.metrics"])
+def test_import_is_light(module):
     out = python(
-        "import sys, trelliswork\nprint([m for m in ('numba', 'sklearn', 'scipy') if m in sys.modules])"
+        f"import sys, {module}\nprint([m for m in ('numba', 'sklearn', 'scipy') if m in sys.modules])"
     )
     assert out.strip() == "[]"
 

@@ -25,12 +25,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from trelliswork import _archive, persist
-from trelliswork._encode import Decoder, Encoder
 from trelliswork._errors import InputError, ModelFileError
 from trelliswork.features import TokenWindow
 from trelliswork.learners import CRF
-from trelliswork.persist import load, save
+from trelliswork.persist import _archive, _classes, load, save
+from trelliswork.persist._values import Decoder, Encoder
 from trelliswork.structures import Chain, ChainSpace, Derivations, Edge, Structure
 
 X = [["the", "cat"], ["a", "dog", "barks"]]
@@ -91,13 +90,13 @@ class Stranger(Chain):
 
 @pytest.fixture(autouse=True)
 def registry(monkeypatch):
-    known = persist._table
+    known = _classes.table
     own = {"learners": [Toy, Hooked], "losses": [ToyLoss], "structures": [Own]}
 
     def table(kind):
         return {**known(kind), **{cls.__name__: cls for cls in own.get(kind, ())}}
 
-    monkeypatch.setattr(persist, "_table", table)
+    monkeypatch.setattr(_classes, "table", table)
 
 
 @pytest.fixture
@@ -646,9 +645,9 @@ MANIFESTS = [
     ({"model": toy({"beta": 1})}, "no parameter 'beta'"),
     ({"model": toy({"self": 1})}, "no parameter"),
     ({"model": toy({"memory": "/tmp/x", "steps": []}, name="sklearn.Pipeline")}, "no parameter 'memory'"),
-    ({"model": toy(state={"predict": 1})}, "no fitted attribute"),
-    ({"model": toy(state={"__class__": 1})}, "no fitted attribute"),
-    ({"model": toy(state={"__dict__": {}})}, "no fitted attribute"),
+    ({"model": toy(state={"predict": 1})}, "not a fitted attribute"),
+    ({"model": toy(state={"__class__": 1})}, "not a fitted attribute"),
+    ({"model": toy(state={"__dict__": {}})}, "not a fitted attribute"),
     ({"model": toy(space=[1])}, "not a space"),
     ({"model": toy({"alpha": {"!same": 0}})}, "damaged"),
     ({"model": toy({"alpha": {"!same": -1}})}, "damaged"),
@@ -787,28 +786,42 @@ def test_hostile_zips(path):
     refused(path, "unknown way")
 
 
-def test_size_limits(path, monkeypatch):
+def test_size_limits(path):
     model = Toy()
     model.zeros_ = np.zeros(1_000_000)
     save(model, path)
     refused(path, "more than max_bytes=1000000", max_bytes=1_000_000)
     assert load(path, max_bytes=9_000_000).zeros_.size == 1_000_000
-    monkeypatch.setattr(_archive, "FREE_BYTES", 1_000_000)
-    refused(path, "compression bomb")
-    save(model, path)  # stored as it is now
-    assert path.stat().st_size > 8_000_000
-    assert load(path).zeros_.size == 1_000_000
-    monkeypatch.setattr(_archive, "MAX_DEFLATED", 1_000_000)
-    monkeypatch.setattr(_archive, "FREE_BYTES", 1 << 40)
-    save(model, path)
-    assert path.stat().st_size > 8_000_000
-    monkeypatch.setattr(_archive, "MAX_MEMBERS", 2)
-    refused(path, "more than 2 members")
+
+
+def test_limits_of_archives(path):
+    arrays = [np.zeros(1_000_000)]
+
+    def write(limits):
+        _archive.write(str(path), {}, arrays, limits)
+
+    def read(limits=_archive.LIMITS):
+        with _archive.read(str(path), 1 << 30, limits) as archive:
+            return archive.array(0)
+
+    write(_archive.LIMITS)
+    assert path.stat().st_size < 100_000
+    tight = _archive.Limits(free=1_000_000)
+    with pytest.raises(ModelFileError, match="compression bomb"):
+        read(tight)
+    for limits in (tight, _archive.Limits(deflated=1_000_000)):
+        write(limits)  # stored uncompressed
+        assert path.stat().st_size > 8_000_000
+        assert read(limits).size == read().size == 1_000_000
+    few = _archive.Limits(members=2)
+    with pytest.raises(ModelFileError, match="more than 2 members"):
+        read(few)
     with pytest.raises(InputError, match="1 arrays; at most 0"):
-        save(model, path)
-    monkeypatch.setattr(_archive, "MAX_MANIFEST", 10)
+        write(few)
     with pytest.raises(InputError, match="the manifest would take"):
-        save(Toy(), path)
+        write(_archive.Limits(manifest=10))
+    with pytest.raises(ModelFileError, match="the manifest is larger than 10 bytes"):
+        read(_archive.Limits(manifest=10))
 
 
 def test_many_values_in_little_space(path):

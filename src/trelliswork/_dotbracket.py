@@ -45,7 +45,7 @@ def base_pairs(text: str) -> list[tuple[int, int]]:
     """
     if not isinstance(text, str):
         raise InputError(f"expected a structure in dot-bracket notation, got {type(text).__name__}")
-    found: dict[str, list[tuple[int, int]]] = {kind: [] for kind in _OPENING}
+    pairs_of: dict[str, list[tuple[int, int]]] = {kind: [] for kind in _OPENING}
     open_: dict[str, list[int]] = {kind: [] for kind in _OPENING}
     for j, mark in enumerate(text):
         if mark in open_:
@@ -54,15 +54,15 @@ def base_pairs(text: str) -> list[tuple[int, int]]:
             kind = _CLOSING[mark]
             if not open_[kind]:
                 raise InputError(f"unbalanced brackets: {mark!r} at position {j} closes nothing")
-            found[kind].append((open_[kind].pop(), j))
+            pairs_of[kind].append((open_[kind].pop(), j))
         elif mark not in _UNPAIRED:
             raise InputError(
-                f"{mark!r} at position {j} is no mark of a structure; expected dots and brackets, ((..))"
+                f"{mark!r} at position {j} is not part of a structure; expected dots and brackets, ((..))"
             )
     for kind, places in open_.items():
         if places:
             raise InputError(f"unbalanced brackets: {kind!r} at position {places[0]} is never closed")
-    return [pair for pairs in found.values() for pair in sorted(pairs)]
+    return [pair for pairs in pairs_of.values() for pair in sorted(pairs)]
 
 
 def pair_table(text: str) -> list[int]:
@@ -86,7 +86,7 @@ def pair_table(text: str) -> list[int]:
 
 
 def crossing(pairs: Sequence[tuple[int, int]]) -> list[bool]:
-    """Whether each pair crosses one before it in the list (that does not itself)."""
+    """Whether each pair crosses an earlier one of the list, pairs that cross others left aside."""
     if _nested(pairs):
         return [False] * len(pairs)
     out = []

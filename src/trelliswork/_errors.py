@@ -56,7 +56,7 @@ class InputError(ValueError):
         return cls(f"{place}: {message}")
 
     def placed(self, source: object, places: Sequence[int | str]) -> InputError:
-        """The same error about a file: samples are called by their lines or names, not by numbers.
+        """The same error about a file: it names the line (or the name) of the sample instead of its number.
 
         Parameters
         ----------

@@ -17,16 +17,16 @@ __all__ = ["njit"]
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a recursion with ``cache=True, nogil=True, error_model="numpy"``.
 
-    Numbers that are written into a call of another recursion are types of their own, so that the other is
-    compiled once more for each: pass ``np.int64(0)``, and start counters that are passed on so. Loops stand
-    for ``.sum()`` and ``.all()``, whose checks of ``axis`` take seconds to compile.
+    To Numba a literal number in a call is a type of its own, so that the called recursion is compiled once
+    more for it: pass ``np.int64(0)`` instead, and start counters that are passed on with it. Write loops
+    instead of ``.sum()`` and ``.all()``, whose checks of ``axis`` take seconds to compile.
 
     Falls back to an uncached compilation where neither the package folder nor
     the user's cache folder can be written.
     """
     if function is None:
         return lambda f: njit(f, **options)
-    # Nothing calls recursions from C: no wrapper for that.
+    # No wrappers for calls from C: there are none.
     settings: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True} | options
     try:
         return numba.njit(cache=True, **settings)(function)

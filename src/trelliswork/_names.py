@@ -1,8 +1,8 @@
 """Feature names that share their stems, and alphabets that look stems up once.
 
-The features of a neighbour have the names of the token's own with ``-1:`` or ``+1:`` in
-front. Kept as prefix and shared stems, a window of any width needs one look-up per stem,
-and no string is put together before somebody asks for it.
+The features of a neighbour have the same names as those of the token itself, with ``-1:`` or
+``+1:`` in front. Kept as a prefix and shared stems, a window of any width needs one look-up per
+stem, and no string is put together before somebody asks for it.
 """
 
 from __future__ import annotations
@@ -71,16 +71,16 @@ class Alphabet(dict[str, int]):
         groups: dict[int, list[int]] = {}
         for i, names in enumerate(lists):
             groups.setdefault(id(names.stems if isinstance(names, Names) else names), []).append(i)
-        found: dict[int, np.ndarray] = {}
+        numbers_of: dict[int, np.ndarray] = {}
         for members in groups.values():
             together = [names for i in members if isinstance(names := lists[i], Names)]
             if len(together) > 1:
-                found.update(zip(members, self._by_stem(together), strict=True))
+                numbers_of.update(zip(members, self._by_stem(together), strict=True))
             else:
                 for i in members:
                     numbers = map(self.get, lists[i], repeat(-1))
-                    found[i] = np.fromiter(numbers, dtype=np.int64, count=len(lists[i]))
-        return [found[i] for i in range(len(lists))]
+                    numbers_of[i] = np.fromiter(numbers, dtype=np.int64, count=len(lists[i]))
+        return [numbers_of[i] for i in range(len(lists))]
 
     def _by_stem(self, lists: list[Names]) -> list[np.ndarray]:
         prefixes = tuple(sorted({names.prefix for names in lists}))
@@ -97,13 +97,13 @@ class Alphabet(dict[str, int]):
         A name counts under every prefix that it starts with, the empty one included.
         """
         stems: dict[str, int] = {}
-        found = []
+        entries = []  # of every row of the table: columns and numbers
         for prefix in prefixes:
             cut = len(prefix)
-            mine = [(name[cut:], number) for name, number in self.items() if name.startswith(prefix)]
-            places = [stems.setdefault(stem, len(stems)) for stem, _ in mine]
-            found.append((places, [number for _, number in mine]))
+            cut_names = [(name[cut:], number) for name, number in self.items() if name.startswith(prefix)]
+            places = [stems.setdefault(stem, len(stems)) for stem, _ in cut_names]
+            entries.append((places, [number for _, number in cut_names]))
         table = np.full((len(prefixes), len(stems) + 1), -1, dtype=np.int64)
-        for row, (places, numbers) in zip(table, found, strict=True):
+        for row, (places, numbers) in zip(table, entries, strict=True):
             row[places] = numbers
         return stems, table

@@ -45,13 +45,13 @@ def check_sequences(sequences: Any, what: str = "X") -> None:
 def encode(
     sequences: Any, symbols: Sequence[Hashable] | None = None, what: str = "X"
 ) -> tuple[Coded, list[Any]]:
-    """Codes of strings or symbol lists, and the alphabet (found when not given)."""
+    """Codes of strings or symbol lists, and the alphabet (collected from the sequences unless given)."""
     check_sequences(sequences, what)
     offsets = offsets_of([len(s) for s in sequences])
     if all(isinstance(s, str) for s in sequences):
         flat = np.frombuffer("".join(sequences).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-        found, codes = np.unique(flat, return_inverse=True)
-        letters = [chr(c) for c in found]
+        points, codes = np.unique(flat, return_inverse=True)
+        letters = [chr(point) for point in points]
         if symbols is None:
             return Coded(codes.astype(np.int64), offsets), letters
         place = {s: i for i, s in enumerate(symbols)}
@@ -107,8 +107,8 @@ def match_rows(table: np.ndarray, rows: np.ndarray) -> np.ndarray:
     else:
         _, number = np.unique(np.concatenate([table, rows[known]]), axis=0, return_inverse=True)
         keys, wanted = number.ravel()[: len(table)], number.ravel()[len(table) :]
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    out[known] = np.where(keys[at] == wanted, at, -1)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    out[known] = np.where(keys[place] == wanted, place, -1)
     return out
 
 
@@ -125,7 +125,7 @@ def distinct_rows(rows: np.ndarray) -> np.ndarray:
 
 
 def count_matrix(coded: Coded, table: np.ndarray) -> sp.csr_matrix:
-    """How often each sequence has each n-gram of a table; others are passed over."""
+    """How often each sequence has each n-gram of a table; other n-grams are ignored."""
     rows, owner = ngram_windows(coded, table.shape[1])
     place = match_rows(table, rows)
     seen = place >= 0

@@ -11,7 +11,7 @@ __all__ = ["registered"]
 def registered(
     namespace: Mapping[str, Any], base: type, name: Callable[[Any], str | None] = lambda cls: cls.__name__
 ) -> dict[str, Any]:
-    """Classes of a module that derive from ``base``, in the order of their imports.
+    """Classes of a module that derive from ``base``, in the order of their names.
 
     Parameters
     ----------
@@ -31,5 +31,5 @@ def registered(
     ['Cat']
     """
     classes = [v for v in namespace.values() if isinstance(v, type) and issubclass(v, base) and v is not base]
-    named = ((name(cls), cls) for cls in classes)
-    return {key: cls for key, cls in named if key is not None}
+    named = {name(cls): cls for cls in classes}
+    return {key: named[key] for key in sorted(filter(None, named))}

@@ -266,22 +266,23 @@ def _from_objects(samples: list[Any]) -> TokenTable:
 def check_width(table: TokenTable, width: int | None, known: Container[str], size: int, rows: str) -> None:
     """Refuse arrays whose columns cannot be those of the training data.
 
-    ``width`` is what arrays had in fit, None for names. Columns have their numbers as names, so arrays and
-    ``rows`` with names may meet, but not where nothing is ``known`` (a collection of ``size`` names).
+    ``width`` is the number of columns of the arrays in fit, None if features had names. The names of array
+    columns are their numbers, so arrays and ``rows`` with names may be mixed, unless none of the names is
+    among the ``size`` names that are ``known``.
     """
     if not len(table) or table.width == width:
         return
-    came = f"{rows} with names" if table.width is None else f"arrays with {table.width} columns"
+    got = f"{rows} with names" if table.width is None else f"arrays with {table.width} columns"
     expected = f"{rows} with names" if width is None else f"arrays with {width} columns"
     apart = size > 0 and not any(name in known for block in table.blocks for name in block.names)
     if apart or None not in (width, table.width):
-        raise InputError(f"X: expected {expected} as in fit, got {came}")
+        raise InputError(f"X: expected {expected} as in fit, got {got}")
 
 
 def token_symbols(X: Ragged) -> list[Any]:
     """One list of strings per sequence, or one array where the tokens are rows of arrays.
 
-    A token is the string of its attributes and of those values that are not 1.
+    The string of a token lists its attributes, with their values where these are not 1.
     """
     table: TokenTable = X.values
     bounds = list(itertools.pairwise(X.offsets.tolist()))

@@ -41,30 +41,30 @@ class Node(NamedTuple):
         return len(self.children) == 1 and isinstance(self.children[0], str)
 
 
-def split_trees(text: str) -> Iterator[tuple[int, str]]:
-    """Bracketed trees of a text, each with the number of its first line; raises for loose ends.
+def split_trees(text: str, source: str) -> Iterator[tuple[int, str]]:
+    """Bracketed trees of a text, each with the number of its first line.
 
-    The error is an :class:`InputError` whose message starts with ``line N:``.
+    Brackets that do not match and text outside of brackets are errors about a line of ``source``.
     """
     depth, start, first, line = 0, 0, 1, 1
-    for found in re.finditer(r"[()\n]|[^\s()]+", text):
-        piece = found[0]
+    for match in re.finditer(r"[()\n]|[^\s()]+", text):
+        piece = match[0]
         if piece == "\n":
             line += 1
         elif piece == "(":
             if depth == 0:
-                start, first = found.start(), line
+                start, first = match.start(), line
             depth += 1
         elif piece == ")":
             depth -= 1
             if depth < 0:
-                raise InputError(f"line {line}: ')' without '('")
+                raise InputError.at(source, line, "')' without '('")
             if depth == 0:
-                yield first, text[start : found.end()]
+                yield first, text[start : match.end()]
         elif depth == 0:
-            raise InputError(f"line {line}: {piece!r} outside of any bracket; expected '('")
+            raise InputError.at(source, line, f"{piece!r} outside of any bracket; expected '('")
     if depth:
-        raise InputError(f"line {first}: {depth} '(' without ')'; the tree that starts here never ends")
+        raise InputError.at(source, first, f"{depth} '(' without ')'; the tree that starts here never ends")
 
 
 def parse_tree(text: str) -> Node:
@@ -227,19 +227,19 @@ def tags(tree: Node) -> list[str]:
 def brackets(tree: Node, *, tagged: bool = False) -> list[tuple[str, int, int]]:
     """Label, start and end of every phrase, the root first; with ``tagged`` also of every tag."""
     out: list[tuple[str, int, int]] = []
-    at = 0
+    position = 0
     todo: list[tuple[Any, int]] = [(tree, -1)]
     while todo:
         item, opened = todo.pop()
         if isinstance(item, str):
-            at += 1
+            position += 1
         elif opened >= 0:
             label, start, _ = out[opened]
-            out[opened] = (label, start, at)
+            out[opened] = (label, start, position)
         elif item.is_tag and not tagged:
-            at += 1
+            position += 1
         else:
-            out.append((item.label, at, at))
+            out.append((item.label, position, position))
             todo.append((item, len(out) - 1))
             todo.extend((child, -1) for child in reversed(item.children))
     return out

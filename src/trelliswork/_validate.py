@@ -1,4 +1,4 @@
-"""Checks of single values."""
+"""Checks of numbers, samples and their weights."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ import numpy as np
 
 from trelliswork._errors import InputError
 
-__all__ = ["as_number", "as_numbers"]
+__all__ = [
+    "as_number",
+    "as_numbers",
+    "check_number",
+    "check_samples",
+    "check_weights",
+    "count_samples",
+    "weights_or_ones",
+]
 
 
 def as_number(what: str, value: Any, *, sample: int | None = None) -> float:
@@ -44,3 +52,57 @@ def as_numbers(what: str, values: Any, *, sample: int | None = None, per_sample:
             for i, value in enumerate(items)
         ]
     )
+
+
+def check_number(name: str, value: Any, low: float, *, whole: bool = False, above: bool = False) -> None:
+    """Refuse a hyper-parameter that is not a finite number of at least (or above) ``low``."""
+    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
+    good = isinstance(value, kinds) and not isinstance(value, bool) and np.isfinite(value)
+    if not good or value < low or (above and value == low):
+        kind = "whole" if whole else "finite"
+        raise InputError(f"{name} must be a {kind} number {'>' if above else '>='} {low:g}, got {value!r}")
+
+
+def check_samples(X: Any, y: Any = None, *, empty: bool = False) -> None:
+    """Refuse inputs that are not lists of samples, and lists of different lengths."""
+    if isinstance(X, (str, bytes)) or not (hasattr(X, "__len__") or hasattr(X, "shape")):
+        raise InputError(f"X must be a list of samples, got {type(X).__name__}")
+    n = count_samples(X)
+    if n == 0 and not empty:
+        raise InputError("X is empty: at least one sample is needed")
+    if y is not None:
+        if isinstance(y, (str, bytes)) or not hasattr(y, "__len__"):
+            raise InputError(f"y must be a list of outputs, got {type(y).__name__}")
+        if len(y) != n:
+            raise InputError(f"X has {n} samples but y has {len(y)}")
+    elif not empty:
+        raise InputError("y is missing: fit needs one output per sample")
+
+
+def count_samples(X: Any) -> int:
+    """Number of samples of a list, array or sparse matrix."""
+    return int(X.shape[0]) if hasattr(X, "shape") and X.shape else len(X)
+
+
+def check_weights(sample_weight: Any, n: int) -> np.ndarray | None:
+    """Sample weights as an array: finite, not negative, not all zero."""
+    if sample_weight is None:
+        return None
+    weights = as_numbers("sample_weight", sample_weight, per_sample=True)
+    if weights.shape != (n,):
+        raise InputError(f"sample_weight must have one entry per sample ({n}), got shape {weights.shape}")
+    bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
+    if bad.size:
+        raise InputError(
+            f"sample_weight is {weights[bad[0]]}; it must be finite and >= 0",
+            sample=int(bad[0]),
+        )
+    if not weights.any():
+        raise InputError("sample_weight is zero for every sample")
+    return weights
+
+
+def weights_or_ones(sample_weight: Any, n: int) -> np.ndarray:
+    """Sample weights as :func:`check_weights` has them; 1 for every sample where there are none."""
+    weights = check_weights(sample_weight, n)
+    return np.ones(n) if weights is None else weights

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from trelliswork._errors import InputError
 from trelliswork._ngrams import Coded, encode, match_rows, ngram_windows
-from trelliswork._validate import as_number
+from trelliswork._validate import as_number, weights_or_ones
 
 __all__ = ["NGramModel"]
 
@@ -24,7 +24,7 @@ class NGramModel(BaseEstimator):
     """Probability of a string, each symbol given the ``n - 1`` before it.
 
     Strings are padded with start symbols and end with one end symbol, so that all strings
-    together have probability one (with one share set aside for symbols never seen).
+    together have probability one (some of it set aside for symbols never seen).
 
     Parameters
     ----------
@@ -72,9 +72,9 @@ class NGramModel(BaseEstimator):
         Parameters
         ----------
         y : list of str or of lists of symbols
-            What the model is to know.
+            Training data.
         _ignored : object
-            For pipelines.
+            Not used; there for pipelines.
         sample_weight : array-like or None
             How often each string counts.
         """
@@ -82,10 +82,7 @@ class NGramModel(BaseEstimator):
         coded, symbols = encode(y, what="y")
         if not len(coded):
             raise InputError("y is empty: a language model needs at least one string")
-        from trelliswork.learners.base import check_weights
-
-        given = check_weights(sample_weight, len(coded))
-        weights = np.ones(len(coded)) if given is None else given
+        weights = weights_or_ones(sample_weight, len(coded))
         self.symbols_ = symbols
         self.tables_, self.counts_ = [], []
         for k in range(1, self.n + 1):
@@ -145,7 +142,7 @@ class NGramModel(BaseEstimator):
                 self._shares.append((counts - cut) / totals[group])
                 self._left.append(np.bincount(group, weights=cut, minlength=len(contexts)) / totals)
             self._contexts.append(contexts)
-            self._groups.append(group)  # does not fall, as tables are sorted
+            self._groups.append(group)  # ascending, as tables are sorted
 
     def _discount(self, counts: np.ndarray) -> float:
         if self.discount is not None:
@@ -164,22 +161,19 @@ class NGramModel(BaseEstimator):
         if not hasattr(self, "symbols_"):
             raise NotFittedError("this NGramModel is not fitted yet; call fit(y) first")
         size = len(self.symbols_) + 2
-        if (
-            self.smoothing == "add"
-        ):  # every order mixes with the uniform distribution, none with a shorter one
+        if self.smoothing == "add" or not context:
+            # With added counts every order mixes with the uniform distribution, not with a shorter order.
             base = np.full(size, 1.0 / size)
         else:
-            base = self._row(context[1:]) if context else np.full(size, 1.0 / size)
+            base = self._row(context[1:])
         k = len(context)
-        at = (
-            int(match_rows(self._contexts[k], np.array([context], dtype=np.int64).reshape(1, k))[0])
-            if k
-            else 0
-        )
+        number = 0  # of the context among those seen
+        if k:
+            number = int(match_rows(self._contexts[k], np.array([context], dtype=np.int64).reshape(1, k))[0])
         out = base
-        if at >= 0:
-            out = self._left[k][at] * base
-            lo, hi = np.searchsorted(self._groups[k], [at, at + 1])
+        if number >= 0:
+            out = self._left[k][number] * base
+            lo, hi = np.searchsorted(self._groups[k], [number, number + 1])
             last = self.tables_[k][lo:hi, -1]
             out[last] += self._shares[k][lo:hi]
         self._memo[context] = out
@@ -216,7 +210,7 @@ class NGramModel(BaseEstimator):
         return total
 
     def probabilities(self, context: Any = ()) -> dict[Any, float]:
-        """Distribution of the next symbol; the keys None and ... are the end and anything unknown.
+        """Distribution of the next symbol; the key None is the end, the key ``...`` any unknown symbol.
 
         Parameters
         ----------

@@ -160,14 +160,14 @@ def test_ct_headers(header, name):
         (read_bpseq, "# x\n", "no sequence in the file"),
         (read_bpseq, "1 G 0\n3 C 0\n", r"<stream>:2: position 3 out of order"),
         (read_bpseq, "1 G 2\n2 C 0\n", "not a pair table"),
-        (read_bpseq, "1 G x\n", "'x' is no whole number"),
+        (read_bpseq, "1 G x\n", "'x' is not a whole number"),
         (read_bpseq, "# x\n1 G 0\n2 A -5\n", r"<stream>:3: partner -5; expected a position, or 0"),
         (read_rna, "1 G -1\n2 A 0\n", r"<stream>:1: partner -1; expected a position, or 0"),
         (read_ct, "1 t\n1 G 0 2 -1 1\n", r"<stream>:2: partner -1; expected a position, or 0"),
         (read_bpseq, "1 G 0\n2 C\n", "<stream>:2: 2 columns; expected 3"),
         (read_ct, "2 t\n1 G 0 2 0 1\n", "t: 1 bases are missing at the end"),
         (read_ct, "1 t\n1 G 0\n", "3 columns; expected 6"),
-        (read_ct, "two t\n", "'two' is no whole number"),
+        (read_ct, "two t\n", "'two' is not a whole number"),
     ],
 )
 def test_mistakes(read, text, message):

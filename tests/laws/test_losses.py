@@ -8,7 +8,6 @@ import pytest
 import trelliswork as tw
 from trelliswork._dotbracket import base_pairs
 from trelliswork._trees import as_node, brackets
-from trelliswork.learners.svm.oracle import Form, Oracle
 from trelliswork.losses import (
     F1,
     LOSSES,
@@ -22,6 +21,7 @@ from trelliswork.losses import (
     losses_of,
 )
 from trelliswork.losses.inside import inside, loss_automata
+from trelliswork.losses.oracle import Form, Oracle
 from trelliswork.structures import STRUCTURES
 
 TREE = {"top": {"V": {"X": {}, "Y": {}}, "W": {"Z": {}}}}

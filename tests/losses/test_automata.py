@@ -9,7 +9,6 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import trelliswork as tw
-from trelliswork.learners.svm.oracle import LogForm, Oracle
 from trelliswork.losses import (
     F1,
     Counted,
@@ -23,6 +22,7 @@ from trelliswork.losses import (
 )
 from trelliswork.losses.automata import TooManyStates
 from trelliswork.losses.inside import Additive, inside, loss_automata
+from trelliswork.losses.oracle import LogForm, Oracle
 from trelliswork.structures.chain.product import ChainView
 from trelliswork.structures.derivations.product import GraphProduct
 

@@ -39,7 +39,7 @@ def test_long_sequences_have_no_letters():
 
 
 def test_mistakes():
-    with pytest.raises(InputError, match="9 bases but structure has 3 places"):
+    with pytest.raises(InputError, match="9 bases but structure has 3 positions"):
         arcs("GGGAAACCC", "...")
     with pytest.raises(InputError, match="reference has"):
         arcs("GGG", "...", "....")

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from trelliswork._errors import InputError, ModelFileError
-from trelliswork.io._text import read_text, write_text
+from trelliswork._text import read_text, write_text
 from trelliswork.io.conll import DOCSTART, read_conll
 
 __all__ = ["Document", "Layout"]

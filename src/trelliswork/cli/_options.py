@@ -94,8 +94,8 @@ def read_template(text: str) -> str:
     >>> read_template("lower @ -1..1")
     'lower @ -1..1'
     """
+    from trelliswork._text import read_text
     from trelliswork.features.template import parse_template
-    from trelliswork.io._text import read_text
 
     source = "--template"
     if text.startswith("@"):

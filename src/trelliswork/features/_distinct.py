@@ -91,11 +91,11 @@ class DistinctTokens:
     def __init__(self, samples: Sequence[Any], offsets: np.ndarray, features: Sequence[Feature]):
         n_tokens = int(offsets[-1])
         try:
-            found, self.index = distinct(chain.from_iterable(samples), n_tokens)
+            tokens, self.index = distinct(chain.from_iterable(samples), n_tokens)
         except TypeError:
-            found, self.index = distinct(_with_tuples(samples), n_tokens)
+            tokens, self.index = distinct(_with_tuples(samples), n_tokens)
         self.offsets = offsets
-        self.rows: list[tuple[str, ...]] = [(t,) if isinstance(t, str) else t for t in found]
+        self.rows: list[tuple[str, ...]] = [(t,) if isinstance(t, str) else t for t in tokens]
         self._check(features)
         used = sorted({f.column for f in features})
         if self.rows and len(used) < len(self.rows[0]) and not any(f.kind == "extra" for f in features):
@@ -176,9 +176,9 @@ class DistinctTokens:
         plain = [f for f in features if f.kind != "extra"]
         ids = np.empty((len(self.rows), len(plain)), dtype=np.int32)
         for k, feature in enumerate(plain):
-            own, codes = self._encode(feature)
+            new_stems, codes = self._encode(feature)
             ids[:, k] = np.where(codes >= 0, codes + np.int32(stems.size), -1)
-            stems = np.concatenate([stems, own])
+            stems = np.concatenate([stems, new_stems])
         present = ids >= 0
         indices = ids[present]
         matrix = sp.csr_matrix(
@@ -186,8 +186,8 @@ class DistinctTokens:
         )
         for feature in features:
             if feature.kind == "extra":
-                own, rows = self._call(feature)
-                stems = np.concatenate([stems, own])
+                new_stems, rows = self._call(feature)
+                stems = np.concatenate([stems, new_stems])
                 matrix = sp.hstack([matrix, rows], format="csr")
         names = [self._stems[j] for j in stems.tolist()]
         if len(set(names)) < len(names):  # a column or an extra feature named like another feature
@@ -202,7 +202,7 @@ class DistinctTokens:
         return stems, matrix
 
     def _keep(self, names: Iterable[str]) -> np.ndarray:
-        """Append stems; where they stand."""
+        """Append stems and return their positions."""
         start = len(self._stems)
         self._stems.extend(names)
         return np.arange(start, len(self._stems))

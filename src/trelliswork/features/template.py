@@ -13,7 +13,7 @@ from trelliswork._errors import InputError
 
 __all__ = ["PLAIN", "USUAL_FLAGS", "Feature", "affix", "column", "flag", "parse_template"]
 
-# What TokenWindow() and TokenWindow.tutorial() give (the tests compare them).
+# The features of TokenWindow() and TokenWindow.tutorial() (the tests compare them).
 NAMED = {
     "default": "bias, boundary; lower, suffix:2-3, flags @ -1..1",
     "tutorial": "bias, boundary; lower, suffix:3, suffix:2, bools, postag=col:1, postag=col:1[:2];"
@@ -80,11 +80,11 @@ def affix(kind: str, n: int) -> Feature:
     return Feature(f"word[-{n}:]=", "cut", (-int(n), None))
 
 
-def flag(name: str, both: bool) -> Feature:
-    """``str.isupper`` and the like; ``both`` makes a feature of False as well."""
+def flag(name: str, with_false: bool) -> Feature:
+    """``str.isupper`` and the like; ``with_false`` makes a feature of False as well."""
     if name not in _FLAGS:
         raise InputError(f"unknown flag {name!r}; expected one of {', '.join(_FLAGS)}")
-    return Feature(f"word.is{name}=", "bool" if both else "flag", name)
+    return Feature(f"word.is{name}=", "bool" if with_false else "flag", name)
 
 
 def column(name: str, number: int) -> Feature:
@@ -113,13 +113,13 @@ def _parse_feature(item: str) -> list[Feature]:
         return [PLAIN[item]]
     if item in ("flags", "bools"):
         return [flag(f, item == "bools") for f in USUAL_FLAGS]
-    if found := re.fullmatch(r"(flag|bool):(\w+)", item):
-        return [flag(found[2], found[1] == "bool")]
-    if found := re.fullmatch(r"(prefix|suffix):(\d+)(?:-(\d+))?", item):
-        return [affix(found[1], n) for n in _span(found[2], found[3], item)]
-    if found := re.fullmatch(r"(?:([^\s:=\[\]]+)=)?col:(\d+)(\[.*\])?", item):
-        name = found[1] or f"col{found[2]}"
-        return [column(name + (found[3] or ""), int(found[2]))]
+    if match := re.fullmatch(r"(flag|bool):(\w+)", item):
+        return [flag(match[2], match[1] == "bool")]
+    if match := re.fullmatch(r"(prefix|suffix):(\d+)(?:-(\d+))?", item):
+        return [affix(match[1], n) for n in _span(match[2], match[3], item)]
+    if match := re.fullmatch(r"(?:([^\s:=\[\]]+)=)?col:(\d+)(\[.*\])?", item):
+        name = match[1] or f"col{match[2]}"
+        return [column(name + (match[3] or ""), int(match[2]))]
     raise InputError(
         f"template: cannot read the feature {item!r}; expected word, lower, shape, bias, boundary, flags, "
         "bools, flag:NAME, bool:NAME, prefix:N, suffix:N-M, col:N, col:N[:2] or NAME=col:N"
@@ -129,10 +129,10 @@ def _parse_feature(item: str) -> list[Feature]:
 def _parse_offsets(text: str) -> list[int]:
     out: list[int] = []
     for item in text.split(","):
-        found = re.fullmatch(r"\s*([+-]?\d+)\s*(?:\.\.\s*([+-]?\d+)\s*)?", item)
-        if not found:
+        match = re.fullmatch(r"\s*([+-]?\d+)\s*(?:\.\.\s*([+-]?\d+)\s*)?", item)
+        if not match:
             raise InputError(f"template: cannot read the offsets {item.strip()!r}; expected -1, 2 or -1..1")
-        out.extend(_span(found[1], found[2], item.strip()))
+        out.extend(_span(match[1], match[2], item.strip()))
     return out
 
 
@@ -182,8 +182,8 @@ def parse_template(text: str) -> dict[int, list[Feature]]:
     window: dict[int, list[Feature]] = {}
     clauses = [c.strip() for c in re.split(r"[;\n]", text)]
     for clause in chain.from_iterable(NAMED.get(c, c).split(";") for c in clauses if c):
-        left, at, right = clause.partition("@")
-        offsets = _parse_offsets(right) if at else [0]
+        left, mark, right = clause.partition("@")
+        offsets = _parse_offsets(right) if mark else [0]
         features = [f for item in left.split(",") for f in _parse_feature(item.strip())]
         if PLAIN["boundary"] in features and offsets != [0]:
             raise InputError(f"template: boundary goes with offset 0 only, not as in {clause.strip()!r}")

@@ -145,13 +145,13 @@ class TokenWindow(TransformerMixin, BaseEstimator):
         bias word.lower=a word[-3:]=A word[-2:]=A word.isupper=True word.istitle=True word.isdigit=False
         postag=SP postag[:2]=SP BOS EOS
         """
-        own: dict[str, Any] = {
+        defaults: dict[str, Any] = {
             "suffixes": (3, 2),
             "false_flags": True,
             "columns": {"postag": 1, "postag[:2]": 1},
             "neighbours": {"suffixes": (), "flags": ("title", "upper")},
         }
-        return cls(**{**own, **params})
+        return cls(**{**defaults, **params})
 
     @classmethod
     def from_template(cls, text: str) -> TokenWindow:
@@ -182,7 +182,7 @@ class TokenWindow(TransformerMixin, BaseEstimator):
 
     @property
     def n_columns(self) -> int:
-        """Columns that a token must have at least, for these features (without ``extra``)."""
+        """Least number of columns of a token that these features need (``extra`` apart)."""
         return 1 + max(f.column for features in self._window().values() for f in features)
 
     def fit(self, X: Any, y: Any = None) -> TokenWindow:
@@ -260,7 +260,7 @@ class TokenWindow(TransformerMixin, BaseEstimator):
         return Ragged(TokenTable(blocks), offsets)
 
     def describe(self, x: Any) -> list[list[str]]:
-        """Names of the features of every token of one sentence, to look at.
+        """Names of the features of every token of one sentence, for reading.
 
         Parameters
         ----------
@@ -289,13 +289,13 @@ class TokenWindow(TransformerMixin, BaseEstimator):
 
     def _window(self) -> dict[int, list[Feature]]:
         """Features at each offset, whichever parameter asked for them."""
-        own = {name: getattr(self, name) for name in _PER_OFFSET}
-        other = own
+        of_token = {name: getattr(self, name) for name in _PER_OFFSET}
+        of_neighbours = of_token
         if isinstance(self.neighbours, Mapping):
             for name in self.neighbours:
-                if name not in own:
-                    raise InputError(f"neighbours: unknown key {name!r}; expected {', '.join(own)}")
-            other = {**own, **self.neighbours}
+                if name not in of_token:
+                    raise InputError(f"neighbours: unknown key {name!r}; expected {', '.join(of_token)}")
+            of_neighbours = {**of_token, **self.neighbours}
         elif self.neighbours != "same":
             raise InputError(f"neighbours must be 'same' or a mapping, got {self.neighbours!r}")
         window: dict[int, list[Feature]] = {0: []}
@@ -306,7 +306,8 @@ class TokenWindow(TransformerMixin, BaseEstimator):
         for offset in _listed("offsets", self.offsets):
             if isinstance(offset, bool) or not isinstance(offset, (int, np.integer)):
                 raise InputError(f"offsets must be whole numbers, got {offset!r}")
-            window.setdefault(int(offset), []).extend(_features(**(other if offset else own)))
+            params = of_neighbours if offset else of_token
+            window.setdefault(int(offset), []).extend(_features(**params))
         if self.template:
             for offset, features in parse_template(self.template).items():
                 window.setdefault(offset, []).extend(features)

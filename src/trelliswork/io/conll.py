@@ -1,4 +1,4 @@
-"""Column files of the CoNLL tasks: one token a line, a blank line after every sentence."""
+"""Column files of the CoNLL tasks: one token per line, a blank line after every sentence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trelliswork._errors import InputError
-from trelliswork.io._text import read_text, write_text
+from trelliswork._text import read_text, write_text
 
 __all__ = ["ConllData", "read_conll", "read_conllu", "write_conll"]
 
@@ -63,12 +63,12 @@ def read_conll(
     docstart: bool = True,
     encoding: str = "utf-8",
 ) -> ConllData:
-    r"""Read a file of one token a line, columns separated by tabs or white space.
+    r"""Read a file of one token per line, columns separated by tabs or white space.
 
     Parameters
     ----------
     path_or_file : str, path or file object
-        Plain or gzip (known by its first bytes). ``"-"`` is standard input.
+        Plain or gzip (recognised by its first bytes). ``"-"`` is standard input.
     columns : sequence of int, optional
         Input columns, counted from 0 or, negative, from the end. By default all but
         the label.
@@ -93,9 +93,9 @@ def read_conll(
     Raises
     ------
     InputError
-        A ``ValueError`` of one line, ``FILE:LINE: what was wrong; what was expected``: no
-        such file, a directory, undecodable bytes, no token, a line with another number
-        of columns than the first, a column that does not exist.
+        One line, ``FILE:LINE: what was wrong; what was expected``: no such file, a directory,
+        undecodable bytes, no token, a line whose number of columns differs from the first,
+        a column that does not exist.
 
     Examples
     --------
@@ -343,8 +343,8 @@ def write_conll(
     Raises
     ------
     ValueError
-        Names the sample: lengths that differ, a value that is empty or holds the
-        separator or a line break. Nothing is written then.
+        When lengths differ, or a value is empty or holds the separator or a line break. The
+        message names the sample, and nothing is written.
 
     Examples
     --------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from trelliswork._errors import InputError
-from trelliswork.io._text import read_text
+from trelliswork._text import read_text
 
 __all__ = ["FastaPairs", "read_fasta_pairs"]
 
@@ -41,7 +41,7 @@ class FastaPairs(NamedTuple):
     name: str
 
     def aligned(self) -> FastaPairs:
-        """The same, after a check that all pairs are alignments; a mistake is named with its line."""
+        """The same pairs, checked to be alignments; errors name the line."""
         for (first, second), line in zip(self.y, self.lines, strict=True):
             if len(first) != len(second):
                 raise InputError.at(
@@ -78,8 +78,8 @@ def read_fasta_pairs(source: Any, encoding: str = "utf-8") -> FastaPairs:
     --------
     >>> import io
     >>> from trelliswork.io import read_fasta_pairs
-    >>> found = read_fasta_pairs(io.StringIO(">a 1\nGA.TT\n>b\nGACTT\n"))
-    >>> found.y, found.names
+    >>> pairs = read_fasta_pairs(io.StringIO(">a 1\nGA.TT\n>b\nGACTT\n"))
+    >>> pairs.y, pairs.names
     ([('GA-TT', 'GACTT')], [('a 1', 'b')])
     """
     text, name = read_text(source, encoding)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from trelliswork._errors import InputError
-from trelliswork.io._text import read_text
+from trelliswork._text import read_text
 
 __all__ = ["FORMATS", "Rows", "read_rows"]
 
@@ -62,7 +62,7 @@ class Rows(NamedTuple):
     separator: str = ","
 
     def located(self, error: InputError) -> InputError:
-        """The error with the line of the sample that it names."""
+        """The error with the line of its sample instead of its number."""
         return error.placed(self.name, self.lines)
 
 
@@ -117,18 +117,18 @@ def read_rows(
     lines = [(number, line) for number, line in enumerate(content.split("\n"), 1) if line.strip()]
     if not lines:
         raise InputError.at(name, 1, "no row in the file")
-    found = _guessed([line for _, line in lines]) if format is None else format
-    if found not in FORMATS:
+    kind = _guessed([line for _, line in lines]) if format is None else format
+    if kind not in FORMATS:
         raise InputError(f"unknown format {format!r}; expected one of {', '.join(FORMATS)}")
-    if found == "svmlight":
+    if kind == "svmlight":
         return _svmlight(lines, name, unlabelled)
-    if found == "csv":
+    if kind == "csv":
         return _csv(content, name, label, columns, text, separator, unlabelled)
     return _jsonl(lines, name, label, columns, text, unlabelled)
 
 
 def _guessed(lines: list[str]) -> str:
-    """Format by the first lines; rows of svmlight may have no feature, and comments before them."""
+    """Format by the first lines; svmlight may begin with comments, and its rows may have no features."""
     some = [line.strip() for line in lines if not line.lstrip().startswith("#")][:20]
     if some and some[0].startswith("{"):
         return "jsonl"
@@ -167,12 +167,12 @@ def _svmlight(lines: list[tuple[int, str]], name: str, unlabelled: bool) -> Rows
 
 def _number(value: str, name: str, line: int, where: str) -> float:
     try:
-        found = float(value)
+        number = float(value)
     except ValueError:
         raise InputError.at(name, line, f"{where}: cannot read {value!r}; expected a number") from None
-    if not math.isfinite(found):
+    if not math.isfinite(number):
         raise InputError.at(name, line, f"{where}: {value} is not a finite number")
-    return found
+    return number
 
 
 def _csv(
@@ -235,7 +235,7 @@ def _cells(reader: Any, name: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _cell(cell: str, name: str, line: int, key: str) -> Any:
-    """A number where it is one, else the text, which becomes a feature of its own."""
+    """The number in a cell, or its text, which becomes a feature of its own."""
     try:
         value = float(cell)
     except ValueError:
@@ -286,14 +286,14 @@ def _jsonl(
 
 def _value(value: Any, name: str, line: int, key: str) -> Any:
     inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else [value]
-    for one in inner:
-        if isinstance(one, float) and not math.isfinite(one):
-            raise InputError.at(name, line, f"key {key!r}: {one} is not a finite number")
-        if one is not None and not isinstance(one, (str, bool, int, float)):
+    for item in inner:
+        if isinstance(item, float) and not math.isfinite(item):
+            raise InputError.at(name, line, f"key {key!r}: {item} is not a finite number")
+        if item is not None and not isinstance(item, (str, bool, int, float)):
             raise InputError.at(
                 name, line, f"key {key!r}: expected a number, a text or a list of texts, got {value!r:.60}"
             )
-    if isinstance(value, list) and not all(isinstance(one, str) for one in value):
+    if isinstance(value, list) and not all(isinstance(item, str) for item in value):
         raise InputError.at(name, line, f"key {key!r}: a list must hold texts, got {value!r:.60}")
     return value
 

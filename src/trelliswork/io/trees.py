@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from trelliswork._errors import InputError
+from trelliswork._text import read_text, write_text
 from trelliswork._trees import as_node, leaves, normalized, parse_tree, split_trees, tags, to_string
-from trelliswork.io._text import read_text, write_text
 
 __all__ = ["TreeData", "read_trees", "write_trees"]
 
@@ -98,25 +98,21 @@ def read_trees(
         raise InputError(f"input must be 'words', 'tags' or 'pairs', got {input!r}")
     text, name = read_text(path_or_file, encoding)
     data = TreeData([], [], [], 0)
-    line = 1
-    try:
-        for line, piece in split_trees(text):
+    for line, piece in split_trees(text, name):
+        try:
             tree = normalized(parse_tree(piece), functions=functions, empty=empty)
-            words = [] if tree is None else leaves(tree)
-            if tree is None or (max_words is not None and len(words) > max_words):
-                data.n_skipped += tree is None
-                continue
-            own: Sequence[Any] = words
-            if input != "words":
-                own = tags(tree) if input == "tags" else list(zip(words, tags(tree)))
-            data.X.append(list(own))
-            data.y.append(to_string(tree))
-            data.lines.append(line)
-    except InputError as error:
-        place, _, message = str(error).partition(": ")
-        if place.startswith("line ") and place[5:].isdigit():
-            raise InputError.at(name, int(place[5:]), message) from None
-        raise InputError.at(name, line, str(error)) from None
+        except InputError as error:
+            raise InputError.at(name, line, error.message) from None
+        words = [] if tree is None else leaves(tree)
+        if tree is None or (max_words is not None and len(words) > max_words):
+            data.n_skipped += tree is None
+            continue
+        sentence: Sequence[Any] = words
+        if input != "words":
+            sentence = tags(tree) if input == "tags" else list(zip(words, tags(tree)))
+        data.X.append(list(sentence))
+        data.y.append(to_string(tree))
+        data.lines.append(line)
     if not data.y:
         raise InputError.at(
             name, 1, "no tree in the file; expected bracketed trees such as (S (NP we) (VP sleep))"

@@ -26,15 +26,15 @@ def diagonal_of(kernel: Any, A: Any) -> np.ndarray:
 
 
 def similarities(kernel: Any, A: Any, B: Any, names: np.ndarray | None = None) -> np.ndarray:
-    """Values of a kernel, checked; ``names`` are the numbers under which ``A`` is told of."""
+    """Values of a kernel, checked; ``names`` are the sample numbers of ``A`` in error messages."""
     n = A.shape[0] if hasattr(A, "shape") else len(A)
     m = B.shape[0] if hasattr(B, "shape") else len(B)
     if not n or not m:
         return np.zeros((n, m))
-    found = kernel(A, B)
-    got: Any = type(found).__name__
+    values = kernel(A, B)
+    got: Any = type(values).__name__
     try:
-        K = np.asarray(found.toarray() if sp.issparse(found) else found)
+        K = np.asarray(values.toarray() if sp.issparse(values) else values)
         got = K.dtype
         if K.dtype.kind not in "fiubO" or (K.dtype.kind == "O" and K.ndim == 0):
             raise TypeError
@@ -43,7 +43,7 @@ def similarities(kernel: Any, A: Any, B: Any, names: np.ndarray | None = None) -
         raise InputError(f"the kernel must give an array of real numbers, got {got}") from None
     if K.shape != (n, m):
         raise InputError(f"the kernel gave an array of shape {K.shape} for {n} and {m} inputs")
-    # Greatest and least are not finite, or too large, where any value is.
+    # If any value is NaN or too large, so is the least or the greatest.
     if not max(-K.min(), K.max()) <= _LARGEST:
         i, j = map(int, np.argwhere(~(np.abs(K) <= _LARGEST))[0])
         number = i if names is None else int(names[i])
@@ -56,7 +56,7 @@ def similarities(kernel: Any, A: Any, B: Any, names: np.ndarray | None = None) -
 
 
 def fresh(kernel: Any, A: Any, B: Any) -> np.ndarray:
-    """Values of a kernel that may be changed; a function of the user's may keep what it gives."""
+    """Values of a kernel that may be overwritten; a user's function may keep the array that it returns."""
     if type(kernel).__module__.startswith("trelliswork."):
         return kernel(A, B)
     return similarities(kernel, A, B).copy()
@@ -68,7 +68,7 @@ class Normalized(Kernel):
     Parameters
     ----------
     kernel : kernel, default=None
-        What is normalised; ``NGram()`` when None.
+        Kernel to be normalised; ``NGram()`` when None.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class Composed(Kernel):
     inner : kernel, default=None
         The other kernel; ``NGram()`` when None.
     outer : Polynomial or RBF, default=None
-        What is done with its values; ``Polynomial(3)`` when None.
+        Kernel that is applied to its values; ``Polynomial(3)`` when None.
 
     Examples
     --------
@@ -216,7 +216,7 @@ class Product(Kernel):
 class Precomputed(Kernel):
     """Similarities that were computed elsewhere: a sample is its row of the Gram matrix.
 
-    The columns are the training samples, which are named by their numbers.
+    The columns are the training samples, which are given by their numbers.
 
     Examples
     --------

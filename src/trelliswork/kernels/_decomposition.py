@@ -30,7 +30,7 @@ class WeightedDecomposition(Kernel):
 
     Notes
     -----
-    As ``min(h, h')`` is the number of whole ``c >= 1`` that neither falls short of, the kernel is the
+    ``min(h, h')`` is the number of whole ``c >= 1`` that neither count falls below. So the kernel is the
     inner product of the counts of triples (selector, symbol, c), and is computed as such.
 
     Examples
@@ -52,8 +52,8 @@ class WeightedDecomposition(Kernel):
         right = _counts(rows, owner, table, len(coded))
         left = right
         if A is not B:
-            own = encode(A, symbols)[0]
-            left = _counts(*self._triples(own), table, len(own))
+            coded_left = encode(A, symbols)[0]
+            left = _counts(*self._triples(coded_left), table, len(coded_left))
         return np.asarray((left @ right.T).toarray(), dtype=np.float64)
 
     def diagonal(self, A: Any) -> np.ndarray:

@@ -19,7 +19,7 @@ _PAIRS = 1 << 24  # vector pairs that are compared at a time
 
 
 class NGramMap:
-    """Explicit n-gram counts under an alphabet and a list of n-grams that some strings had.
+    """Explicit n-gram counts: an alphabet, and the n-grams that occur in some strings.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ class NGramMap:
         """The n-grams: strings where all symbols are letters, else tuples; ``^`` and ``$`` mark the ends."""
         letters = [*self.symbols, "^", "$"]
         plain = all(isinstance(s, str) and len(s) == 1 for s in self.symbols)
-        found = [tuple(letters[c] for c in row) for table in self.tables for row in table.tolist()]
-        return ["".join(gram) for gram in found] if plain else found
+        grams = [tuple(letters[c] for c in row) for table in self.tables for row in table.tolist()]
+        return ["".join(gram) for gram in grams] if plain else grams
 
     def transform(self, X: Any) -> sp.csr_matrix:
         """Counts of the n-grams in each string."""
@@ -62,7 +62,7 @@ class NGramMap:
         return sp.hstack(blocks, format="csr") if len(blocks) != 1 else blocks[0]
 
     def state(self) -> dict[str, Any]:
-        """Plain values from which the map can be made again."""
+        """Plain values from which the map can be rebuilt."""
         return {"symbols": self.symbols, "tables": list(self.tables), "boundary": self.boundary}
 
 
@@ -111,9 +111,9 @@ class Spectrum(Kernel):
     def __call__(self, A: Any, B: Any) -> np.ndarray:
         """Numbers of common substrings."""
         coded, symbols = encode(B)
-        found = self._map(coded, symbols)
-        right = found.counts(coded)
-        left = right if A is B else found.transform(A)
+        features = self._map(coded, symbols)
+        right = features.counts(coded)
+        left = right if A is B else features.transform(A)
         if right.shape[1] <= _DENSE_COLUMNS:
             dense = right.toarray()
             return (dense if A is B else left.toarray()) @ dense.T

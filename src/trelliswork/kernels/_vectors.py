@@ -164,7 +164,7 @@ class RBF(Kernel):
 def _products(A: Any, B: Any) -> np.ndarray:
     a, b = _matrix(A), _matrix(B)
     if a.shape[1] != b.shape[1]:
-        raise InputError(f"rows of {a.shape[1]} numbers; those that they are compared with have {b.shape[1]}")
+        raise InputError(f"rows of {a.shape[1]} numbers cannot be compared with rows of {b.shape[1]}")
     product = a @ b.T
     return product.toarray() if sp.issparse(product) else np.asarray(product, dtype=np.float64)
 

@@ -12,7 +12,14 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from trelliswork._errors import InputError
-from trelliswork._validate import as_number, as_numbers
+from trelliswork._validate import (
+    as_number,
+    as_numbers,
+    check_number,
+    check_samples,
+    check_weights,
+    count_samples,
+)
 from trelliswork.structures.abilities import Labelled, require
 from trelliswork.structures.base import Batch, Parts, Space, Structure
 
@@ -426,36 +433,6 @@ def carry_over(old: Space, new: Space, w: np.ndarray) -> np.ndarray:
     return out
 
 
-def check_samples(X: Any, y: Any = None, *, empty: bool = False) -> None:
-    """Refuse inputs that are not lists of samples, and lists of different lengths."""
-    if isinstance(X, (str, bytes)) or not (hasattr(X, "__len__") or hasattr(X, "shape")):
-        raise InputError(f"X must be a list of samples, got {type(X).__name__}")
-    n = count_samples(X)
-    if n == 0 and not empty:
-        raise InputError("X is empty: at least one sample is needed")
-    if y is not None:
-        if isinstance(y, (str, bytes)) or not hasattr(y, "__len__"):
-            raise InputError(f"y must be a list of outputs, got {type(y).__name__}")
-        if len(y) != n:
-            raise InputError(f"X has {n} samples but y has {len(y)}")
-    elif not empty:
-        raise InputError("y is missing: fit needs one output per sample")
-
-
-def count_samples(X: Any) -> int:
-    """Number of samples of a list, array or sparse matrix."""
-    return int(X.shape[0]) if hasattr(X, "shape") and X.shape else len(X)
-
-
-def check_number(name: str, value: Any, low: float, *, whole: bool = False, above: bool = False) -> None:
-    """Refuse a hyper-parameter that is not a finite number of at least (or above) ``low``."""
-    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
-    good = isinstance(value, kinds) and not isinstance(value, bool) and np.isfinite(value)
-    if not good or value < low or (above and value == low):
-        kind = "whole" if whole else "finite"
-        raise InputError(f"{name} must be a {kind} number {'>' if above else '>='} {low:g}, got {value!r}")
-
-
 def check_constraints(space: Space, constraints: dict[str, Any]) -> None:
     """Refuse constraints that the structure does not know, and name those that it does."""
     taken = inspect.signature(space.pack).parameters.values()
@@ -468,24 +445,6 @@ def check_constraints(space: Space, constraints: dict[str, Any]) -> None:
                 f"{type(space.structure).__name__} has no constraint {name!r}; "
                 f"it has {', '.join(known) or 'none'}"
             )
-
-
-def check_weights(sample_weight: Any, n: int) -> np.ndarray | None:
-    """Sample weights as an array: finite, not negative, not all zero."""
-    if sample_weight is None:
-        return None
-    weights = as_numbers("sample_weight", sample_weight, per_sample=True)
-    if weights.shape != (n,):
-        raise InputError(f"sample_weight must have one entry per sample ({n}), got shape {weights.shape}")
-    bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
-    if bad.size:
-        raise InputError(
-            f"sample_weight is {weights[bad[0]]}; it must be finite and >= 0",
-            sample=int(bad[0]),
-        )
-    if not weights.any():
-        raise InputError("sample_weight is zero for every sample")
-    return weights
 
 
 def given_weights(space: Space, weights: Any, what: str = "weights") -> np.ndarray:

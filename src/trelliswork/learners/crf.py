@@ -7,14 +7,8 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork.learners.base import (
-    StructuredEstimator,
-    check_number,
-    check_samples,
-    combined_weights,
-    given_weights,
-    warn_interrupted,
-)
+from trelliswork._validate import check_number, check_samples
+from trelliswork.learners.base import StructuredEstimator, combined_weights, given_weights, warn_interrupted
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.smooth import (
     Minimum,

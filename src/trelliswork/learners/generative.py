@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from trelliswork._errors import InputError
-from trelliswork.learners.base import StructuredEstimator, check_number, check_weights, given_weights
+from trelliswork._validate import check_number, check_weights
+from trelliswork.learners.base import StructuredEstimator, given_weights
 from trelliswork.structures.base import Structure
 
 __all__ = ["Fixed", "Generative"]

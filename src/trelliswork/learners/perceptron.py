@@ -9,15 +9,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from trelliswork._errors import InputError
+from trelliswork._validate import check_number, check_samples
 from trelliswork.accelerated import find
-from trelliswork.learners.base import (
-    StructuredEstimator,
-    carry_over,
-    check_number,
-    check_samples,
-    combined_weights,
-    warn_interrupted,
-)
+from trelliswork.learners.base import StructuredEstimator, carry_over, combined_weights, warn_interrupted
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.structures.base import Batch, Structure
 

@@ -234,7 +234,7 @@ def losses_of(space: Space) -> list[str]:
     >>> from trelliswork import RNA
     >>> from trelliswork.losses import losses_of
     >>> losses_of(RNA().bind(["GGAAACC"], ["((...))"]))
-    ['zero-one', 'hamming', 'f1', 'base-pairs']
+    ['base-pairs', 'f1', 'hamming', 'zero-one']
     """
     from trelliswork.losses import LOSSES
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trelliswork._counts.entities import entity_spans
 from trelliswork.losses.base import Loss, is_label
 
 __all__ = ["F1"]
@@ -52,8 +53,6 @@ class F1(Loss):
 
     def _parts(self, y: Any) -> Counter[Any]:
         if self.entities:
-            from trelliswork.metrics import entity_spans
-
             return Counter(entity_spans(y))
         return Counter([y] if is_label(y) else y)
 

@@ -1,4 +1,4 @@
-"""How good are predicted sequences: token, sequence and entity scores, scorers, cross-validation.
+"""How good predictions are: scores of tokens, sequences, entities, trees and base pairs; cross-validation.
 
 Functions take lists of sequences of unequal length, in pure Python; only
 ``relative_rank`` needs a fitted model of this package.
@@ -11,13 +11,14 @@ Functions take lists of sequences of unequal length, in pure Python; only
 0.667
 """
 
+from trelliswork._counts.base_pairs import BasePairScores, base_pair_scores
+from trelliswork._counts.brackets import BracketReport, bracket_scores
+from trelliswork._counts.entities import entity_spans
 from trelliswork.metrics import scorers
 from trelliswork.metrics._brackets import (
-    BracketReport,
     bracket_f1,
     bracket_precision,
     bracket_recall,
-    bracket_scores,
     tag_accuracy,
     tree_accuracy,
 )
@@ -29,9 +30,8 @@ from trelliswork.metrics._entities import (
     entity_precision,
     entity_recall,
     entity_scores,
-    entity_spans,
 )
-from trelliswork.metrics._pairs import BasePairScores, base_pair_f1, base_pair_scores
+from trelliswork.metrics._pairs import base_pair_f1
 from trelliswork.metrics._rank import relative_rank
 from trelliswork.metrics._strings import edit_error, mean_edit_distance
 from trelliswork.metrics._tokens import sequence_accuracy, token_accuracy, token_error

@@ -97,7 +97,7 @@ def cross_val_predict(
 
 
 def take(data: Any, index: np.ndarray) -> Any:
-    """Samples of ``data`` at the positions ``index``: a list of a list, otherwise what indexing gives."""
+    """Samples of ``data`` at the positions ``index``; a list if ``data`` is one, otherwise its own kind."""
     if hasattr(data, "iloc"):
         return data.iloc[index]
     if hasattr(data, "tocsr"):
@@ -106,7 +106,7 @@ def take(data: Any, index: np.ndarray) -> Any:
         return [data[i] for i in index]
     try:
         return data[index]
-    except (TypeError, IndexError, KeyError):  # a sequence that knows integers only
+    except (TypeError, IndexError, KeyError):  # a sequence that takes only integers
         return [data[int(i)] for i in index]
 
 

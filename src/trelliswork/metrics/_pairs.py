@@ -1,120 +1,12 @@
-"""Base pairs of predicted RNA structures: sensitivity, positive predictive value, F1."""
+"""F1 of the base pairs of predicted RNA structures."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
+from trelliswork._counts.base_pairs import base_pair_scores
 
-from trelliswork._dotbracket import base_pairs
-from trelliswork._errors import InputError
-from trelliswork.metrics._weights import checked_weights
-
-__all__ = ["BasePairScores", "base_pair_f1", "base_pair_scores"]
-
-
-class BasePairScores(NamedTuple):
-    """How many base pairs are right.
-
-    Attributes
-    ----------
-    right, predicted, true : float
-        Numbers of pairs (sums of weights, where samples have weights).
-
-    Examples
-    --------
-    >>> from trelliswork.metrics import BasePairScores
-    >>> found = BasePairScores(right=3.0, predicted=4.0, true=6.0)
-    >>> found.sensitivity, found.ppv, found.f1
-    (0.5, 0.75, 0.6)
-    """
-
-    right: float
-    predicted: float
-    true: float
-
-    @property
-    def sensitivity(self) -> float:
-        """Share of the true pairs that were predicted; 1 where there are none."""
-        return self.right / self.true if self.true else 1.0
-
-    @property
-    def ppv(self) -> float:
-        """Share of the predicted pairs that are true (older texts: specificity); 1 where there are none."""
-        return self.right / self.predicted if self.predicted else 1.0
-
-    @property
-    def f1(self) -> float:
-        """Harmonic mean of the two; 1 where there are neither true nor predicted pairs."""
-        both = self.predicted + self.true
-        return 2.0 * self.right / both if both else 1.0
-
-
-def base_pair_scores(y_true: Any, y_pred: Any, *, slip: int = 0, sample_weight: Any = None) -> BasePairScores:
-    """Compare predicted with true structures, pair by pair, over all samples together.
-
-    Parameters
-    ----------
-    y_true, y_pred : list of str
-        Structures in dot-bracket or WUSS notation; pairs of pseudoknots count.
-    slip : int, default=0
-        A pair is right if one of its ends is shifted by at most this much; 1 is usual where the
-        true structures come from comparison of sequences. Every true pair makes at most one predicted
-        pair right.
-    sample_weight : array-like or None
-        Weight of each sample.
-
-    Returns
-    -------
-    BasePairScores
-
-    Examples
-    --------
-    >>> from trelliswork.metrics import base_pair_scores
-    >>> found = base_pair_scores(["((...))."], ["((....))"])
-    >>> found.sensitivity, found.ppv, found.f1
-    (0.0, 0.0, 0.0)
-    >>> base_pair_scores(["((...))."], ["((....))"], slip=1).f1
-    1.0
-    """
-    if len(y_true) != len(y_pred):
-        raise InputError(f"y_true has {len(y_true)} structures but y_pred has {len(y_pred)}")
-    if not isinstance(slip, (int, np.integer)) or isinstance(slip, bool) or slip < 0:
-        raise InputError(f"slip must be a whole number >= 0, got {slip!r}")
-    weights = checked_weights(sample_weight, len(y_true))
-    moves = [(0, 0)] + [move for s in range(1, slip + 1) for move in ((s, 0), (-s, 0), (0, s), (0, -s))]
-    totals = np.zeros(3)
-    for i, (a, b) in enumerate(zip(y_true, y_pred, strict=True)):
-        try:
-            true, predicted = base_pairs(a), base_pairs(b)
-        except InputError as error:
-            raise InputError(error.message, sample=i) from None
-        if len(a) != len(b):
-            raise InputError(f"the true structure has {len(a)} places but the other {len(b)}", sample=i)
-        right = _matched(true, predicted, moves) if slip else len(set(true) & set(predicted))
-        totals += weights[i] * np.array([right, len(predicted), len(true)])
-    return BasePairScores(*totals.tolist())
-
-
-def _matched(
-    true: list[tuple[int, int]], predicted: list[tuple[int, int]], moves: list[tuple[int, int]]
-) -> int:
-    """Most predicted pairs that can each have a true pair of their own within the moves."""
-    import scipy.sparse as sp  # most metrics do without
-    from scipy.sparse.csgraph import maximum_bipartite_matching
-
-    place = {pair: t for t, pair in enumerate(true)}
-    links = [
-        (p, place[i + u, j + v])
-        for p, (i, j) in enumerate(predicted)
-        for u, v in moves
-        if (i + u, j + v) in place
-    ]
-    if not links:
-        return 0
-    row, column = np.array(links).T
-    near = sp.csr_matrix((np.ones(row.size), (row, column)), (len(predicted), len(true)))
-    return int(np.count_nonzero(maximum_bipartite_matching(near) >= 0))
+__all__ = ["base_pair_f1"]
 
 
 def base_pair_f1(y_true: Any, y_pred: Any, *, slip: int = 0) -> float:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._validate import check_number
 
 if TYPE_CHECKING:
     from trelliswork.structures.base import Parts
@@ -29,9 +30,9 @@ def relative_rank(
     """Share of all outputs of an input that score at least as high as the right one.
 
     1 / (number of outputs) is the best value; the right output itself counts, and so do
-    ties. Where the right output is among the ``max_rank`` best, or the ``max_rank`` worst, they are
-    counted exactly (by k-best lists, against the exact number of outputs); otherwise, and for
-    structures without such lists, the share is estimated from random outputs.
+    ties. Where the right output is among the ``max_rank`` best or the ``max_rank`` worst outputs, the
+    share is exact (from k-best lists and the exact number of outputs); otherwise, and for
+    structures without such lists, it is estimated from random outputs.
 
     Parameters
     ----------
@@ -40,13 +41,13 @@ def relative_rank(
     X, y : lists of inputs and outputs
         Samples and their right outputs.
     max_rank : int, default=1024
-        Longest list.
+        Length of the longest list.
     n_samples : int, default=1000
         Random outputs per input.
     random_state : int, Generator or None, default=0
         Seed.
     return_exact : bool, default=False
-        Whether to return, too, which values are exact.
+        Whether to return which values are exact, too.
 
     Returns
     -------
@@ -62,22 +63,19 @@ def relative_rank(
     >>> metrics.relative_rank(Perceptron(Chain()).fit(X, y), X, y).tolist()
     [0.25, 0.25]
     """
-    from trelliswork.learners.base import check_number
-
     for name, value in (("max_rank", max_rank), ("n_samples", n_samples)):
         check_number(name, value, 1, whole=True)
     if len(X) != len(y):
         raise InputError(f"X has {len(X)} samples but y has {len(y)}")
     batch = model.pack(X, y)
-    scores = model.part_scores(batch, X)
 
     def scores_of(samples: np.ndarray) -> Parts:
         return model.part_scores(batch.subset(samples), [X[i] for i in samples.tolist()])
 
-    gold = batch.evaluate(batch.gold_codes, scores)
+    gold = batch.evaluate(batch.gold_codes, model.part_scores(batch, X))
     shares = np.ones(len(batch))
     exact = gold == -np.inf
-    # Rounding differs between a sum over parts and a recursion; ties within it count.
+    # A sum over parts and a recursion are rounded differently; outputs that close count as ties.
     todo = np.flatnonzero(~exact)
     floor = gold.copy()
     if todo.size:
@@ -88,10 +86,8 @@ def relative_rank(
     while todo.size:
         part = batch.subset(todo)
         lists = part.kbest(scores_of(todo), k)
-        above = np.array(
-            [int(np.sum(found.values >= floor[i])) for found, i in zip(lists, todo, strict=True)]
-        )
-        full = np.array([len(found.values) == k for found in lists])
+        above = np.array([int(np.sum(best.values >= floor[i])) for best, i in zip(lists, todo, strict=True)])
+        full = np.array([len(best.values) == k for best in lists])
         done = (above < k) | ~full
         shares[todo[done]] = np.minimum(np.exp(np.log(above[done]) - log_count[todo[done]]), 1.0)
         exact[todo[done]] = True
@@ -103,7 +99,7 @@ def relative_rank(
         part = batch.subset(todo)
         lists = part.kbest(scores_of(todo) * -1.0, max_rank)
         below = np.array(
-            [int(np.sum(-found.values < floor[i])) for found, i in zip(lists, todo, strict=True)]
+            [int(np.sum(-worst.values < floor[i])) for worst, i in zip(lists, todo, strict=True)]
         )
         done = below < max_rank
         shares[todo[done]] = -np.expm1(np.log(np.maximum(below[done], 1e-300)) - log_count[todo[done]])
@@ -111,12 +107,12 @@ def relative_rank(
         todo = todo[~done]
     if todo.size:
         part = batch.subset(todo)
-        own = scores_of(todo)
+        scores = scores_of(todo)
         uniform = part.scores(np.zeros(batch.space.n_features))
         hits = np.zeros(todo.size)
         rng = np.random.default_rng(random_state)
         for codes in part.sample(uniform, n_samples, rng):
-            hits += part.evaluate(codes, own) >= floor[todo]
+            hits += part.evaluate(codes, scores) >= floor[todo]
         # The lists have shown that at least max_rank outputs are as good; one always is.
         least = np.exp(np.log(max_rank) - log_count[todo])
         shares[todo] = np.minimum(np.maximum(hits / n_samples, least), 1.0)
@@ -124,7 +120,7 @@ def relative_rank(
 
 
 def _sizes(scores: Parts) -> Parts:
-    """Absolute values; what is forbidden stays so."""
+    """Absolute values; forbidden parts stay forbidden."""
     from trelliswork.structures.base import Parts
 
     return Parts(**{k: a if a is None else np.where(a > -np.inf, np.abs(a), a) for k, a in scores.items()})

@@ -53,5 +53,5 @@ def mean_edit_distance(y_true: Any, y_pred: Any) -> float:
     >>> mean_edit_distance(["kitten", "ab"], ["sitting", "ab"])
     1.5
     """
-    found = _distances(y_true, y_pred)
-    return sum(found) / len(found) if found else 0.0
+    distances = _distances(y_true, y_pred)
+    return sum(distances) / len(distances) if distances else 0.0

@@ -49,8 +49,8 @@ def make_scorer(
     Parameters
     ----------
     metric : callable
-        ``metric(y_true, y_pred, **options) -> float``. A module-level function, if the
-        scorer shall travel to other processes.
+        ``metric(y_true, y_pred, **options) -> float``. A module-level function if the
+        scorer is to be sent to other processes.
     greater_is_better : bool, default=True
         False for a loss: the scorer then returns its negative.
     **options

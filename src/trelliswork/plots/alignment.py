@@ -51,11 +51,11 @@ def plot_alignment(model: Any, x: tuple[Any, Any], y: Any = None, *, ax: Any = N
     '2M1D4M'
     """
     [posterior] = model.predict_marginals([x])
-    found = model.predict([x])[0] if y is None else y
+    alignment = model.predict([x])[0] if y is None else y
     path = (
-        found
-        if isinstance(found, AlignPath)
-        else AlignPath.from_gapped(found[0], found[1], model.structure.gap)
+        alignment
+        if isinstance(alignment, AlignPath)
+        else AlignPath.from_gapped(alignment[0], alignment[1], model.structure.gap)
     )
     axes = _axes(ax, (5.0, 4.6))
     image = axes.imshow(posterior["match"], cmap="Blues", vmin=0.0, vmax=1.0, aspect="equal")

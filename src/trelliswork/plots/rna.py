@@ -1,4 +1,4 @@
-"""Pictures, with matplotlib (``pip install trelliswork[plot]``)."""
+"""RNA structures as arcs over the sequence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trelliswork._errors import InputError
 __all__ = ["arcs"]
 
 _COLORS = {"pair": "#1f5a9e", "right": "#2e7d32", "wrong": "#d9822b", "missed": "#8a8a8a"}
-_MOST_LETTERS = 150  # beyond, bases are not readable
+_MOST_LETTERS = 150  # the letters of longer sequences would not be readable
 
 
 def arcs(
@@ -52,7 +52,7 @@ def arcs(
     pairs = {}
     for name, text in given.items():
         if len(text) != n:
-            raise InputError(f"the sequence has {n} bases but {name} has {len(text)} places")
+            raise InputError(f"the sequence has {n} bases but {name} has {len(text)} positions")
         pairs[name] = set(base_pairs(text))
     if ax is None:
         ax = (
@@ -60,13 +60,13 @@ def arcs(
             .Figure(figsize=(min(max(n / 6, 4), 30), 3.5), layout="constrained")
             .subplots()
         )
-    found, true = pairs["structure"], pairs.get("reference")
+    shown, true = pairs["structure"], pairs.get("reference")
     tallest = 1
-    for below, own in ((False, found), (True, true or set())):
-        for i, j in sorted(own):
+    for below, side in ((False, shown), (True, true or set())):
+        for i, j in sorted(side):
             if true is None:
                 kind = "pair"
-            elif (i, j) in true and (i, j) in found:
+            elif (i, j) in true and (i, j) in shown:
                 kind = "right"
             else:
                 kind = "missed" if below else "wrong"

@@ -39,7 +39,7 @@ def check_learner(
     Covers scikit-learn's protocol on ragged data (``clone``, grids, pipelines,
     cross-validation), determinism, independence of samples at prediction, weights as
     repetition, probabilities, warm starts, pickling and model files. A law about
-    something that the learner or its structure lacks is passed over.
+    something that the learner or its structure lacks is skipped.
 
     Parameters
     ----------
@@ -111,10 +111,10 @@ class _Case:
             gap = float(np.abs(self.values(a) - self.values(b)).max())
             assert gap <= self.tol, f"{what}: a predicted feature differs by {gap:g}"
             return
-        one, two = _by_name(a), _by_name(b)
-        size = max([1.0, *map(abs, one.values())])
-        for name in {**one, **two}:
-            gap = abs(one.get(name, 0.0) - two.get(name, 0.0))
+        weights_a, weights_b = _by_name(a), _by_name(b)
+        size = max([1.0, *map(abs, weights_a.values())])
+        for name in {**weights_a, **weights_b}:
+            gap = abs(weights_a.get(name, 0.0) - weights_b.get(name, 0.0))
             assert gap <= self.tol * size, f"{what}: weight {name!r} differs by {gap:g}"
 
     def values(self, model: Any) -> np.ndarray:
@@ -273,11 +273,12 @@ def _threads(case: _Case) -> None:
     """The number of threads does not change a bit."""
     if "n_jobs" not in case.params:
         return
-    one, two = (case.new(n_jobs=n).fit(case.X, case.y) for n in (1, 2))
-    assert np.array_equal(one.coef_, two.coef_), "weights depend on n_jobs"
-    assert _same(one.predict(case.X), two.predict(case.X)), "predictions depend on n_jobs"
+    alone, threaded = (case.new(n_jobs=n).fit(case.X, case.y) for n in (1, 2))
+    assert np.array_equal(alone.coef_, threaded.coef_), "weights depend on n_jobs"
+    assert _same(alone.predict(case.X), threaded.predict(case.X)), "predictions depend on n_jobs"
     with contextlib.suppress(Unsupported):
-        assert _same(one.predict_marginals(case.X), two.predict_marginals(case.X)), "marginals do"
+        same = _same(alone.predict_marginals(case.X), threaded.predict_marginals(case.X))
+        assert same, "marginals depend on n_jobs"
 
 
 # -- sets of samples ---------------------------------------------------------------------------
@@ -358,17 +359,19 @@ def _kbest(case: _Case) -> None:
     if not hasattr(case.learner, "predict_kbest"):
         return
     model = case.model
-    for i, found in enumerate(model.predict_kbest(case.X, k=4)):
+    for i, candidates in enumerate(model.predict_kbest(case.X, k=4)):
         x = _take(case.X, [i])
-        values = [c.score for c in found]
-        probabilities = np.array([c.probability for c in found])
-        assert 1 <= len(found) <= 4, f"sample {i}: {len(found)} candidates"
+        values = [c.score for c in candidates]
+        probabilities = np.array([c.probability for c in candidates])
+        assert 1 <= len(candidates) <= 4, f"sample {i}: {len(candidates)} candidates"
         assert values == sorted(values, reverse=True), f"sample {i}: scores do not fall"
         assert probabilities.sum() <= 1 + 1e-9, f"sample {i}: probabilities sum to {probabilities.sum()}"
-        if len(found) == 1 or values[0] > values[1] + 1e-9:
-            assert _same(found[0].output, model.predict(x)[0]), f"sample {i}: the first is not the prediction"
-        for j, c in enumerate(found):
-            assert not any(_same(c.output, d.output) for d in found[:j]), f"sample {i}: an output twice"
+        if len(candidates) == 1 or values[0] > values[1] + 1e-9:
+            assert _same(candidates[0].output, model.predict(x)[0]), (
+                f"sample {i}: the first is not the prediction"
+            )
+        for j, c in enumerate(candidates):
+            assert not any(_same(c.output, d.output) for d in candidates[:j]), f"sample {i}: an output twice"
             p = float(np.exp(model.log_prob(x, [c.output])[0]))
             assert abs(p - c.probability) <= 1e-8, f"sample {i}: probability {c.probability}, log_prob {p}"
 
@@ -377,9 +380,9 @@ def _marginals(case: _Case) -> None:
     """predict_marginals are probabilities; rows of arrays sum to one."""
     if not hasattr(case.learner, "predict_marginals"):
         return
-    found = case.model.predict_marginals(case.X)
-    assert len(found) == len(case.X)
-    for i, rows in enumerate(found):
+    marginals = case.model.predict_marginals(case.X)
+    assert len(marginals) == len(case.X)
+    for i, rows in enumerate(marginals):
         if isinstance(rows, np.ndarray):
             assert ((rows >= 0) & (rows <= 1 + 1e-9)).all(), f"sample {i}: not probabilities"
             assert np.allclose(rows.sum(axis=-1), 1.0, atol=1e-9), f"sample {i}: rows do not sum to one"
@@ -423,8 +426,8 @@ def _model_files(case: _Case) -> None:
         persist.save(case.model, path)
         # Functions are not saved, so that a structure with one has to be given again.
         structure = getattr(case.model, "structure", None)
-        own = {} if structure is None else structure.get_params(deep=False)
-        given = structure if any(map(callable, own.values())) else None
+        params = {} if structure is None else structure.get_params(deep=False)
+        given = structure if any(map(callable, params.values())) else None
         _equal_models(persist.load(path, structure=given), case)
 
 

@@ -196,18 +196,18 @@ def _features(case: _Case) -> None:
 
 
 def _argmax(case: _Case) -> None:
-    found = case.batch.argmax(case.scores)
-    for i, output in enumerate(case.batch.unpack(found.codes)):
-        case.close(found.values[i], case.values[i].max(), i, "value")
-        case.close(case.score_of(i, output), found.values[i], i, f"score of {output!r}")
+    best = case.batch.argmax(case.scores)
+    for i, output in enumerate(case.batch.unpack(best.codes)):
+        case.close(best.values[i], case.values[i].max(), i, "value")
+        case.close(case.score_of(i, output), best.values[i], i, f"score of {output!r}")
 
 
 def _kbest(case: _Case) -> None:
     for k in (1, 2, 5, max(map(len, case.outputs)) + 2):
-        for i, found in enumerate(case.batch.kbest(case.scores, k)):
+        for i, listed in enumerate(case.batch.kbest(case.scores, k)):
             wanted = np.sort(case.values[i])[::-1][:k]
-            case.close(found.values, wanted, i, f"scores for k={k}")
-            outputs = case.batch.unpack_sample(i, found.codes)
+            case.close(listed.values, wanted, i, f"scores for k={k}")
+            outputs = case.batch.unpack_sample(i, listed.codes)
             for j, output in enumerate(outputs):
                 case.check(output not in outputs[:j], i, f"{output!r} is listed twice for k={k}")
                 case.close(case.score_of(i, output), wanted[j], i, f"score of {output!r}")
@@ -304,9 +304,9 @@ def _costs(case: _Case) -> None:
         case.close(loss[case.outputs[i].index(gold[i])] + constant[i], 0.0, i, "loss of the true output")
         case.check(bool(np.all(loss + constant[i] > -1e-9)), i, "a loss is negative")
     totals = [v + loss for v, loss in zip(case.values, losses)]
-    found = batch.argmax(case.scores, costs)
-    case.close(found.values, [t.max() for t in totals], None, "loss-augmented maximum")
-    for i, output in enumerate(batch.unpack(found.codes)):
+    augmented = batch.argmax(case.scores, costs)
+    case.close(augmented.values, [t.max() for t in totals], None, "loss-augmented maximum")
+    for i, output in enumerate(batch.unpack(augmented.codes)):
         case.close(totals[i][case.outputs[i].index(output)], totals[i].max(), i, f"value of {output!r}")
     case.close(batch.log_partition(case.scores, costs), [logsumexp(t) for t in totals], None, "log Z")
     wanted = sum(np.exp(t - logsumexp(t)) @ phi for t, phi in zip(totals, case.phi))
@@ -331,10 +331,10 @@ def _loss_profile(case: _Case) -> None:
                     wanted[i, total] = max(wanted[i, total], value)
         case.close(batch.loss_profile(case.scores, costs, width), wanted, None, "profile")
     chosen = np.array([loss.max() for loss in losses])
-    found = batch.argmax_at_loss(case.scores, costs, chosen)
-    for i, output in enumerate(batch.unpack(found.codes)):
+    decoded = batch.argmax_at_loss(case.scores, costs, chosen)
+    for i, output in enumerate(batch.unpack(decoded.codes)):
         best = case.values[i][losses[i] == chosen[i]].max()
-        case.close(found.values[i], best, i, f"best score at loss {chosen[i]}")
+        case.close(decoded.values[i], best, i, f"best score at loss {chosen[i]}")
         case.close(case.score_of(i, output), best, i, f"score of {output!r}")
         case.check(losses[i][case.outputs[i].index(output)] == chosen[i], i, f"{output!r} has another loss")
 
@@ -361,8 +361,8 @@ def _per_sample(case: _Case) -> None:
     scaled = batch.scale(mean, case.weights)
     case.close(batch.pull(scaled), case.weights @ case.mean, None, "scale")
     total = [(v + f * c).max() for v, f, c in zip(case.values, case.weights, case.losses())]
-    found = batch.argmax(case.scores, batch.scale(costs, case.weights))
-    case.close(found.values, total, None, "maximum with costs times a factor per sample")
+    augmented = batch.argmax(case.scores, batch.scale(costs, case.weights))
+    case.close(augmented.values, total, None, "maximum with costs times a factor per sample")
 
 
 def _store(case: _Case) -> None:

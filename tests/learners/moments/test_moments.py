@@ -844,46 +844,6 @@ def test_soda_bounds_the_relative_rank(name):
         assert share <= np.mean((best - values - 1) ** 2) + 1e-9
 
 
-def test_relative_rank_by_sampling():
-    X, y = tagged(np.random.default_rng(1), n=6)
-    model = tw.ZScore(tw.Chain()).fit(X, y)
-    wrong = [[("X", "Y", "Z")[(ord(t) + 1) % 3] for t in tags] for tags in y]
-    exact, flags = metrics.relative_rank(model, X, wrong, return_exact=True)
-    assert flags.all()
-    drawn, flags = metrics.relative_rank(model, X, wrong, max_rank=1, n_samples=5000, return_exact=True)
-    assert not flags.all()
-    np.testing.assert_allclose(drawn, exact, atol=0.04)
-    assert metrics.relative_rank(model, [["X0"]], [["unheard of"]]).tolist() == [1.0]
-    with pytest.raises(tw.InputError, match="max_rank must be a whole number >= 1"):
-        metrics.relative_rank(model, X, y, max_rank=0)
-    with pytest.raises(tw.InputError, match="samples but y has"):
-        metrics.relative_rank(model, X, y[:1])
-
-
-def test_relative_rank_knows_small_scores():
-    X, y = tagged(np.random.default_rng(1), n=6)
-    model = tw.ZScore(tw.Chain()).fit(X, y)
-    expected = metrics.relative_rank(model, X, y)
-    model.coef_ = model.coef_ * 1e-12
-    np.testing.assert_allclose(metrics.relative_rank(model, X, y), expected)
-    for bad in ("many", 2.5):
-        with pytest.raises(tw.InputError, match="max_rank must be"):
-            metrics.relative_rank(model, X, y, max_rank=bad)
-
-
-def test_relative_rank_of_the_worst_outputs():
-    X, y = tagged(np.random.default_rng(1), n=6)
-    model = tw.ZScore(tw.Chain()).fit(X, y)
-    batch = model.space_.pack(X)
-    worst = batch.unpack(batch.argmax(batch.scores(-model.coef_)).codes)
-    shares, exact = metrics.relative_rank(model, X, worst, max_rank=4, return_exact=True)
-    assert exact.all()
-    for x, share in zip(X, shares):
-        outputs = list(model.space_.enumerate(x))
-        values = model.space_.pack([x] * len(outputs), outputs).gold().toarray() @ model.coef_
-        np.testing.assert_allclose(share, np.mean(values >= values.min() - 1e-9))
-
-
 def test_margin_of_an_impossible_output():
     model = tw.ZScore(tw.Chain()).fit([["a", "b"]], [["X", "Y"]])
     assert model.margins([["a"]], [["unheard of"]]).tolist() == [-np.inf]
@@ -895,7 +855,6 @@ def test_margin_of_an_impossible_output():
         margins = model.margins([["a"] * 3, *X], [["X", "Y", "X"], *y], standardized=standardized)
         assert margins[0] == -np.inf
         assert np.isfinite(margins[1:]).all()
-    assert metrics.relative_rank(model, [["a"] * 3], [["X", "Y", "X"]]).tolist() == [1.0]
 
 
 @EVERY

@@ -166,7 +166,7 @@ def test_kinds_of_outputs_are_kept():
 def test_rows_and_similarities_are_checked():
     rows = tw.KernelRegression("poly", tw.Values(), ridge=0.1)
     assert rows.fit([[1, 2], [2, 3]], [1, 2]).predict([[1, 2]]) == pytest.approx([1.0], abs=0.1)
-    with pytest.raises(tw.InputError, match="rows of 3 numbers; those that they are compared with have 2"):
+    with pytest.raises(tw.InputError, match="rows of 3 numbers cannot be compared with rows of 2"):
         rows.predict(np.eye(3))
     with pytest.raises(tw.InputError, match="sample 1: the kernel gives nan"):
         rows.predict([[1.0, 2.0], [np.nan, 1.0]])

@@ -18,10 +18,10 @@ import trelliswork as tw
 from trelliswork import Chain, Classes, Derivations, Edge, InputError, StructuredSVM
 from trelliswork._ragged import Ragged
 from trelliswork.learners.svm import estimator as svm_module
-from trelliswork.learners.svm.oracle import Form, Found
 from trelliswork.learners.svm.planes import Shard
 from trelliswork.learners.svm.solvers import _Cuts
 from trelliswork.losses import Hamming, Tree, as_loss
+from trelliswork.losses.oracle import Form, Found
 
 FORMS = [(s, r) for s in ("l1", "l2") for r in (None, "margin", "slack")]
 TREE = {"animal": {"cat": {}, "dog": {}}, "plant": {"oak": {}, "elm": {}}}

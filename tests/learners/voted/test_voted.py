@@ -10,11 +10,11 @@ import pytest
 
 import trelliswork as tw
 from trelliswork.learners.optimize.proximal import LazyAdaGrad, fista, proximal_norm, shrink
-from trelliswork.learners.svm.oracle import Form, Oracle
-from trelliswork.learners.voted.families import find_families
 from trelliswork.learners.voted.solvers import Problem, _boost_terms, _boost_value
 from trelliswork.losses import Counted, Edit, Hamming, Loss, Markovian, NGrams, Rational, ZeroOne, as_loss
 from trelliswork.losses.inside import inside
+from trelliswork.losses.oracle import Form, Oracle
+from trelliswork.structures.families import find_families
 
 X = [["a", "b", "a"], ["b", "a"], ["c"], ["a", "a", "b"], ["b", "c", "a"]]
 Y = [["A", "B", "C"], ["B", "B"], ["C"], ["A", "C", "A"], ["B", "C", "A"]]

@@ -7,8 +7,8 @@ import pytest
 
 import trelliswork as tw
 from trelliswork import RNA, InputError
-from trelliswork.learners.svm.oracle import Form, Oracle
 from trelliswork.losses import F1, BasePairs
+from trelliswork.losses.oracle import Form, Oracle
 from trelliswork.structures import base_pairs, dot_bracket, pair_table
 from trelliswork.structures.rna import batch as rna_batch
 
@@ -28,7 +28,7 @@ def test_notation():
         base_pairs("<..")
     with pytest.raises(InputError, match="'x' at position 1 closes nothing"):
         base_pairs("(x)")
-    with pytest.raises(InputError, match="no mark of a structure"):
+    with pytest.raises(InputError, match="is not part of a structure"):
         base_pairs("(*)")
     with pytest.raises(InputError, match="not a pair table"):
         dot_bracket([1, 2, 0])

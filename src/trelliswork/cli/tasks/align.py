@@ -124,8 +124,8 @@ def predict(opened: OpenModel, request: Request) -> None:
         and with ``probabilities`` the probability. ``mea`` takes the alignment with the most right pairs
         expected.
     """
+    from trelliswork._text import write_text
     from trelliswork.io import read_fasta_pairs
-    from trelliswork.io._text import write_text
     from trelliswork.learners.base import Candidate
 
     if request.form not in (None, "fasta", "cigar"):

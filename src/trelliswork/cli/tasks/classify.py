@@ -212,7 +212,7 @@ def predict(opened: OpenModel, request: Request) -> None:
     except InputError as error:
         raise rows.located(error) from None
     added = [_added(found, request) for found in lists]
-    from trelliswork.io._text import write_text
+    from trelliswork._text import write_text
 
     write_text(request.output, _written(rows, added))
 

@@ -122,7 +122,7 @@ def predict(opened: OpenModel, request: Request) -> None:
         sentence and an empty line after them; ``probabilities`` puts the probability of the tree and a tab
         before it.
     """
-    from trelliswork.io._text import read_text, write_text
+    from trelliswork._text import read_text, write_text
 
     _options.check_output(request.output)
     text, name = read_text(request.source, request.encoding or "utf-8")

@@ -115,7 +115,7 @@ def predict(opened: OpenModel, request: Request) -> None:
     else:
         lists = [[y] for y in opened.learner.predict(X)]
     rows = ["\t".join([line, *(_joined(y) for y in ys)]) for line, ys in zip(lines, lists, strict=True)]
-    from trelliswork.io._text import write_text
+    from trelliswork._text import write_text
 
     write_text(request.output, "".join(f"{row}\n" for row in rows), request.encoding or "utf-8")
 
@@ -188,7 +188,7 @@ def _pairs(
     source: str, units: tuple[str, str], encoding: str | None, *, labelled: bool
 ) -> tuple[list[Any], list[Any], list[str]]:
     """Inputs, outputs and the texts of the inputs."""
-    from trelliswork.io._text import read_text
+    from trelliswork._text import read_text
 
     text, name = read_text(source, encoding or "utf-8")
     X, y, lines = [], [], []

@@ -11,8 +11,9 @@ from threadpoolctl import threadpool_limits  # comes with scikit-learn
 from trelliswork._errors import InputError
 from trelliswork._ragged import offsets_of
 from trelliswork._threads import n_threads, run
+from trelliswork._validate import check_number, check_weights
 from trelliswork.kernels._compose import similarities
-from trelliswork.learners.base import StructuredEstimator, check_number, check_weights, warn_interrupted
+from trelliswork.learners.base import StructuredEstimator, warn_interrupted
 from trelliswork.learners.klrso.problems import (
     Design,
     Problem,

@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from trelliswork._errors import InputError
-from trelliswork.learners.base import StructuredEstimator, check_number, check_samples, combined_weights
+from trelliswork._validate import check_number, check_samples
+from trelliswork.learners.base import StructuredEstimator, combined_weights
 from trelliswork.learners.moments.constraints import fit_constrained
 from trelliswork.learners.moments.newton import newton_steps
 from trelliswork.learners.moments.reference import reference_scores, reference_weights

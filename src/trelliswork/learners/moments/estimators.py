@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trelliswork.learners.base import check_number
+from trelliswork._validate import check_number
 from trelliswork.learners.moments.base import AnyMoments, MomentLearner
 from trelliswork.learners.moments.sums import without_rounding
 from trelliswork.learners.optimize.ridge import Ridge

@@ -14,9 +14,9 @@ from sklearn.exceptions import NotFittedError
 from trelliswork._errors import InputError
 from trelliswork._ngrams import check_sequences
 from trelliswork._ragged import Ragged
+from trelliswork._validate import check_number, check_samples, check_weights, count_samples
 from trelliswork.kernels import Linear, Precomputed, Spectrum, as_kernel
 from trelliswork.kernels._compose import similarities
-from trelliswork.learners.base import check_number, check_samples, check_weights, count_samples
 from trelliswork.learners.regression.codes import NGramCode, PositionCode, ValueCode, position_items
 from trelliswork.learners.regression.fit import Fit, fit_dual, fit_primal
 from trelliswork.learners.regression.maps import EmpiricalMap, feature_map, prepared, restored_map, take

@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
+from trelliswork._validate import check_number
 from trelliswork.kernels import Kernel, Precomputed
 from trelliswork.kernels._compose import diagonal_of, fresh, similarities
-from trelliswork.learners.base import check_number
 from trelliswork.learners.optimize.lowrank import Basis, greedy_basis, nystrom, pivoted_cholesky, random_basis
 from trelliswork.learners.regression.constraints import solve_constraints, solve_masks
 from trelliswork.learners.regression.maps import take

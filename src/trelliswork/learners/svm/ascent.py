@@ -9,9 +9,9 @@ from trelliswork.accelerated import find
 from trelliswork.accelerated.ascent import Ascent, DualProblem
 from trelliswork.kernels import Kernel
 from trelliswork.learners.optimize.progress import Progress
-from trelliswork.learners.svm.oracle import Form
 from trelliswork.learners.svm.solvers import Solution, refuse_inseparable
 from trelliswork.losses import Loss
+from trelliswork.losses.oracle import Form
 from trelliswork.structures.abilities import Rows, RowView, require
 from trelliswork.structures.base import Batch, Parts
 

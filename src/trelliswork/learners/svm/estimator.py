@@ -10,17 +10,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from trelliswork._errors import InputError
+from trelliswork._validate import check_number
 from trelliswork.kernels import Precomputed, as_kernel
 from trelliswork.kernels._compose import similarities
-from trelliswork.learners.base import StructuredEstimator, check_number, combined_weights, warn_interrupted
+from trelliswork.learners.base import StructuredEstimator, combined_weights, warn_interrupted
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.svm.ascent import KERNEL_SHARE, judge_ascent, solve_ascent, start_ascent
-from trelliswork.learners.svm.oracle import Form, check_form
 from trelliswork.learners.svm.planes import Shard
 from trelliswork.learners.svm.solvers import Solution, judge_blocks, solve_blocks, solve_one_slack
 from trelliswork.learners.svm.start import as_start
 from trelliswork.learners.svm.weights import Expansion, KernelWeights, LinearWeights
 from trelliswork.losses import Loss, as_loss
+from trelliswork.losses.oracle import Form, check_form
 from trelliswork.structures.abilities import Rows, require
 from trelliswork.structures.base import Batch, Parts, Structure
 

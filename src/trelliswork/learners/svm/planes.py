@@ -9,10 +9,10 @@ import scipy.sparse as sp
 
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.learners.contrast import contrast
-from trelliswork.learners.svm.oracle import Form, Found, Oracle
 from trelliswork.learners.svm.start import Start
 from trelliswork.learners.svm.weights import Weights
 from trelliswork.losses import Loss
+from trelliswork.losses.oracle import Form, Found, Oracle
 from trelliswork.structures.base import Batch
 
 __all__ = ["Shard"]

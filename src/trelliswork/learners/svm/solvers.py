@@ -10,9 +10,9 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork.learners.optimize.progress import Progress
-from trelliswork.learners.svm.oracle import Found
 from trelliswork.learners.svm.planes import Shard
 from trelliswork.learners.svm.weights import LinearWeights, Weights
+from trelliswork.losses.oracle import Found
 
 __all__ = ["Solution", "judge_blocks", "solve_blocks", "solve_one_slack"]
 

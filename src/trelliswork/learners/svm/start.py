@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trelliswork._ragged import Ragged
-from trelliswork.learners.svm.oracle import Form
 from trelliswork.losses import Loss
+from trelliswork.losses.oracle import Form
 from trelliswork.structures.base import Batch
 
 __all__ = ["Start", "as_start"]

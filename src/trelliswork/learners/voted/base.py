@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork.learners.base import StructuredEstimator, check_number, combined_weights
+from trelliswork._validate import check_number
+from trelliswork.learners.base import StructuredEstimator, combined_weights
 from trelliswork.learners.optimize.smooth import Minimum
-from trelliswork.learners.voted.families import Families, family_rates, find_families
 from trelliswork.learners.voted.solvers import Problem
 from trelliswork.losses import Loss, as_loss
 from trelliswork.structures.base import Batch, Space
+from trelliswork.structures.families import Families, family_rates, find_families
 
 __all__ = ["Voted"]
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork.learners.base import carry_over, check_number, check_samples
+from trelliswork._validate import check_number, check_samples
+from trelliswork.learners.base import carry_over
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.smooth import Minimum
 from trelliswork.learners.voted.base import Voted

@@ -13,11 +13,11 @@ from trelliswork.learners.base import warn_interrupted
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.proximal import LazyAdaGrad, fista, proximal_norm
 from trelliswork.learners.optimize.smooth import Minimum, Stop, Value, lbfgs
-from trelliswork.learners.svm.oracle import LogForm, Oracle
-from trelliswork.learners.voted.families import Families
 from trelliswork.losses import Loss
 from trelliswork.losses.inside import Inside, inside
+from trelliswork.losses.oracle import LogForm, Oracle
 from trelliswork.structures.base import Batch
+from trelliswork.structures.families import Families
 
 __all__ = ["Problem", "fit_structboost", "fit_vcrf", "stream_vcrf"]
 

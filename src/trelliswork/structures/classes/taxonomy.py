@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
+from trelliswork._text import read_text
 
 __all__ = ["Taxonomy"]
 
@@ -206,8 +207,6 @@ def _children(children: Any) -> Iterable[Any]:
 
 
 def _from_file(path: Any) -> Iterator[tuple[str, str]]:
-    from trelliswork.io._text import read_text
-
     text, name = read_text(path)
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip() or line.startswith("#"):

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trelliswork import _trees as trees
+from trelliswork._counts.brackets import bracket_scores
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork.structures.base import Batch, Space, Structure
@@ -262,8 +263,6 @@ class Grammar(Structure):
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
         """F1 of labelled brackets, roots included; share of right tags if no tree has a bracket."""
-        from trelliswork.metrics import bracket_scores
-
         report = bracket_scores(y_true, y_pred, sample_weight=sample_weight)
         return report.f1 if report.n_true or report.n_predicted else report.tags
 

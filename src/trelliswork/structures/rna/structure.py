@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from trelliswork._counts.base_pairs import base_pair_scores
 from trelliswork._dotbracket import dot_bracket
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
@@ -141,8 +142,6 @@ class RNA(Structure):
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
         """F1 measure of base pairs, over all samples together."""
-        from trelliswork.metrics import base_pair_scores
-
         return base_pair_scores(y_true, y_pred, sample_weight=sample_weight).f1
 
 

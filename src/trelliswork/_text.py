@@ -1,4 +1,4 @@
-"""Whole text of a path, a stream or standard input: plain or gzip, decoded, newlines made one."""
+"""Texts of files, streams and standard input: plain or gzip, decoded, with one kind of line break."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["read_text", "write_text"]
 def read_text(source: Any, encoding: str = "utf-8") -> tuple[str, str]:
     r"""Text and display name of a path, ``"-"`` (standard input) or an open file.
 
-    Gzip is known by its first bytes, not by the name. A byte-order mark is dropped
-    and ``\r\n`` and ``\r`` become ``\n``. What cannot be read is one :class:`InputError`.
+    Gzip is recognised by its first bytes, not by the name. A byte-order mark is dropped,
+    and ``\r\n`` and ``\r`` become ``\n``. Whatever cannot be read is an :class:`InputError`.
     """
     if isinstance(source, (str, os.PathLike)) and source != "-":
         name = os.fspath(source)
@@ -52,7 +52,7 @@ def write_text(target: Any, text: str, encoding: str = "utf-8") -> None:
     if target == "-":
         sys.stdout.flush()
         rest = memoryview(data)
-        while rest:  # with PYTHONUNBUFFERED the stream may take a part only
+        while rest:  # with PYTHONUNBUFFERED the stream may take only a part
             rest = rest[sys.stdout.buffer.write(rest) or 0 :]
         sys.stdout.buffer.flush()
         return

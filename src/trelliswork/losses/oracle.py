@@ -23,7 +23,6 @@ from trelliswork.structures.base import Batch, Parts, Unsupported
 
 __all__ = ["Form", "Found", "LogForm", "Oracle"]
 
-_TANGENTS = 12  # argmax rounds before lists
 _PROFILE_AFTER = 16  # candidates; from there on one loss profile is cheaper
 _QUICK_LOSSES, _MOST_LOSSES = 256, 1 << 16  # tables of scores by loss: at once, and as the last resort
 _SLIGHTLY = 1e-9
@@ -58,11 +57,11 @@ class Form:
 
     def plane(self, loss: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Offset ``h`` and factor ``s`` of the constraints of outputs with the given losses."""
-        one = np.ones_like(loss)
+        ones = np.ones_like(loss)
         if self.rescale is None:
-            return one, one
+            return ones, ones
         size = loss**self.power
-        return size, (size if self.rescale == "slack" else one)
+        return size, (size if self.rescale == "slack" else ones)
 
     def base(self, margins: np.ndarray) -> np.ndarray:
         """What multiplies or follows the loss: 1 - margin for slack rescaling, else -margin."""
@@ -153,24 +152,33 @@ class Oracle:
     form : Form
         The problem.
     approx : bool, default=False
-        Do not certify products of loss and margin; the answers may then be second best.
+        Do not prove answers for products of loss and margin; they may then be second best.
     max_candidates : int, default=4096
         Longest k-best list that is searched.
+    max_tangents : int, default=12
+        Rounds of argmax before k-best lists are searched.
     """
 
     def __init__(
-        self, batch: Batch, loss: Loss, form: Form, *, approx: bool = False, max_candidates: int = 4096
+        self,
+        batch: Batch,
+        loss: Loss,
+        form: Form,
+        *,
+        approx: bool = False,
+        max_candidates: int = 4096,
+        max_tangents: int = 12,
     ):
         self.batch, self.loss, self.form = batch, loss, form
-        self.approx, self.max_candidates = approx, max_candidates
+        self.approx, self.max_candidates, self.max_tangents = approx, max_candidates, max_tangents
         # All wrong outputs have loss 1: rescaling changes nothing.
         self.plain = form.rescale is None or loss.all_or_nothing
         self.costs: Parts | None = None
         self._bounds: np.ndarray | None = None
         if not self.plain:
-            found = loss.part_costs(batch)
-            if found is not None:
-                self.costs, self.constant = found
+            decomposed = loss.part_costs(batch)
+            if decomposed is not None:
+                self.costs, self.constant = decomposed
                 zeros = batch.scores(np.zeros(batch.space.n_features))
                 self._cost_scores = zeros + self.costs
         self.counted = not self.plain and loss.by_counts and isinstance(batch, CountedParts)
@@ -224,13 +232,13 @@ class Oracle:
         """The best output other than the true one."""
         right = self.batch.gold_codes
         rows, values = [], np.full(len(self.batch), self.form.least)
-        one = self.form.violation(np.ones(1), np.zeros(1))[0]
+        without_margin = self.form.violation(np.ones(1), np.zeros(1))[0]
         loss = np.ones(len(self.batch))
         for i, best in enumerate(self.batch.kbest(scores, 2)):
             for j in range(len(best.codes)):
                 if not np.array_equal(best.codes[j], right[i]):
                     rows.append(best.codes[j])
-                    values[i] = one + best.values[j] - gold[i]
+                    values[i] = without_margin + best.values[j] - gold[i]
                     break
             else:
                 rows.append(right[i])
@@ -250,8 +258,8 @@ class Oracle:
             loss[i], value[i] = losses[row, column], values[row, column]
             return row, column
 
-        found, _ = require(self.batch, CountedParts).argmax_by_counts(scores, choose)
-        return Found(found.codes, np.maximum(loss, 0.0), value)
+        decoded, _ = require(self.batch, CountedParts).argmax_by_counts(scores, choose)
+        return Found(decoded.codes, np.maximum(loss, 0.0), value)
 
     # -- products and roots of the loss ---------------------------------------------------------
     #
@@ -263,7 +271,7 @@ class Oracle:
         n = len(self.batch)
         best = _Best(self.batch.gold_codes, np.full(n, self.form.least))
         lam, open_ = self._lam.copy(), np.ones(n, dtype=bool)
-        for _ in range(_TANGENTS):
+        for _ in range(self.max_tangents):
             codes = self.batch.argmax(scores, self.batch.scale(self.costs, lam)).codes
             loss = self._loss_of(codes)
             margins = gold - self.batch.evaluate(codes, scores)
@@ -282,26 +290,26 @@ class Oracle:
                 open_, np.clip(np.where(best.value > self.form.least, at_best, blind), 1e-9, 1e9), lam
             )
         if open_.any() and not self.approx:
-            at = np.flatnonzero(open_)
-            best.replace(at, self._lists(w, at, np.maximum(lam[at], 1e-9), best))
+            uncertain = np.flatnonzero(open_)
+            best.replace(uncertain, self._lists(w, uncertain, np.maximum(lam[uncertain], 1e-9), best))
         return Found(best.joined(), best.loss, best.value)
 
-    def _lists(self, w: np.ndarray, at: np.ndarray, lam: np.ndarray | None, best: _Best | None) -> Found:
+    def _lists(self, w: np.ndarray, samples: np.ndarray, lam: np.ndarray | None, best: _Best | None) -> Found:
         """Search k-best lists of growing length until the best output is certain."""
-        codes = [self.batch.gold_codes[int(i)] for i in at] if best is None else best.rows(at)
-        value = np.full(at.size, self.form.least) if best is None else best.value[at]
-        loss = np.zeros(at.size) if best is None else best.loss[at]
-        largest = self._largest(at) if lam is None else np.zeros(at.size)
-        left, k = np.arange(at.size), 4
+        codes = [self.batch.gold_codes[int(i)] for i in samples] if best is None else best.rows(samples)
+        value = np.full(samples.size, self.form.least) if best is None else best.value[samples]
+        loss = np.zeros(samples.size) if best is None else best.loss[samples]
+        largest = self._largest(samples) if lam is None else np.zeros(samples.size)
+        left, k = np.arange(samples.size), 4
         while left.size:
-            part = _Part(self, at[left], w)
+            part = _Part(self, samples[left], w)
             lists = part.lists(k, None if lam is None else lam[left])
-            everything = np.array([len(found.codes) < k for found in lists])
-            owner = np.repeat(np.arange(left.size), [len(found.codes) for found in lists])
-            outputs = [row for found in lists for row in found.codes]
+            everything = np.array([len(listed.codes) < k for listed in lists])
+            owner = np.repeat(np.arange(left.size), [len(listed.codes) for listed in lists])
+            outputs = [row for listed in lists for row in listed.codes]
             losses, margins = part.measured(owner, outputs)
             if lam is None:
-                self._check_bound(at[left[owner]], losses, largest[left[owner]])
+                self._check_bound(samples[left[owner]], losses, largest[left[owner]])
             values = self.form.violation(losses, margins)
             for j in range(owner.size):
                 i = left[owner[j]]
@@ -318,17 +326,17 @@ class Oracle:
             if self.approx and k >= _PROFILE_AFTER:
                 break
             if left.size and k >= _PROFILE_AFTER and lam is not None:
-                table = self._profile(at[left])
+                table = self._profile(samples[left])
                 if table is not None:
-                    found = self._by_table(table, table.batch.scores(w))
-                    loss[left], value[left] = found.loss, found.value
+                    answer = self._by_table(table, table.batch.scores(w))
+                    loss[left], value[left] = answer.loss, answer.value
                     for j, i in enumerate(left):
-                        codes[i] = found.codes[j]
+                        codes[i] = answer.codes[j]
                     break
             if left.size and k >= self.max_candidates:
                 raise Unsupported(
-                    f"sample {int(at[left[0]])}: the most violated output is not among the {k} best; use "
-                    f"approx=True, or {self._remedy(lam is None and np.isinf(largest[left[0]]))}"
+                    f"sample {int(samples[left[0]])}: the most violated output is not among the {k} best; "
+                    f"use approx=True, or {self._remedy(lam is None and np.isinf(largest[left[0]]))}"
                 )
             k *= 4
         return Found(_joined(codes), loss, value)
@@ -339,10 +347,10 @@ class Oracle:
             return f"a loss that has a bound on the outputs of {name} ({type(self.loss).__name__} has none)"
         return f"a loss that decomposes over the parts of {name}"
 
-    def _largest(self, at: np.ndarray) -> np.ndarray:
+    def _largest(self, samples: np.ndarray) -> np.ndarray:
         if self._bounds is None:
             self._bounds = self.loss.max_values(self.batch)
-        return self._bounds[at]
+        return self._bounds[samples]
 
     def _check_bound(self, sample: np.ndarray, losses: np.ndarray, largest: np.ndarray) -> None:
         bad = np.flatnonzero(losses > largest * (1.0 + 1e-9) + 1e-12)
@@ -354,11 +362,11 @@ class Oracle:
                 sample=int(sample[i]),
             )
 
-    def _profile(self, at: np.ndarray, most: int = _MOST_LOSSES) -> _WholeCosts | None:
-        """Table of the best scores by total loss, where part costs are multiples of one number, but few."""
+    def _profile(self, samples: np.ndarray, most: int = _MOST_LOSSES) -> _WholeCosts | None:
+        """Table of the best scores by total loss, where part costs are small multiples of one number."""
         if not isinstance(self.batch, LossProfiles):
             return None
-        part = self.batch.subset(at)
+        part = self.batch.subset(samples)
         costs, constant = self.loss.part_costs(part)  # type: ignore[misc]
         units = self.loss.units(part)
         whole = {}
@@ -441,17 +449,17 @@ class _Best:
             self.loss = np.where(better, loss, self.loss)
             self.base = np.where(better, base, self.base)
 
-    def rows(self, at: np.ndarray) -> list[np.ndarray]:
+    def rows(self, samples: np.ndarray) -> list[np.ndarray]:
         """Codes of some samples."""
-        return [self._codes[self._source[i]][int(i)] for i in at]
+        return [self._codes[self._source[i]][int(i)] for i in samples]
 
-    def replace(self, at: np.ndarray, found: Found) -> None:
+    def replace(self, samples: np.ndarray, answers: Found) -> None:
         """Take the answers for some samples."""
         codes = self.rows(np.arange(self.value.size))
-        for j, i in enumerate(at):
-            codes[i] = found.codes[j]
+        for j, i in enumerate(samples):
+            codes[i] = answers.codes[j]
         self._codes, self._source = [_joined(codes)], np.zeros(self.value.size, dtype=np.int64)
-        self.value[at], self.loss[at] = found.value, found.loss
+        self.value[samples], self.loss[samples] = answers.value, answers.loss
 
     def joined(self) -> Ragged:
         """Codes of all samples."""
@@ -463,17 +471,17 @@ class _Best:
         offsets = offsets_of(lengths)
         values = np.empty(offsets[-1], dtype=np.int64)
         for number, codes in enumerate(self._codes):
-            at = np.flatnonzero(self._source == number)
-            values[gather_ranges(offsets, at)] = codes.values[gather_ranges(codes.offsets, at)]
+            chosen = np.flatnonzero(self._source == number)
+            values[gather_ranges(offsets, chosen)] = codes.values[gather_ranges(codes.offsets, chosen)]
         return Ragged(values, offsets)
 
 
 class _Part:
     """Some samples of an oracle's batch, with repeated samples for lists of outputs."""
 
-    def __init__(self, oracle: Oracle, at: np.ndarray, w: np.ndarray):
-        self.oracle, self.at, self.w = oracle, at, w
-        self.batch = oracle.batch.subset(at)
+    def __init__(self, oracle: Oracle, samples: np.ndarray, w: np.ndarray):
+        self.oracle, self.samples, self.w = oracle, samples, w
+        self.batch = oracle.batch.subset(samples)
 
     def lists(self, k: int, lam: np.ndarray | None) -> list:
         costs = None

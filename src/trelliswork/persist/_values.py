@@ -30,13 +30,13 @@ __all__ = ["MAX_DEPTH", "Decoder", "Encoder", "refusal", "storable"]
 MAX_DEPTH = 60
 _LONG = 64  # lists from this length on are stored as arrays
 _MAX_BITS = 4096
-_ITEM_BYTES = 64  # what a Python object costs in memory, about
+_ITEM_BYTES = 64  # about what a Python object takes in memory
 _KINDS = "biufU"
 _CSR = {"csr_matrix": sp.csr_matrix, "csr_array": sp.csr_array}
 
 
 def refusal(path: tuple[str, ...], value: Any) -> InputError:
-    """Error about a value that has no place in a model file."""
+    """Error about a value that cannot be part of a model file."""
     what = f"values of type {type(value).__name__}"
     if isinstance(value, np.ndarray):
         what = f"arrays of type {value.dtype}"
@@ -107,7 +107,7 @@ class Encoder:
         raise refusal(path, value)
 
     def put(self, array: np.ndarray) -> int:
-        """Keep an array beside the tree; its number."""
+        """Keep an array beside the tree and return its number."""
         self.arrays.append(array)
         return len(self.arrays) - 1
 

@@ -18,22 +18,18 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import IO, Any
 
 import numpy as np
 
-from trelliswork._encode import storable
 from trelliswork._errors import InputError, ModelFileError
+from trelliswork.persist._values import storable
 
-__all__ = ["FORMAT", "VERSION", "Archive", "read", "replacing", "write"]
+__all__ = ["FORMAT", "LIMITS", "VERSION", "Archive", "Limits", "read", "replacing", "write"]
 
 FORMAT = "trelliswork-model"
 VERSION = 1
-MAX_MEMBERS = 50_000
-MAX_MANIFEST = 64 << 20
-MAX_DEFLATED = 64 << 20  # larger members are stored as they are
-FREE_BYTES = 256 << 20  # a file may unpack to this, or to MAX_RATIO times its size
-MAX_RATIO = 100
 
 _MEMBER = re.compile(r"manifest\.json|manifest\.sha256|(0|[1-9][0-9]{0,5})\.npy")
 _HEADER = re.compile(
@@ -42,10 +38,40 @@ _HEADER = re.compile(
 _SAMPLE = 1 << 16
 
 
+@dataclass(frozen=True)
+class Limits:
+    """What model files may hold; sizes are in bytes.
+
+    Attributes
+    ----------
+    members : int
+        Number of members.
+    manifest : int
+        Size of the manifest.
+    deflated : int
+        Size of a compressed member; larger members are stored uncompressed.
+    free, ratio : int
+        A file may unpack to ``free`` bytes, or to ``ratio`` times its size.
+    """
+
+    members: int = 50_000
+    manifest: int = 64 << 20
+    deflated: int = 64 << 20
+    free: int = 256 << 20
+    ratio: int = 100
+
+    def is_bomb(self, unpacked: int, packed: int) -> bool:
+        """Whether a file unpacks to so much more than its size that it is refused."""
+        return unpacked > self.free and unpacked > self.ratio * packed
+
+
+LIMITS = Limits()
+
+
 # -- writing ---------------------------------------------------------------------------------
 
 
-def write(path: str, manifest: dict[str, Any], arrays: list[np.ndarray]) -> None:
+def write(path: str, manifest: dict[str, Any], arrays: list[np.ndarray], limits: Limits = LIMITS) -> None:
     """Write a model file; the old file, if any, stays until the new one is complete.
 
     Parameters
@@ -56,24 +82,27 @@ def write(path: str, manifest: dict[str, Any], arrays: list[np.ndarray]) -> None
         JSON values; format, version and members are added.
     arrays : list of ndarray
         Members.
+    limits : Limits
+        What the file may hold.
     """
-    if len(arrays) > MAX_MEMBERS - 2:
-        raise InputError(f"the model holds {len(arrays):,} arrays; at most {MAX_MEMBERS - 2:,} can be saved")
+    most = limits.members - 2  # the manifest and its checksum are members, too
+    if len(arrays) > most:
+        raise InputError(f"the model holds {len(arrays):,} arrays; at most {most:,} can be saved")
     members = [(f"{i}.npy", _npy(a)) for i, a in enumerate(arrays)]
     table = {name: {"bytes": _size(parts), "sha256": _digest(parts)} for name, parts in members}
     whole = {"format": FORMAT, "format_version": VERSION, **manifest, "members": table}
     text = json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-    if len(text) > MAX_MANIFEST:
+    if len(text) > limits.manifest:
         raise InputError(
-            f"the manifest would take {_human(len(text))}, more than {_human(MAX_MANIFEST)}; "
+            f"the manifest would take {_human(len(text))}, more than {_human(limits.manifest)}; "
             "keep large fitted attributes in arrays"
         )
     check = f"{hashlib.sha256(text).hexdigest()}  manifest.json\n".encode()
     content = [("manifest.json", [text]), ("manifest.sha256", [check]), *members]
     total = sum(_size(parts) for _, parts in content)
     with replacing(path) as file:
-        _write_zip(file, content, _deflates)
-        if total > FREE_BYTES and total > MAX_RATIO * file.tell():
+        _write_zip(file, content, lambda parts: _size(parts) <= limits.deflated and _shrinks(parts))
+        if limits.is_bomb(total, file.tell()):  # reading would refuse it
             file.seek(0)
             file.truncate()
             _write_zip(file, content, lambda parts: False)
@@ -115,9 +144,10 @@ def _digest(parts: list[Any]) -> str:
     return out.hexdigest()
 
 
-def _deflates(parts: list[Any]) -> bool:
+def _shrinks(parts: list[Any]) -> bool:
+    """Whether compression pays, by the first bytes."""
     sample = bytes(memoryview(parts[-1])[:_SAMPLE])
-    return _size(parts) <= MAX_DEFLATED and len(zlib.compress(sample, 1)) < 0.9 * len(sample)
+    return len(zlib.compress(sample, 1)) < 0.9 * len(sample)
 
 
 @contextmanager
@@ -159,16 +189,16 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
 def _mode_of(target: str) -> int | None:
     """Permissions of the file to be replaced; None when there is none."""
     try:
-        found = os.stat(target)
+        mode = os.stat(target).st_mode
     except FileNotFoundError:
         return None
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "this is a directory")
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "this is a device or pipe, not a file")
     if not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, "the existing file is read-only")
-    return stat.S_IMODE(found.st_mode)
+    return stat.S_IMODE(mode)
 
 
 def _sync_folder(folder: str) -> None:
@@ -222,10 +252,10 @@ class Archive:
 
 
 @contextmanager
-def read(path: str, max_bytes: int) -> Iterator[Archive]:
+def read(path: str, max_bytes: int, limits: Limits = LIMITS) -> Iterator[Archive]:
     """Open a model file and check everything that can be checked before arrays are read.
 
-    Any exception inside the block, too, is reported as a damaged file, except
+    Exceptions inside the block, too, are reported as a damaged file, except
     ``InputError``, ``MemoryError`` and real input/output errors.
 
     Parameters
@@ -234,22 +264,24 @@ def read(path: str, max_bytes: int) -> Iterator[Archive]:
         The file.
     max_bytes : int
         Largest total size after decompression.
+    limits : Limits
+        What the file may hold.
     """
     try:
-        found = os.stat(path)
+        mode = os.stat(path).st_mode
     except FileNotFoundError:
         raise FileNotFoundError(errno.ENOENT, "there is no such model file", path) from None
-    if not stat.S_ISREG(found.st_mode):
-        what = "a directory" if stat.S_ISDIR(found.st_mode) else "a device or pipe"
+    if not stat.S_ISREG(mode):
+        what = "a directory" if stat.S_ISDIR(mode) else "a device or pipe"
         raise ModelFileError(f"{path}: this is {what}, not a model file")
     with open(path, "rb") as file:
         try:
             size = os.fstat(file.fileno()).st_size
             _check_start(file.read(4), size)
-            _check_directory(file, size)
+            _check_directory(file, size, limits)
             with zipfile.ZipFile(file) as archive:
-                _check_members(archive.infolist(), size, max_bytes)
-                yield Archive(archive, _manifest(archive))
+                _check_members(archive.infolist(), size, max_bytes, limits)
+                yield Archive(archive, _manifest(archive, limits))
         except ModelFileError as error:
             raise ModelFileError(f"{path}: {error}") from None
         except (InputError, MemoryError):
@@ -270,7 +302,7 @@ def _check_start(head: bytes, size: int) -> None:
         raise ModelFileError("this is not a Trelliswork model file")
 
 
-def _check_directory(file: IO[bytes], size: int) -> None:
+def _check_directory(file: IO[bytes], size: int, limits: Limits) -> None:
     """Compare the end of the zip file with its limits, before its directory is read."""
     tail_size = min(size, 22 + 20 + 56)
     file.seek(size - tail_size)
@@ -285,12 +317,12 @@ def _check_directory(file: IO[bytes], size: int) -> None:
         if record[:4] != b"PK\6\6" or place != size - 98:
             raise ModelFileError("the zip directory is damaged")
         count, length = int.from_bytes(record[32:40], "little"), int.from_bytes(record[40:48], "little")
-    if count > MAX_MEMBERS or length > 128 * MAX_MEMBERS:
-        raise ModelFileError(f"the file has more than {MAX_MEMBERS:,} members; this is not a model file")
+    if count > limits.members or length > 128 * limits.members:
+        raise ModelFileError(f"the file has more than {limits.members:,} members; this is not a model file")
     file.seek(0)
 
 
-def _check_members(infos: list[zipfile.ZipInfo], size: int, max_bytes: int) -> None:
+def _check_members(infos: list[zipfile.ZipInfo], size: int, max_bytes: int, limits: Limits) -> None:
     names = {info.filename for info in infos}
     if not names >= {"manifest.json", "manifest.sha256"}:
         raise ModelFileError("this zip file holds no Trelliswork manifest; it is not a model file")
@@ -303,23 +335,23 @@ def _check_members(infos: list[zipfile.ZipInfo], size: int, max_bytes: int) -> N
             raise ModelFileError(f"the zip file has a foreign member {name!r:.60}")
         if info.flag_bits & 1 or not (packed or info.compress_type == zipfile.ZIP_STORED):
             raise ModelFileError(f"{name} is encrypted or compressed in an unknown way")
-        limit = MAX_DEFLATED + 4096 if packed else info.compress_size
+        limit = limits.deflated + 4096 if packed else info.compress_size
         if info.compress_size > size or info.file_size > limit:
-            raise ModelFileError(f"{name} declares a size of {_human(info.file_size)}, which cannot be")
+            raise ModelFileError(f"{name} declares a size of {_human(info.file_size)}, which is impossible")
         total += info.file_size
     if total > max_bytes:
         raise ModelFileError(
             f"the model takes {_human(total)}, more than max_bytes={max_bytes} ({_human(max_bytes)}); "
             "raise max_bytes if you trust the file"
         )
-    if total > FREE_BYTES and total > MAX_RATIO * size:
+    if limits.is_bomb(total, size):
         raise ModelFileError(f"{_human(size)} that unpack to {_human(total)}: refused as a compression bomb")
 
 
-def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
+def _manifest(archive: zipfile.ZipFile, limits: Limits) -> dict[str, Any]:
     info, check = archive.getinfo("manifest.json"), archive.getinfo("manifest.sha256")
-    if info.file_size > MAX_MANIFEST or check.file_size > 200:
-        raise ModelFileError(f"the manifest is larger than {_human(MAX_MANIFEST)}")
+    if info.file_size > limits.manifest or check.file_size > 200:
+        raise ModelFileError(f"the manifest is larger than {_human(limits.manifest)}")
     text = _member(archive, info)
     if _member(archive, check).split()[:1] != [hashlib.sha256(text).hexdigest().encode()]:
         raise ModelFileError("the model file is damaged (the checksum of manifest.json differs)")
@@ -352,7 +384,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     with archive.open(info) as member:
         data = member.read(info.file_size)
         if len(data) != info.file_size or member.read(1):
-            raise ValueError(f"{info.filename} has another size than declared")
+            raise ValueError(f"{info.filename} does not have the declared size")
     return data
 
 
@@ -369,12 +401,12 @@ def _parse_npy(data: bytes) -> np.ndarray:
         count *= n
     body = len(data) - 10 - length
     if len(shape) > 32 or not storable(dtype) or count * dtype.itemsize != body:
-        raise ValueError("an array has another type or size than it may have")
+        raise ValueError("an array has a type or size that is not allowed")
     flat = np.frombuffer(data, dtype=dtype, offset=10 + length).copy() if count else np.empty(0, dtype=dtype)
     if dtype.kind == "U" and count:
         code = flat.view(np.dtype(np.uint32).newbyteorder(dtype.byteorder))
         if code.max() > 0x10FFFF:
-            raise ValueError("an array of strings holds what is no character")
+            raise ValueError("an array of strings holds something that is not a character")
     if dtype.kind == "b" and count and flat.view(np.uint8).max() > 1:
         raise ValueError("an array of booleans holds other values")
     return flat.reshape(shape, order="F" if header[2] == "True" else "C")

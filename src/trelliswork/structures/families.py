@@ -1,4 +1,4 @@
-"""Families of features and what each costs in the voted penalties."""
+"""Families of features and the complexity of each, for voted penalties and bounds."""
 
 from __future__ import annotations
 
@@ -71,15 +71,15 @@ def find_families(space: Space, families: Any) -> Families:
 
 
 def _by_key(names: Sequence[Any], key: Callable[[Any], Any]) -> Families:
-    found: dict[Any, int] = {}
+    number_of: dict[Any, int] = {}
     index = np.empty(len(names), dtype=np.int64)
     for j, name in enumerate(names):
         family = key(name)
         try:
-            index[j] = found.setdefault(family, len(found))
+            index[j] = number_of.setdefault(family, len(number_of))
         except TypeError:
             raise InputError(f"families: {family!r}, the family of {name!r}, is not hashable") from None
-    return Families(list(found), index)
+    return Families(list(number_of), index)
 
 
 def _by_tests(names: Sequence[Any], tests: Mapping[Any, Any]) -> Families:
@@ -104,7 +104,7 @@ def _by_tests(names: Sequence[Any], tests: Mapping[Any, Any]) -> Families:
 def family_rates(
     batch: Batch, families: Families, r: Any, *, weights: np.ndarray | None = None, random_state: Any = 0
 ) -> np.ndarray:
-    """Complexity ``r_k`` of every family (§9.1), in units of the root of the number of samples.
+    """Complexity ``r_k`` of every family, in units of the root of the number of samples.
 
     Parameters
     ----------

@@ -1,0 +1,1 @@
+"""What a prediction got right: counts of entities, brackets and base pairs."""
