@@ -130,7 +130,8 @@ def marginals(
     risk_law : bool
         Expected parts under the law times the loss (normalised), instead of the law itself.
     unary_out, trans_out, edge_out : ndarray
-        As in ``_context.marginals``; with no rows in ``unary_out`` only ``log_z`` and ``risk``.
+        As in ``marginals`` of ``dp/chain/any_order.py``; with no rows in ``unary_out`` only ``log_z``
+        and ``risk``.
     """
     n_labels = unary.shape[1]
     labels_of = np.empty(n_labels)

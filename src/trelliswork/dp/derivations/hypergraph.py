@@ -21,7 +21,7 @@ A node without edges is dead (``log_beta = -inf``), an edge without tails is a l
 Every kernel works on graphs ``start .. stop - 1`` of the batch and writes only what
 belongs to them, so threads may share the arrays (sums over graphs excepted, see
 ``moments_dense``). Section numbers refer to the mathematical specification. The
-k-best lists are in ``_hypergraph_kbest.py``, loss profiles in ``_hypergraph_loss.py``.
+k-best lists are in ``dp/derivations/kbest.py``, loss profiles in ``dp/derivations/loss.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Best derivations of a hypergraph for every value of an integer loss (§6.5, option 1).
 
-The array format is that of ``_hypergraph.py``.
+The array format is that of ``dp/derivations/hypergraph.py``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def loss_profile(graph_ptr, node_ptr, tail_ptr, tails, scores, costs, start, sto
     Parameters
     ----------
     graph_ptr, node_ptr, tail_ptr, tails, scores : ndarray
-        The batch, see ``_hypergraph.py``.
+        The batch, see ``dp/derivations/hypergraph.py``.
     costs : ndarray of int64, shape (n_edges,)
         Loss of every edge, not negative.
     start, stop : int
@@ -105,7 +105,7 @@ def profile_derivation(tail_ptr, tails, costs, table, choice, base, root, loss):
     Parameters
     ----------
     tail_ptr, tails : ndarray
-        Tails of the edges, see ``_hypergraph.py``.
+        Tails of the edges, see ``dp/derivations/hypergraph.py``.
     costs, table, choice : ndarray
         As in ``loss_profile``.
     base : int

@@ -1,6 +1,7 @@
 """All trees of a sentence as one derivation graph: a packed forest.
 
-Grammar and chart are those of ``_span.py``, the graph is that of ``_hypergraph.py``.
+Grammar and chart are those of ``dp/grammar/viterbi.py``, the graph is that of
+``dp/derivations/hypergraph.py``.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def forest(tables, context, word_class, words, max_edges):
     Parameters
     ----------
     tables, context, word_class
-        The grammar, see ``_span.py``.
+        The grammar, see ``dp/grammar/viterbi.py``.
     words : ndarray of int64
         The sentence.
     max_edges : int

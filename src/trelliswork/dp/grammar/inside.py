@@ -1,7 +1,8 @@
 """Sums over all trees of a sentence without a packed forest: memory for the items alone.
 
-Grammar and chart are those of ``_span.py``. Every cell lists the ways to derive its items anew on
-the way up and on the way down, so that long sentences, whose forests would not fit, can be summed.
+Grammar and chart are those of ``dp/grammar/viterbi.py``. Every cell lists the ways to derive its items
+anew on the way up and on the way down, so that long sentences, whose forests would not fit, can be
+summed.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def inside(tables, context, word_class, weight, words):
     Parameters
     ----------
     tables, context, word_class
-        The grammar, see ``_span.py``.
+        The grammar, see ``dp/grammar/viterbi.py``.
     weight : ndarray of shape (n_rules,)
         Scores of the rules.
     words : ndarray of int64

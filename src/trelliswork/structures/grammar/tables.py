@@ -1,4 +1,4 @@
-"""Rules as the arrays of ``dp/_span.py``."""
+"""Rules as the arrays of ``dp/grammar/viterbi.py``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class GrammarTables:
     Attributes
     ----------
     arrays : tuple of ndarray
-        Tables of ``dp/_span.py``.
+        Tables of ``dp/grammar/viterbi.py``.
     feature : ndarray of shape (n_dp_rules,)
         Weight of each rule of the recursions; -1 for rules that stand for no rule of the grammar.
     terminals : dict
