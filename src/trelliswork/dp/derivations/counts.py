@@ -1,4 +1,7 @@
-"""Best derivations of a hypergraph for every value of two integer counts (§6.5, F1 on trees).
+"""Best derivations of a hypergraph for every value of two integer counts.
+
+The F1 loss on trees, ``1 - 2 c / (p + r)``, is a function of two counts, c correct and p predicted
+constituents; the best tree is found by maximising over the table of the root.
 
 The array format is that of ``dp/derivations/hypergraph.py``; kernels take one graph, whose edges have
 at most two tails. The table of a node has a row for every value of the first count and a column for

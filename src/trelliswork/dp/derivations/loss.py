@@ -1,4 +1,7 @@
-"""Best derivations of a hypergraph for every value of an integer loss (§6.5, option 1).
+"""Best derivations of a hypergraph for every value of an integer loss.
+
+What is no sum over parts, such as the product ``loss * (1 + score - score of the gold output)`` of
+slack rescaling, is maximised over this profile.
 
 The array format is that of ``dp/derivations/hypergraph.py``.
 """
@@ -41,7 +44,7 @@ def _convolve(left, left_top, right, right_top, limit, out):
 
 @njit
 def loss_profile(graph_ptr, node_ptr, tail_ptr, tails, scores, costs, start, stop, table, choice, profile):
-    """Best score for every value of an integer additive loss (§6.5, option 1).
+    """Best score for every value of an integer additive loss.
 
     Derivations of loss above ``max_loss = table.shape[1] - 1`` are left out. Of
     equal edges the lowest index wins.

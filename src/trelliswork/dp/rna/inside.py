@@ -1,4 +1,4 @@
-"""RNA secondary structures: partition functions, probabilities and their derivatives (§0.3, §0.4, §3.3).
+"""RNA secondary structures: partition functions, probabilities and their derivatives.
 
 Grammar, rule tables and position scores are those of ``dp/rna/viterbi.py``. With L the weight of a
 list element, S that of a list, F that of what a pair encloses::

@@ -1,4 +1,4 @@
-"""RNA secondary structures: the best one, and the k best (§3.3, §8).
+"""RNA secondary structures: the best one, and the k best.
 
 The grammar is G6, one copy per depth ``d = 0 .. D - 1`` of nesting (D = 1 is G6 itself)::
 
