@@ -106,6 +106,11 @@ def family_rates(
 ) -> np.ndarray:
     """Complexity ``r_k`` of every family, in units of the root of the number of samples.
 
+    The penalty of a voted model is ``sum_k (lam r_k + beta) |w_k|_1``. Let a_k be the largest value
+    of a feature of family k and N_k the number of its features. "paper" is ``a_k F sqrt(log N_k)`` with F
+    the most factors of a sample; "sparsity" is ``a_k sqrt(2 s_k log(2 N_k) / m)`` with m samples and s_k the
+    largest number of factor values that share a feature.
+
     Parameters
     ----------
     batch : Batch

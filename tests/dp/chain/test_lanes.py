@@ -10,6 +10,7 @@ import pytest
 from trelliswork._ragged import offsets_of
 from trelliswork.dp.chain import any_order
 from trelliswork.dp.chain import lanes as chain_lanes
+from trelliswork.dp.chain.trellis import Contexts, Expected, Groups, Sums, Trellis
 from trelliswork.structures.chain.contexts import level_starts, successors
 from trelliswork.structures.chain.trellis import NO_EDGES, arrange, factors_of
 
@@ -29,16 +30,11 @@ def in_lanes(unary, trans, order, offsets, weights, with_marginals=True):
             top[0],
             room[0],
             level_starts(k, order),
-            offsets,
-            lanes.members,
-            lanes.group_ptr,
+            Groups(offsets, lanes.members, lanes.group_ptr),
             first,
             last,
             weights,
-            log_z,
-            marginals,
-            counts,
-            failed,
+            Sums(log_z, marginals, counts, failed),
         )
     return log_z, marginals, counts, failed
 
@@ -47,9 +43,10 @@ def in_logs(unary, trans, order, offsets, weights):
     n, k = offsets.size - 1, unary.shape[1]
     log_z, marginals, counts = np.empty(n), np.empty(unary.shape), np.zeros((1, *trans.shape))
     shared = np.zeros(n, dtype=np.int64)
-    graph = (successors(k, order), level_starts(k, order), offsets)
-    args = (unary, trans[None], shared, NO_EDGES, *graph, np.arange(n), weights)
-    any_order.marginals(*args, log_z, marginals, counts, shared, NO_EDGES)
+    trellis = Trellis(unary, trans[None], shared, NO_EDGES)
+    contexts = Contexts(successors(k, order), level_starts(k, order), offsets)
+    expected = Expected(marginals, counts, shared, NO_EDGES)
+    any_order.marginals(trellis, contexts, np.arange(n), weights, log_z, expected)
     return log_z, marginals, counts[0]
 
 

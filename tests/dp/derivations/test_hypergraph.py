@@ -359,7 +359,7 @@ def test_moments_add_to_the_sums():
 
 
 def times(x, y):
-    """Product of the second-order expectation semiring (spec §0.5)."""
+    """Product of the second-order expectation semiring: mass, two first moments, second moment."""
     (p1, r1, s1, t1), (p2, r2, s2, t2) = x, y
     d = range(N_FEATURES)
     return (

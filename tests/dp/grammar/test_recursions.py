@@ -77,10 +77,10 @@ def test_viterbi_and_forest_against_enumeration(seed):
         trees = [tuple(codes) for codes in derivations(grammar, sentence)]
         totals = [scores[s, list(codes)].sum() for codes in trees]
         found = tuple(rules[ptr[s] : ptr[s + 1]].tolist())
-        forest = grammar_forest.forest(
+        graph, complete = grammar_forest.forest(
             grammar.arrays, grammar.context, grammar.word_class, numbers(grammar, sentence), 10**6
         )
-        node_ptr, tail_ptr, tails, edge_rule, symbol, start, end, complete = forest
+        node_ptr, tail_ptr, tails, edge_rule, symbol, start, end = graph
         assert complete
         graph = (np.array([0, symbol.size]), node_ptr, tail_ptr, tails)
         assert hypergraph.count(*graph) == [len(trees)]
@@ -109,15 +109,15 @@ def test_viterbi_and_forest_against_enumeration(seed):
         assert rho.min() > 0
         first, last = np.empty(len(found), dtype=np.int64), np.empty(len(found), dtype=np.int64)
         codes = np.array(found)
-        assert grammar_forest.spans(grammar.arrays[-4], codes, first, last)
+        assert grammar_forest.spans(grammar.arrays.kind, codes, first, last)
         nodes = set(zip(symbol.tolist(), start.tolist(), end.tolist()))
-        heads = np.where(grammar.arrays[-4][codes] == 0, -1, grammar.arrays[-1][codes])
+        heads = np.where(grammar.arrays.kind[codes] == 0, -1, grammar.arrays.head[codes])
         assert set(zip(heads.tolist(), first.tolist(), last.tolist())) <= nodes
 
 
 def test_spans_refuse_what_is_no_tree():
     grammar = GrammarTables(sorted_rules([("root", "A"), ("binary", "A", "A", "A"), ("lexical", "A", "x")]))
-    kind = grammar.arrays[-4]
+    kind = grammar.arrays.kind
     number = {rule[0]: i for i, rule in enumerate(grammar.dp_rules)}
     whole = [number[k] for k in ("root", "binary", "lexical", "lexical")]
     for codes, good in ((whole, True), (whole[:-1], False), ([*whole, whole[-1]], False)):

@@ -174,7 +174,7 @@ def test_hypergraph_engine_agrees(n, D):
 
 
 def test_parses_are_structures():
-    """G6 has exactly one derivation for every structure that it has (§3.3, §13.3)."""
+    """G6 has exactly one derivation for every structure that it can represent."""
     rng = np.random.default_rng(5)
     for n in range(1, 11):
         seq = rng.integers(0, 4, n)

@@ -1,7 +1,7 @@
 """Sums over all alignments of a pair: log partition, marginals, their derivative.
 
-Cells, states, scores and flags are those of ``_grid.py``. Everything is made of the conditional
-probabilities of the next move (spec: stable moments), which come from one sweep backwards:
+Cells, states, scores and flags are those of ``dp/alignment/viterbi.py``. Everything is made of the
+conditional probabilities of the next move, which come from one sweep backwards:
 
     B_s(i, j) = sum over the ways to go on from state s in cell (i, j) of exp(score)
 

@@ -8,7 +8,7 @@ upwards for the means of the rest, downwards for what was collected. Features go
 of columns, so that the vectors of a row stay in the cache.
 
 Cells, states, flags and the probabilities of moves ``P`` and ``entry`` of a block of rows are those
-of ``_grid_sum.py``.
+of ``dp/alignment/inside.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random alignments of a pair, drawn move by move from the probabilities of ``_grid_sum.py``."""
+"""Random alignments of a pair, drawn move by move from the probabilities of ``dp/alignment/inside.py``."""
 
 from __future__ import annotations
 

@@ -7,7 +7,8 @@ every symbol are laid out in the same way once per pair, so that no score is loo
 
 Scores are shifted so that extending a gap costs nothing: subtracting the extension from every
 residue adds a constant to all alignments. States, ties and the bits of the trace are those of
-``_grid.py``. ``dtype`` of the arrays is int16 (scores times ``scale``, rounded) or float32.
+``dp/alignment/viterbi.py``. ``dtype`` of the arrays is int16 (scores times ``scale``, rounded) or
+float32.
 """
 
 from __future__ import annotations
@@ -157,7 +158,8 @@ def viterbi(a, a_ptr, b, b_ptr, table, gap, flags, pairs, scales, start, stop, l
     """Best path of the pairs ``pairs[start:stop]``, none of which has an empty sequence.
 
     ``scales`` (of the same pairs) multiply the scores; ``low`` (an array of one number) is minus infinity,
-    and its type decides on the arithmetic. Codes and lengths are as in ``_grid.viterbi``.
+    and its type decides on the arithmetic. Codes and lengths are as in
+    ``viterbi`` of ``dp/alignment/viterbi.py``.
     """
     lanes = 32 // low.itemsize
     most1 = most2 = 0

@@ -12,6 +12,8 @@ present only when its first dimension is not zero; its second tells how many con
 by their last labels, it tells apart. The first label of a sequence
 scores ``unary[0, b]`` alone. Forbidden parts are -inf.
 
+Arguments are grouped as in ``dp/chain/trellis.py``.
+
 Tie rule of every maximisation: the lexicographically smallest label sequence.
 """
 
@@ -112,8 +114,10 @@ def _longest(offsets, sequences):
 
 
 @njit
-def inside(unary, trans, which, edge, successor, level_ptr, offsets, sequences, log_z):
+def inside(trellis, contexts, sequences, log_z):
     """Log partition of each of ``sequences`` (-inf where nothing is allowed)."""
+    unary, trans, which, edge = trellis
+    successor, level_ptr, offsets = contexts
     n_labels = unary.shape[1]
     table = np.empty((_longest(offsets, sequences), successor.shape[0]))
     step = np.empty(n_labels)
@@ -124,27 +128,14 @@ def inside(unary, trans, which, edge, successor, level_ptr, offsets, sequences, 
 
 
 @njit
-def marginals(
-    unary,
-    trans,
-    which,
-    edge,
-    successor,
-    level_ptr,
-    offsets,
-    sequences,
-    weights,
-    log_z,
-    unary_out,
-    trans_out,
-    into,
-    edge_out,
-):
+def marginals(trellis, contexts, sequences, weights, log_z, expected):
     """Log partitions and expected use of every part, times a weight per sequence.
 
-    ``unary_out`` is overwritten (it may be ``unary`` itself); expected transitions
-    are added to ``trans_out[into[s]]``; ``edge_out`` is overwritten where present.
+    ``expected.unary`` may be ``trellis.unary`` itself.
     """
+    unary, trans, which, edge = trellis
+    successor, level_ptr, offsets = contexts
+    unary_out, trans_out, into, edge_out = expected
     n_labels = unary.shape[1]
     n_contexts = successor.shape[0]
     longest = _longest(offsets, sequences)
@@ -189,31 +180,16 @@ def marginals(
 
 
 @njit
-def tangent(
-    unary,
-    trans,
-    which,
-    edge,
-    d_unary,
-    d_trans,
-    d_which,
-    d_edge,
-    successor,
-    level_ptr,
-    offsets,
-    sequences,
-    weights,
-    slope,
-    unary_out,
-    trans_out,
-    into,
-    edge_out,
-):
+def tangent(trellis, direction, contexts, sequences, weights, slope, expected):
     """Derivative of the weighted marginals along a direction in part scores.
 
-    ``slope[s]`` becomes the derivative of log Z of sequence ``s`` (not weighted).
-    Outputs as in :func:`marginals`; ``unary_out`` must not be ``unary``.
+    The direction is a trellis too. ``slope[s]`` becomes the derivative of log Z of sequence ``s`` (not
+    weighted). ``expected`` gets the derivatives; its ``unary`` must not be ``trellis.unary``.
     """
+    unary, trans, which, edge = trellis
+    successor, level_ptr, offsets = contexts
+    d_unary, d_trans, d_which, d_edge = direction
+    unary_out, trans_out, into, edge_out = expected
     n_labels = unary.shape[1]
     n_contexts = successor.shape[0]
     longest = _longest(offsets, sequences)
@@ -290,8 +266,10 @@ def tangent(
 
 
 @njit
-def viterbi(unary, trans, which, edge, successor, level_ptr, offsets, sequences, labels, score):
+def viterbi(trellis, contexts, sequences, labels, score):
     """Best label sequences into ``labels`` (-1 where nothing is allowed) and their scores."""
+    unary, trans, which, edge = trellis
+    successor, level_ptr, offsets = contexts
     n_labels = unary.shape[1]
     best = np.empty((_longest(offsets, sequences), successor.shape[0]))
     step = np.empty(n_labels)
@@ -322,8 +300,10 @@ def viterbi(unary, trans, which, edge, successor, level_ptr, offsets, sequences,
 
 
 @njit
-def sample(unary, trans, which, edge, successor, level_ptr, offsets, sequences, uniforms, labels):
+def sample(trellis, contexts, sequences, uniforms, labels):
     """Draw label sequences: ``labels[r]`` from the uniforms ``uniforms[r]`` (one per token)."""
+    unary, trans, which, edge = trellis
+    successor, level_ptr, offsets = contexts
     n_labels = unary.shape[1]
     log_beta = np.empty((_longest(offsets, sequences), successor.shape[0]))
     step = np.empty(n_labels)

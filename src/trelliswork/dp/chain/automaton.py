@@ -9,18 +9,66 @@ The automata of all sequences are concatenated: those of sequence ``s`` have ``w
 ``symbol[s]`` maps labels to them, ``layers[offsets[s] + 2 s + t]`` is the first state after ``t``
 tokens (numbered within the sequence), row ``q`` of the tables starts at ``table_ptr[s] + q * width[s]``
 and final costs at ``state_ptr[s]``. A sequence whose numbers leave the range of a double is
-flagged in ``failed``.
+flagged in ``failed``. Arguments are grouped as in ``dp/chain/trellis.py``.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from trelliswork._jit import njit
 
-_WIDEST = 300.0  # span of the scores and losses of one step
+
+class _Automaton(NamedTuple):
+    """The automaton of one sequence: first states of layers, symbols of labels, tables, final costs."""
+
+    layer: np.ndarray
+    width: int
+    symbol: np.ndarray
+    step: np.ndarray
+    cost: np.ndarray
+    final: np.ndarray
+
+
+class _Law(NamedTuple):
+    """The law of one sequence: label scores, transition factors, scores of label pairs, weight of a loss."""
+
+    unary: np.ndarray
+    table: np.ndarray
+    edge: np.ndarray
+    scale: float
+
+
+class _Nodes(NamedTuple):
+    """Nodes of one sequence: where those of each position start, which are reached, sums after them.
+
+    ``beta`` is the scaled sum over what can follow a node, ``ahead`` the expected loss of it, and ``shift``
+    the log scale of the nodes of a state.
+    """
+
+    place: np.ndarray
+    reached: np.ndarray
+    beta: np.ndarray
+    ahead: np.ndarray
+    shift: np.ndarray
+
+
+@njit
+def _automaton(automata, offsets, s):
+    """The automaton of sequence ``s``."""
+    start = offsets[s] + 2 * s
+    tables = slice(automata.table_ptr[s], automata.table_ptr[s + 1])
+    return _Automaton(
+        automata.layers[start : start + offsets[s + 1] - offsets[s] + 2],
+        automata.width[s],
+        automata.symbol[s],
+        automata.step[tables],
+        automata.cost[tables],
+        automata.final[automata.state_ptr[s] : automata.state_ptr[s + 1]],
+    )
 
 
 @njit
@@ -41,8 +89,9 @@ def _places(layer, level_ptr, n_steps):
 
 
 @njit
-def _reach(layer, step, width, symbol, successor, level_ptr, place, n_steps, n_labels):
+def _reach(automaton, successor, level_ptr, place, n_steps, n_labels):
     """Which nodes some output goes through."""
+    layer, width, symbol, step, _, _ = automaton
     reached = np.zeros(place[n_steps], dtype=np.bool_)
     lo, hi = _contexts(level_ptr, 0)
     for b in range(n_labels):
@@ -53,9 +102,9 @@ def _reach(layer, step, width, symbol, successor, level_ptr, place, n_steps, n_l
         lo2, hi2 = _contexts(level_ptr, t + 1)
         size, size2 = hi - lo, hi2 - lo2
         for q in range(layer[t + 1], layer[t + 2]):
-            at = place[t] + (q - layer[t + 1]) * size
+            first = place[t] + (q - layer[t + 1]) * size
             for c in range(size):
-                if not reached[at + c]:
+                if not reached[first + c]:
                     continue
                 base = successor[lo + c, 0] - lo2
                 for b in range(n_labels):
@@ -75,12 +124,28 @@ def _span(values):
 
 
 @njit
-def _step_factors(unary, t, step, cost, q, width, symbol, scale, shift, out):
+def _too_wide(law, automaton, room):
+    """Whether the scores and losses of a step lie too far apart for scaled numbers."""
+    unary, _, edge, scale = law
+    n_steps = unary.shape[0]
+    layer, final = automaton.layer, automaton.final
+    spread = abs(scale) * (_span(automaton.cost) + _span(final[layer[n_steps] : layer[n_steps + 1]]))
+    for t in range(n_steps):
+        span = _span(unary[t]) + spread
+        if edge.size and t > 0:
+            span += _span(edge[t].ravel())
+        if span > room:
+            return True
+    return False
+
+
+@njit
+def _label_factors(law, t, automaton, q, shift, out):
     """``out[b]``: factor of label ``b`` at position ``t`` from state ``q``; returns their log scale."""
     top = -np.inf
     for b in range(out.size):
-        k = q * width + symbol[b]
-        out[b] = unary[t, b] + scale * cost[k] + shift[step[k]]
+        k = q * automaton.width + automaton.symbol[b]
+        out[b] = law.unary[t, b] + law.scale * automaton.cost[k] + shift[automaton.step[k]]
         top = max(top, out[b])
     if top == -np.inf:
         out[:] = 0.0
@@ -91,285 +156,258 @@ def _step_factors(unary, t, step, cost, q, width, symbol, scale, shift, out):
 
 
 @njit
+def _edge_factors(edge, t, out):
+    """``out[a, b]``: factor of label ``b`` at position ``t`` after label ``a``; returns their log scale."""
+    top = -np.inf
+    for x in edge[t].ravel():
+        top = max(top, x)
+    for a in range(out.shape[0]):
+        for b in range(out.shape[1]):
+            out[a, b] = math.exp(edge[t, a, b] - top)
+    return top
+
+
+@njit
+def _backward(law, successor, level_ptr, automaton, of_label, of_edge):
+    """Sums over what can follow each node, from the last position to the first."""
+    unary, table, edge, scale = law
+    n_steps, n_labels = unary.shape
+    layer, width, symbol, step, cost, final = automaton
+    place = _places(layer, level_ptr, n_steps)
+    reached = _reach(automaton, successor, level_ptr, place, n_steps, n_labels)
+    beta, ahead, shift = np.zeros(place[n_steps]), np.zeros(place[n_steps]), np.empty(final.size)
+    t = n_steps - 1
+    lo, hi = _contexts(level_ptr, t)
+    for q in range(layer[t + 1], layer[t + 2]):
+        shift[q] = scale * final[q]
+        first = place[t] + (q - layer[t + 1]) * (hi - lo)
+        for c in range(hi - lo):
+            if reached[first + c]:
+                beta[first + c] = 1.0
+                ahead[first + c] = final[q]
+    for t in range(n_steps - 2, -1, -1):
+        lo, hi = _contexts(level_ptr, t)
+        lo2, hi2 = _contexts(level_ptr, t + 1)
+        size, size2 = hi - lo, hi2 - lo2
+        edge_top = _edge_factors(edge, t + 1, of_edge) if edge.size else 0.0
+        for q in range(layer[t + 1], layer[t + 2]):
+            first = place[t] + (q - layer[t + 1]) * size
+            label_top = _label_factors(law, t + 1, automaton, q, shift, of_label)
+            peak = 0.0
+            for c in range(size):
+                if not reached[first + c]:
+                    continue
+                base = successor[lo + c, 0] - lo2
+                row = table[lo + c]
+                total, loss = 0.0, 0.0
+                for b in range(n_labels):
+                    k = q * width + symbol[b]
+                    node = place[t + 1] + (step[k] - layer[t + 2]) * size2 + base + b
+                    x = row[b] * of_label[b] * beta[node]
+                    if edge.size:
+                        x *= of_edge[c % n_labels, b]
+                    total += x
+                    loss += x * (cost[k] + ahead[node])
+                beta[first + c] = total
+                ahead[first + c] = loss / total if total > 0.0 else 0.0
+                peak = max(peak, total)
+            if peak > 0.0:
+                shift[q] = label_top + math.log(peak) + edge_top
+                for c in range(size):
+                    beta[first + c] /= peak
+            else:
+                shift[q] = -np.inf
+    return _Nodes(place, reached, beta, ahead, shift)
+
+
+@njit
+def _forward(law, contexts, automaton, nodes, risk_law, weight, of_label, of_edge, expected, s):
+    """Expected parts of sequence ``s``, from the first position to the last, times ``weight``.
+
+    ``of_label`` holds the factors of the first labels.
+    """
+    unary, table, edge, _ = law
+    successor, level_ptr, offsets = contexts
+    layer, width, symbol, step, cost, _ = automaton
+    place, _, beta, ahead, shift = nodes
+    start = offsets[s]
+    n_steps, n_labels = unary.shape
+    unary_out, trans_out, edge_out = expected.unary, expected.trans[expected.into[s]], expected.edge
+    for i in range(start, start + n_steps):
+        unary_out[i] = 0.0
+    if edge_out.size:
+        edge_out[start : start + n_steps] = 0.0
+    rho = np.zeros(place[n_steps])
+    before = np.zeros(place[n_steps])  # rho times the expected loss up to a node
+    lo, hi = _contexts(level_ptr, 0)
+    total = 0.0
+    for b in range(n_labels):
+        total += of_label[b] * beta[(step[symbol[b]] - layer[1]) * (hi - lo) + b]
+    for b in range(n_labels):
+        k = symbol[b]
+        node = (step[k] - layer[1]) * (hi - lo) + b
+        p = of_label[b] * beta[node] / total
+        rho[node] += p
+        before[node] += p * cost[k]
+        unary_out[start, b] += weight * (p * (cost[k] + ahead[node]) if risk_law else p)
+    for t in range(n_steps - 1):
+        lo, hi = _contexts(level_ptr, t)
+        lo2, hi2 = _contexts(level_ptr, t + 1)
+        size, size2 = hi - lo, hi2 - lo2
+        if edge.size:
+            _edge_factors(edge, t + 1, of_edge)
+        for q in range(layer[t + 1], layer[t + 2]):
+            first = place[t] + (q - layer[t + 1]) * size
+            _label_factors(law, t + 1, automaton, q, shift, of_label)
+            for c in range(size):
+                if rho[first + c] == 0.0:
+                    continue
+                base = successor[lo + c, 0] - lo2
+                row = table[lo + c]
+                total = 0.0
+                for b in range(n_labels):
+                    q2 = step[q * width + symbol[b]]
+                    node = place[t + 1] + (q2 - layer[t + 2]) * size2 + base + b
+                    x = row[b] * of_label[b] * beta[node]
+                    total += x * of_edge[c % n_labels, b] if edge.size else x
+                share = rho[first + c] / total
+                past = before[first + c] / rho[first + c]
+                target = trans_out[lo + c]
+                for b in range(n_labels):
+                    k = q * width + symbol[b]
+                    node = place[t + 1] + (step[k] - layer[t + 2]) * size2 + base + b
+                    p = share * row[b] * of_label[b] * beta[node]
+                    if edge.size:
+                        p *= of_edge[c % n_labels, b]
+                    if p == 0.0:
+                        continue
+                    rho[node] += p
+                    before[node] += p * (past + cost[k])
+                    x = weight * (p * (past + cost[k] + ahead[node]) if risk_law else p)
+                    unary_out[start + t + 1, b] += x
+                    target[b] += x
+                    if edge_out.size:
+                        edge_out[start + t + 1, c % n_labels, b] += x
+
+
+@njit
 def marginals(
-    unary,
-    factors,
-    top,
-    room,
-    which,
-    edge,
-    successor,
-    level_ptr,
-    offsets,
-    layers,
-    width,
-    symbol,
-    table_ptr,
-    state_ptr,
-    step,
-    cost,
-    final,
-    scale,
-    risk_law,
-    sequences,
-    weights,
-    log_z,
-    risk,
-    unary_out,
-    trans_out,
-    into,
-    edge_out,
-    failed,
+    trellis, edge, contexts, automata, scale, risk_law, sequences, weights, log_z, risk, expected, failed
 ):
     """Log partitions, expected losses and expected parts, times a weight per sequence.
 
     Parameters
     ----------
+    trellis : ScaledTrellis
+        Scores of labels, factors of transitions.
+    edge : ndarray
+        Scores of labels after labels, or empty.
+    contexts : Contexts
+        Contexts of labels; tokens of the sequences.
+    automata : Automata
+        One per sequence.
     scale : float
         Factor on the loss inside the law ``exp(score + scale * loss)``.
     risk_law : bool
         Expected parts under the law times the loss (normalised), instead of the law itself.
-    unary_out, trans_out, edge_out : ndarray
-        As in ``_context.marginals``; with no rows in ``unary_out`` only ``log_z`` and ``risk``.
+    sequences, weights : ndarray
+        Sequences to do; weight of each sequence.
+    log_z, risk : ndarray of shape (n_sequences,)
+        Outputs.
+    expected : Expected
+        Output; with no rows in ``unary`` only ``log_z`` and ``risk`` are computed.
+    failed : ndarray of bool
+        Output.
     """
-    n_labels = unary.shape[1]
-    labels_of = np.empty(n_labels)
-    with_edge = edge.size > 0
-    edge_factor = np.ones((n_labels, n_labels))
+    n_labels = trellis.unary.shape[1]
+    offsets = contexts.offsets
+    of_label, of_edge = np.empty(n_labels), np.ones((n_labels, n_labels))
     for s in sequences:
-        start, n_steps = offsets[s], offsets[s + 1] - offsets[s]
-        layer = layers[start + 2 * s : start + 2 * s + n_steps + 2]
-        n_symbols = width[s]
-        stop = table_ptr[s + 1]
-        own_step, own_cost = step[table_ptr[s] : stop], cost[table_ptr[s] : stop]
-        end = final[state_ptr[s] : state_ptr[s + 1]]
-        names = symbol[s]
+        start, stop = offsets[s], offsets[s + 1]
+        automaton = _automaton(automata, offsets, s)
         failed[s] = False
-        if n_steps == 0:
-            log_z[s] = scale * end[0]
-            risk[s] = end[0]
+        if start == stop:
+            log_z[s] = scale * automaton.final[0]
+            risk[s] = automaton.final[0]
             continue
-        spread = abs(scale) * (_span(own_cost) + _span(end[layer[n_steps] : layer[n_steps + 1]]))
-        table = factors[which[s]]
-        limit = room[which[s]]
-        own = unary[start : start + n_steps]
-        for t in range(n_steps):
-            span = _span(own[t]) + spread
-            if with_edge and t > 0:
-                span += _span(edge[start + t].ravel())
-            if span > limit:
-                failed[s] = True
+        edges = edge[start:stop] if edge.size else edge
+        law = _Law(trellis.unary[start:stop], trellis.factors[trellis.which[s]], edges, scale)
+        failed[s] = _too_wide(law, automaton, trellis.room[trellis.which[s]])
         if failed[s]:
             continue
-        place = _places(layer, level_ptr, n_steps)
-        reached = _reach(layer, own_step, n_symbols, names, successor, level_ptr, place, n_steps, n_labels)
-        beta = np.zeros(place[n_steps])
-        ahead = np.zeros(place[n_steps])  # expected loss after a node
-        shift = np.empty(end.size)  # log scale of the nodes of a state
-        t = n_steps - 1
-        lo, hi = _contexts(level_ptr, t)
-        for q in range(layer[t + 1], layer[t + 2]):
-            shift[q] = scale * end[q]
-            at = place[t] + (q - layer[t + 1]) * (hi - lo)
-            for c in range(hi - lo):
-                if reached[at + c]:
-                    beta[at + c] = 1.0
-                    ahead[at + c] = end[q]
-        for t in range(n_steps - 2, -1, -1):
-            lo, hi = _contexts(level_ptr, t)
-            lo2, hi2 = _contexts(level_ptr, t + 1)
-            size, size2 = hi - lo, hi2 - lo2
-            edge_top = 0.0
-            if with_edge:
-                edge_top = -np.inf
-                for x in edge[start + t + 1].ravel():
-                    edge_top = max(edge_top, x)
-                for a in range(n_labels):
-                    for b in range(n_labels):
-                        edge_factor[a, b] = math.exp(edge[start + t + 1, a, b] - edge_top)
-            for q in range(layer[t + 1], layer[t + 2]):
-                at = place[t] + (q - layer[t + 1]) * size
-                scaled = _step_factors(
-                    own, t + 1, own_step, own_cost, q, n_symbols, names, scale, shift, labels_of
-                )
-                peak = 0.0
-                for c in range(size):
-                    if not reached[at + c]:
-                        continue
-                    base = successor[lo + c, 0] - lo2
-                    row = table[lo + c]
-                    total, loss = 0.0, 0.0
-                    for b in range(n_labels):
-                        k = q * n_symbols + names[b]
-                        node = place[t + 1] + (own_step[k] - layer[t + 2]) * size2 + base + b
-                        x = row[b] * labels_of[b] * beta[node]
-                        if with_edge:
-                            x *= edge_factor[c % n_labels, b]
-                        total += x
-                        loss += x * (own_cost[k] + ahead[node])
-                    beta[at + c] = total
-                    ahead[at + c] = loss / total if total > 0.0 else 0.0
-                    peak = max(peak, total)
-                if peak > 0.0:
-                    shift[q] = scaled + math.log(peak) + edge_top
-                    for c in range(size):
-                        beta[at + c] /= peak
-                else:
-                    shift[q] = -np.inf
-        scaled = _step_factors(own, 0, own_step, own_cost, 0, n_symbols, names, scale, shift, labels_of)
-        lo, hi = _contexts(level_ptr, 0)
+        nodes = _backward(law, contexts.successor, contexts.level_ptr, automaton, of_label, of_edge)
+        top = _label_factors(law, 0, automaton, 0, nodes.shift, of_label)
+        lo, hi = _contexts(contexts.level_ptr, 0)
         total, loss = 0.0, 0.0
         for b in range(n_labels):
-            q = own_step[names[b]]
-            node = (q - layer[1]) * (hi - lo) + b
-            total += labels_of[b] * beta[node]
-            loss += labels_of[b] * beta[node] * (own_cost[names[b]] + ahead[node])
+            k = automaton.symbol[b]
+            node = (automaton.step[k] - automaton.layer[1]) * (hi - lo) + b
+            total += of_label[b] * nodes.beta[node]
+            loss += of_label[b] * nodes.beta[node] * (automaton.cost[k] + nodes.ahead[node])
         if not total > 0.0:
             failed[s] = True
             continue
-        log_z[s] = scaled + math.log(total) + (n_steps - 1) * top[which[s]]
+        log_z[s] = top + math.log(total) + (stop - start - 1) * trellis.top[trellis.which[s]]
         risk[s] = loss / total
-        if unary_out.shape[0] == 0:
+        if expected.unary.shape[0] == 0:
             continue
-        w = weights[s]
+        weight = weights[s]
         if risk_law:
-            w = w / risk[s] if risk[s] > 0.0 else 0.0
-        for i in range(start, start + n_steps):
-            unary_out[i] = 0.0
-        if edge_out.size:
-            edge_out[start : start + n_steps] = 0.0
-        out = trans_out[into[s]]
-        rho = np.zeros(place[n_steps])
-        before = np.zeros(place[n_steps])  # rho times the expected loss up to a node
-        for b in range(n_labels):
-            k = names[b]
-            node = (own_step[k] - layer[1]) * (hi - lo) + b
-            p = labels_of[b] * beta[node] / total
-            rho[node] += p
-            before[node] += p * own_cost[k]
-            unary_out[start, b] += w * (p * (own_cost[k] + ahead[node]) if risk_law else p)
-        for t in range(n_steps - 1):
-            lo, hi = _contexts(level_ptr, t)
-            lo2, hi2 = _contexts(level_ptr, t + 1)
-            size, size2 = hi - lo, hi2 - lo2
-            if with_edge:
-                edge_top = -np.inf
-                for x in edge[start + t + 1].ravel():
-                    edge_top = max(edge_top, x)
-                for a in range(n_labels):
-                    for b in range(n_labels):
-                        edge_factor[a, b] = math.exp(edge[start + t + 1, a, b] - edge_top)
-            for q in range(layer[t + 1], layer[t + 2]):
-                at = place[t] + (q - layer[t + 1]) * size
-                _step_factors(own, t + 1, own_step, own_cost, q, n_symbols, names, scale, shift, labels_of)
-                for c in range(size):
-                    if rho[at + c] == 0.0:
-                        continue
-                    base = successor[lo + c, 0] - lo2
-                    row = table[lo + c]
-                    total = 0.0
-                    for b in range(n_labels):
-                        node = (
-                            place[t + 1]
-                            + (own_step[q * n_symbols + names[b]] - layer[t + 2]) * size2
-                            + base
-                            + b
-                        )
-                        x = row[b] * labels_of[b] * beta[node]
-                        total += x * edge_factor[c % n_labels, b] if with_edge else x
-                    share = rho[at + c] / total
-                    past = before[at + c] / rho[at + c]
-                    target = out[lo + c]
-                    for b in range(n_labels):
-                        k = q * n_symbols + names[b]
-                        node = place[t + 1] + (own_step[k] - layer[t + 2]) * size2 + base + b
-                        p = share * row[b] * labels_of[b] * beta[node]
-                        if with_edge:
-                            p *= edge_factor[c % n_labels, b]
-                        if p == 0.0:
-                            continue
-                        rho[node] += p
-                        before[node] += p * (past + own_cost[k])
-                        x = w * (p * (past + own_cost[k] + ahead[node]) if risk_law else p)
-                        unary_out[start + t + 1, b] += x
-                        target[b] += x
-                        if edge_out.size:
-                            edge_out[start + t + 1, c % n_labels, b] += x
+            weight = weight / risk[s] if risk[s] > 0.0 else 0.0
+        _forward(law, contexts, automaton, nodes, risk_law, weight, of_label, of_edge, expected, s)
 
 
 @njit
-def viterbi(
-    unary,
-    trans,
-    which,
-    edge,
-    successor,
-    level_ptr,
-    offsets,
-    layers,
-    width,
-    symbol,
-    table_ptr,
-    state_ptr,
-    step,
-    cost,
-    final,
-    scale,
-    sequences,
-    labels,
-    score,
-):
+def viterbi(trellis, contexts, automata, scale, sequences, labels, score):
     """Label sequences with the largest ``score + scale * loss``; -1 where nothing is allowed.
 
     Ties go to the lexicographically smallest sequence.
     """
+    unary, trans, which, edge = trellis
+    successor, level_ptr, offsets = contexts
     n_labels = unary.shape[1]
     with_edge = edge.size > 0
     for s in sequences:
         start, n_steps = offsets[s], offsets[s + 1] - offsets[s]
-        layer = layers[start + 2 * s : start + 2 * s + n_steps + 2]
-        n_symbols = width[s]
-        own_step = step[table_ptr[s] : table_ptr[s + 1]]
-        own_cost = cost[table_ptr[s] : table_ptr[s + 1]]
-        end = final[state_ptr[s] : state_ptr[s + 1]]
-        names = symbol[s]
+        automaton = _automaton(automata, offsets, s)
+        layer, width, symbol, step, cost, final = automaton
         if n_steps == 0:
-            score[s] = scale * end[0]
+            score[s] = scale * final[0]
             continue
         table = trans[which[s]]
         place = _places(layer, level_ptr, n_steps)
-        reached = _reach(layer, own_step, n_symbols, names, successor, level_ptr, place, n_steps, n_labels)
+        reached = _reach(automaton, successor, level_ptr, place, n_steps, n_labels)
         best = np.full(place[n_steps], -np.inf)
         choice = np.zeros(place[n_steps], dtype=np.int64)
         t = n_steps - 1
         lo, hi = _contexts(level_ptr, t)
         for q in range(layer[t + 1], layer[t + 2]):
-            at = place[t] + (q - layer[t + 1]) * (hi - lo)
-            best[at : at + hi - lo] = scale * end[q]
+            first = place[t] + (q - layer[t + 1]) * (hi - lo)
+            best[first : first + hi - lo] = scale * final[q]
         for t in range(n_steps - 2, -1, -1):
             lo, hi = _contexts(level_ptr, t)
             lo2, hi2 = _contexts(level_ptr, t + 1)
             size, size2 = hi - lo, hi2 - lo2
             for q in range(layer[t + 1], layer[t + 2]):
-                at = place[t] + (q - layer[t + 1]) * size
+                first = place[t] + (q - layer[t + 1]) * size
                 for c in range(size):
-                    if not reached[at + c]:
+                    if not reached[first + c]:
                         continue
                     base = successor[lo + c, 0] - lo2
                     for b in range(n_labels):
-                        k = q * n_symbols + names[b]
-                        node = place[t + 1] + (own_step[k] - layer[t + 2]) * size2 + base + b
-                        x = table[lo + c, b] + unary[start + t + 1, b] + scale * own_cost[k] + best[node]
+                        k = q * width + symbol[b]
+                        node = place[t + 1] + (step[k] - layer[t + 2]) * size2 + base + b
+                        x = table[lo + c, b] + unary[start + t + 1, b] + scale * cost[k] + best[node]
                         if with_edge:
                             x += edge[start + t + 1, c % n_labels, b]
-                        if x > best[at + c]:
-                            best[at + c] = x
-                            choice[at + c] = b
+                        if x > best[first + c]:
+                            best[first + c] = x
+                            choice[first + c] = b
         lo, hi = _contexts(level_ptr, 0)
         chosen, top = -1, -np.inf
         for b in range(n_labels):
-            node = (own_step[names[b]] - layer[1]) * (hi - lo) + b
-            x = unary[start, b] + scale * own_cost[names[b]] + best[node]
+            node = (step[symbol[b]] - layer[1]) * (hi - lo) + b
+            x = unary[start, b] + scale * cost[symbol[b]] + best[node]
             if x > top:
                 chosen, top = b, x
         score[s] = top
@@ -377,11 +415,11 @@ def viterbi(
             labels[start : start + n_steps] = -1
             continue
         labels[start] = chosen
-        q = own_step[names[chosen]]
+        q = step[symbol[chosen]]
         c = lo + chosen
         for t in range(n_steps - 1):
             lo, hi = _contexts(level_ptr, t)
             b = choice[place[t] + (q - layer[t + 1]) * (hi - lo) + c - lo]
             labels[start + t + 1] = b
-            q = own_step[q * n_symbols + names[b]]
+            q = step[q * width + symbol[b]]
             c = successor[c, b]

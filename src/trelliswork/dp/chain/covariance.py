@@ -50,7 +50,7 @@ def _scatter(values, index, t, out_rows):
 
 @njit(fastmath={"contract"})
 def uniform_product(rows, index, offsets, gold, about_gold, weights, trans, first, last, out_rows, out_trans):
-    """Uniform law over all label sequences; closed form, see ``_chain_moments``.
+    """Uniform law over all label sequences; closed form, see ``structures/chain/uniform.py``.
 
     Adds to ``out_rows`` and ``out_trans``.
     """

@@ -5,7 +5,7 @@ token, that of the next one has probabilities which depend on the number of toke
 sequences of one length share all label probabilities. Sequences of equal length stand in groups;
 inner loops run over the lanes of a group with weights that all lanes share.
 
-Arguments, layouts and results are those of ``dp/_covariance.py``.
+Arguments, layouts and results are those of ``dp/chain/covariance.py``.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ Transition arrays are ``[from, to]``.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,6 +38,20 @@ _LN2 = 0.6931471805599453
 _MANTISSA = 0x000FFFFFFFFFFFFF
 _ONE = 0x3FF0000000000000  # the bits of 1.0
 _SMALL = 1e-150  # times exp(-_WIDEST_FORBIDDEN) this is still a normal number
+
+
+class _Work(NamedTuple):
+    """Scratch of one group, a number per lane; ``beta`` and ``below`` a number per label and lane."""
+
+    peak: np.ndarray
+    trough: np.ndarray
+    total: np.ndarray
+    shift: np.ndarray
+    product: np.ndarray
+    exponent: np.ndarray
+    flag: np.ndarray
+    beta: np.ndarray
+    below: np.ndarray
 
 
 @njit(inline="always", fastmath={"contract"})
@@ -84,36 +99,22 @@ def _axpy_rows(out, rows, weights, n_active):
             out[lane] += r0[lane] * x0
 
 
-@njit(fastmath={"contract", "reassoc"})
-def forward_backward(
-    unary, trans, offsets, members, group_ptr, first, last, weights, log_z, marginals, trans_sum, failed
-):
-    """Log partitions, token marginals and expected transitions of some groups.
+@njit
+def _scaled(trans):
+    """``exp(trans - top)`` as [from, to] and as [to, from], and what goes with it.
 
-    Parameters
-    ----------
-    unary : (n_tokens, n_labels)
-        Token-label scores; -inf forbids.
-    trans : (n_labels, n_labels)
-        Transition scores ``[from, to]``; -inf forbids.
-    offsets : (n_sequences + 1,)
-        Token range of each sequence.
-    members, group_ptr : int arrays
-        Group ``g`` holds sequences ``members[group_ptr[g]:group_ptr[g + 1]]``, longest first.
-    first, last : int
-        Groups to do.
-    weights : (n_sequences,)
-        Factor on the marginals and expected transitions of each sequence.
-    log_z : (n_sequences,), out
-    marginals : (n_tokens, n_labels), out
-        Not ``unary`` itself, which is needed again for failed sequences. With no rows only
-        ``log_z`` is computed.
-    trans_sum : (n_labels, n_labels), out
-        Weighted expected transition counts are added to it.
-    failed : (n_sequences,) of bool, out
-        True where the scaled recursion met an empty step or might have lost a label.
+    Returns
+    -------
+    forward, backward : ndarray of shape (n_labels, n_labels)
+        The factors, and their transpose.
+    top : float
+        Largest score.
+    room : float
+        How far the token scores of one step may lie apart.
+    forbidden : bool
+        Whether a transition is.
     """
-    n_labels = unary.shape[1]
+    n_labels = trans.shape[0]
     top = -np.inf
     bottom = np.inf
     forbidden = False
@@ -127,12 +128,194 @@ def forward_backward(
     if top == -np.inf:
         top = bottom = 0.0
     room = (_WIDEST_FORBIDDEN if forbidden else _WIDEST) - (top - bottom)
-    forward = np.empty((n_labels, n_labels))  # [from, to]
-    backward = np.empty((n_labels, n_labels))  # [to, from]
+    forward = np.empty((n_labels, n_labels))
+    backward = np.empty((n_labels, n_labels))
     for a in range(n_labels):
         for b in range(n_labels):
             forward[a, b] = math.exp(trans[a, b] - top)
             backward[b, a] = forward[a, b]
+    return forward, backward, top, room, forbidden
+
+
+@njit(fastmath={"contract", "reassoc"})
+def _forward(unary, backward, room, forbidden, offsets, lanes, local, alpha, work):
+    """Forward sweep over one group.
+
+    ``local`` gets the factors of the tokens, ``alpha`` the forward values, scaled to sum to 1 per step. The
+    log partition of a lane is the sum of ``shift``, ``exponent`` times log 2 and the log of ``product``;
+    ``flag`` is positive where the recursion fails.
+    """
+    n_steps, n_labels, n_lanes = local.shape
+    peak, trough, total = work.peak, work.trough, work.total
+    shift, product, exponent, flag = work.shift, work.product, work.exponent, work.flag
+    for lane in range(n_lanes):
+        shift[lane] = 0.0
+        product[lane] = 1.0
+        exponent[lane] = 0
+        flag[lane] = 0.0
+    n_active = n_lanes
+    for t in range(n_steps):
+        while n_active and offsets[lanes[n_active - 1] + 1] - offsets[lanes[n_active - 1]] <= t:
+            n_active -= 1
+        if t % _TILE == 0:
+            for lane in range(n_active):
+                s = lanes[lane]
+                for i in range(t, min(t + _TILE, offsets[s + 1] - offsets[s])):
+                    row = unary[offsets[s] + i]
+                    for b in range(n_labels):
+                        local[i, b, lane] = row[b]
+        step = local[t]
+        highest = peak[:n_active]
+        lowest = trough[:n_active]
+        highest[:] = -np.inf
+        lowest[:] = np.inf
+        for b in range(n_labels):
+            row = step[b]
+            for lane in range(n_active):
+                x = row[lane]
+                highest[lane] = x if x > highest[lane] else highest[lane]
+                x = x if x > -np.inf else np.inf
+                lowest[lane] = x if x < lowest[lane] else lowest[lane]
+        for lane in range(n_active):
+            x = highest[lane]
+            flag[lane] += 1.0 if x - lowest[lane] > room else 0.0
+            shift[lane] += x
+            highest[lane] = x if x > -np.inf else 0.0
+            total[lane] = 0.0
+        for b in range(n_labels):
+            row = step[b]
+            for lane in range(n_active):
+                row[lane] = _exp(row[lane] - highest[lane])
+        for b in range(n_labels):
+            row = alpha[t, b]
+            e = step[b]
+            if t == 0:
+                for lane in range(n_active):
+                    row[lane] = e[lane]
+                    total[lane] += e[lane]
+            else:
+                _axpy_rows(row, alpha[t - 1], backward[b], n_active)
+                for lane in range(n_active):
+                    row[lane] *= e[lane]
+                    total[lane] += row[lane]
+        for lane in range(n_active):
+            c = total[lane]
+            usable = c > _TINY
+            flag[lane] += 0.0 if usable else 1.0
+            total[lane] = 1.0 / c if usable else 0.0
+            # The logarithm of all c is taken at the end: exponents add up, mantissas multiply.
+            bits = np.float64(product[lane] * (c if usable else 1.0)).view(np.int64)
+            exponent[lane] += (bits >> 52) - 1023
+            product[lane] = np.int64((bits & _MANTISSA) | _ONE).view(np.float64)
+        for b in range(n_labels):
+            row = alpha[t, b]
+            for lane in range(n_active):
+                row[lane] *= total[lane]
+            if forbidden:
+                for lane in range(n_active):
+                    flag[lane] += 1.0 if 0.0 < row[lane] < _SMALL else 0.0
+
+
+@njit(fastmath={"contract", "reassoc"})
+def _backward(forward, offsets, lanes, weights, local, alpha, work, marginals, counts, failed):
+    """Backward sweep over one group: token marginals, and expected transitions less their factors.
+
+    ``work.shift`` holds the weights of the lanes, 0 for those that failed. The marginals take the
+    place of ``local``.
+    """
+    n_steps, n_labels, n_lanes = local.shape
+    peak, total, shift, beta, below = work.peak, work.total, work.shift, work.beta, work.below
+    n_active = 0
+    for t in range(n_steps - 1, -1, -1):
+        while n_active < n_lanes and offsets[lanes[n_active] + 1] - offsets[lanes[n_active]] > t:
+            for a in range(n_labels):  # this lane ends here
+                beta[a, n_active] = 0.0 if failed[lanes[n_active]] else 1.0
+            n_active += 1
+        for b in range(n_labels):
+            # The local factor is used for the last time; its place takes the marginal.
+            row = beta[b]
+            here = alpha[t, b]
+            e = local[t, b]
+            for lane in range(n_active):
+                p = here[lane] * row[lane]
+                row[lane] *= e[lane]
+                e[lane] = p
+        if t % _TILE == 0:
+            for lane in range(n_active):
+                s = lanes[lane]
+                w = weights[s]
+                for i in range(t, min(t + _TILE, offsets[s + 1] - offsets[s])):
+                    row = marginals[offsets[s] + i]
+                    for a in range(n_labels):
+                        row[a] = w * local[i, a, lane]
+        if t == 0:
+            break
+        for lane in range(n_active):
+            total[lane] = 0.0
+        for a in range(n_labels):
+            row = below[a]
+            _axpy_rows(row, beta, forward[a], n_active)
+            before = alpha[t - 1, a]
+            for lane in range(n_active):
+                total[lane] += row[lane] * before[lane]
+        n_broken = 0
+        for lane in range(n_active):
+            c = total[lane]
+            usable = _TINY < c < np.inf
+            n_broken += 0 if usable else 1
+            total[lane] = 1.0 / c if usable else 0.0
+            peak[lane] = total[lane] * shift[lane]
+        if n_broken:
+            for lane in range(n_active):
+                if total[lane] == 0.0:
+                    failed[lanes[lane]] = True
+                    shift[lane] = 0.0
+                    for a in range(n_labels):
+                        below[a, lane] = 0.0
+                        beta[a, lane] = 0.0
+        for b in range(n_labels):
+            row = beta[b]
+            for lane in range(n_active):
+                row[lane] *= peak[lane]
+        for a in range(n_labels):
+            before = alpha[t - 1, a]
+            for b in range(n_labels):
+                row = beta[b]
+                c = 0.0
+                for lane in range(n_active):
+                    c += before[lane] * row[lane]
+                counts[a, b] += c
+        for a in range(n_labels):
+            row = below[a]
+            new = beta[a]
+            for lane in range(n_active):
+                new[lane] = row[lane] * total[lane]
+
+
+@njit(fastmath={"contract", "reassoc"})
+def forward_backward(unary, trans, groups, first, last, weights, sums):
+    """Log partitions, token marginals and expected transitions of some groups.
+
+    Parameters
+    ----------
+    unary : (n_tokens, n_labels)
+        Token-label scores; -inf forbids.
+    trans : (n_labels, n_labels)
+        Transition scores ``[from, to]``; -inf forbids.
+    groups : Groups
+        Sequences side by side.
+    first, last : int
+        Groups to do.
+    weights : (n_sequences,)
+        Factor on the marginals and expected transitions of each sequence.
+    sums : Sums
+        Outputs. ``unary`` is not the array of scores, which is needed again for failed sequences;
+        ``failed`` is True where the scaled recursion met an empty step or might have lost a label.
+    """
+    offsets, members, group_ptr = groups
+    log_z, marginals, trans_sum, failed = sums
+    n_labels = unary.shape[1]
+    forward, backward, top, room, forbidden = _scaled(trans)
     size = 0
     widest = 0
     for g in range(first, last):
@@ -140,19 +323,20 @@ def forward_backward(
         s = members[group_ptr[g]]
         size = max(size, (offsets[s + 1] - offsets[s]) * n_lanes)
         widest = max(widest, n_lanes)
-    e_buffer = np.empty(size * n_labels)
-    a_buffer = np.empty(size * n_labels)
-    peak = np.empty(widest)
-    trough = np.empty(widest)
-    beta = np.empty((n_labels, widest))
-    below = np.empty((n_labels, widest))
-    total = np.empty(widest)
-    product = np.empty(widest)
-    shift = np.empty(widest)
-    exponent = np.empty(widest, dtype=np.int64)
-    flag = np.empty(widest)
+    local_buffer = np.empty(size * n_labels)
+    alpha_buffer = np.empty(size * n_labels)
+    work = _Work(
+        np.empty(widest),
+        np.empty(widest),
+        np.empty(widest),
+        np.empty(widest),
+        np.empty(widest),
+        np.empty(widest, dtype=np.int64),
+        np.empty(widest),
+        np.empty((n_labels, widest)),
+        np.empty((n_labels, widest)),
+    )
     counts = np.zeros((n_labels, n_labels))
-
     for g in range(first, last):
         lanes = members[group_ptr[g] : group_ptr[g + 1]]
         n_lanes = lanes.size
@@ -162,150 +346,18 @@ def forward_backward(
                 log_z[s] = 0.0
                 failed[s] = False
             continue
-        local = e_buffer[: n_steps * n_labels * n_lanes].reshape((n_steps, n_labels, n_lanes))
-        alpha = a_buffer[: n_steps * n_labels * n_lanes].reshape((n_steps, n_labels, n_lanes))
-        for lane in range(n_lanes):
-            shift[lane] = 0.0
-            product[lane] = 1.0
-            exponent[lane] = 0
-            flag[lane] = 0.0
-
-        n_active = n_lanes
-        for t in range(n_steps):
-            while n_active and offsets[lanes[n_active - 1] + 1] - offsets[lanes[n_active - 1]] <= t:
-                n_active -= 1
-            if t % _TILE == 0:
-                for lane in range(n_active):
-                    s = lanes[lane]
-                    for i in range(t, min(t + _TILE, offsets[s + 1] - offsets[s])):
-                        row = unary[offsets[s] + i]
-                        for b in range(n_labels):
-                            local[i, b, lane] = row[b]
-            step = local[t]
-            highest = peak[:n_active]
-            lowest = trough[:n_active]
-            highest[:] = -np.inf
-            lowest[:] = np.inf
-            for b in range(n_labels):
-                row = step[b]
-                for lane in range(n_active):
-                    x = row[lane]
-                    highest[lane] = x if x > highest[lane] else highest[lane]
-                    x = x if x > -np.inf else np.inf
-                    lowest[lane] = x if x < lowest[lane] else lowest[lane]
-            for lane in range(n_active):
-                x = highest[lane]
-                flag[lane] += 1.0 if x - lowest[lane] > room else 0.0
-                shift[lane] += x
-                highest[lane] = x if x > -np.inf else 0.0
-                total[lane] = 0.0
-            for b in range(n_labels):
-                row = step[b]
-                for lane in range(n_active):
-                    row[lane] = _exp(row[lane] - highest[lane])
-            for b in range(n_labels):
-                row = alpha[t, b]
-                e = step[b]
-                if t == 0:
-                    for lane in range(n_active):
-                        row[lane] = e[lane]
-                        total[lane] += e[lane]
-                else:
-                    _axpy_rows(row, alpha[t - 1], backward[b], n_active)
-                    for lane in range(n_active):
-                        row[lane] *= e[lane]
-                        total[lane] += row[lane]
-            for lane in range(n_active):
-                c = total[lane]
-                usable = c > _TINY
-                flag[lane] += 0.0 if usable else 1.0
-                total[lane] = 1.0 / c if usable else 0.0
-                # The logarithm of all c is taken at the end: exponents add up, mantissas multiply.
-                bits = np.float64(product[lane] * (c if usable else 1.0)).view(np.int64)
-                exponent[lane] += (bits >> 52) - 1023
-                product[lane] = np.int64((bits & _MANTISSA) | _ONE).view(np.float64)
-            for b in range(n_labels):
-                row = alpha[t, b]
-                for lane in range(n_active):
-                    row[lane] *= total[lane]
-                if forbidden:
-                    for lane in range(n_active):
-                        flag[lane] += 1.0 if 0.0 < row[lane] < _SMALL else 0.0
+        local = local_buffer[: n_steps * n_labels * n_lanes].reshape((n_steps, n_labels, n_lanes))
+        alpha = alpha_buffer[: n_steps * n_labels * n_lanes].reshape((n_steps, n_labels, n_lanes))
+        _forward(unary, backward, room, forbidden, offsets, lanes, local, alpha, work)
         for lane in range(n_lanes):
             s = lanes[lane]
-            log_c = math.log(product[lane]) + exponent[lane] * _LN2
-            log_z[s] = shift[lane] + log_c + (offsets[s + 1] - offsets[s] - 1) * top
-            failed[s] = flag[lane] > 0.0
+            log_c = math.log(work.product[lane]) + work.exponent[lane] * _LN2
+            log_z[s] = work.shift[lane] + log_c + (offsets[s + 1] - offsets[s] - 1) * top
+            failed[s] = work.flag[lane] > 0.0
             # From here on the weight of the lane; zero keeps a failed one out of the sums.
-            shift[lane] = 0.0 if failed[s] else weights[s]
-        if marginals.shape[0] == 0:
-            continue
-
-        n_active = 0
-        for t in range(n_steps - 1, -1, -1):
-            while n_active < n_lanes and offsets[lanes[n_active] + 1] - offsets[lanes[n_active]] > t:
-                for a in range(n_labels):  # this lane ends here
-                    beta[a, n_active] = 0.0 if failed[lanes[n_active]] else 1.0
-                n_active += 1
-            for b in range(n_labels):
-                # The local factor is used for the last time; its place takes the marginal.
-                row = beta[b]
-                here = alpha[t, b]
-                e = local[t, b]
-                for lane in range(n_active):
-                    p = here[lane] * row[lane]
-                    row[lane] *= e[lane]
-                    e[lane] = p
-            if t % _TILE == 0:
-                for lane in range(n_active):
-                    s = lanes[lane]
-                    w = weights[s]
-                    for i in range(t, min(t + _TILE, offsets[s + 1] - offsets[s])):
-                        row = marginals[offsets[s] + i]
-                        for a in range(n_labels):
-                            row[a] = w * local[i, a, lane]
-            if t == 0:
-                break
-            for lane in range(n_active):
-                total[lane] = 0.0
-            for a in range(n_labels):
-                row = below[a]
-                _axpy_rows(row, beta, forward[a], n_active)
-                before = alpha[t - 1, a]
-                for lane in range(n_active):
-                    total[lane] += row[lane] * before[lane]
-            n_broken = 0
-            for lane in range(n_active):
-                c = total[lane]
-                usable = _TINY < c < np.inf
-                n_broken += 0 if usable else 1
-                total[lane] = 1.0 / c if usable else 0.0
-                peak[lane] = total[lane] * shift[lane]
-            if n_broken:
-                for lane in range(n_active):
-                    if total[lane] == 0.0:
-                        failed[lanes[lane]] = True
-                        shift[lane] = 0.0
-                        for a in range(n_labels):
-                            below[a, lane] = 0.0
-                            beta[a, lane] = 0.0
-            for b in range(n_labels):
-                row = beta[b]
-                for lane in range(n_active):
-                    row[lane] *= peak[lane]
-            for a in range(n_labels):
-                before = alpha[t - 1, a]
-                for b in range(n_labels):
-                    row = beta[b]
-                    c = 0.0
-                    for lane in range(n_active):
-                        c += before[lane] * row[lane]
-                    counts[a, b] += c
-            for a in range(n_labels):
-                row = below[a]
-                new = beta[a]
-                for lane in range(n_active):
-                    new[lane] = row[lane] * total[lane]
+            work.shift[lane] = 0.0 if failed[s] else weights[s]
+        if marginals.shape[0] > 0:
+            _backward(forward, offsets, lanes, weights, local, alpha, work, marginals, counts, failed)
     for a in range(n_labels):
         for b in range(n_labels):
             trans_sum[a, b] += counts[a, b] * forward[a, b]
@@ -321,7 +373,7 @@ def viterbi(unary, trans, offsets, first, last, labels, score):
     longest = 0
     for s in range(first, last):
         longest = max(longest, offsets[s + 1] - offsets[s])
-    best = np.empty((longest, n_labels))  # own score + best continuation
+    best = np.empty((longest, n_labels))  # score of the label + best continuation
     for s in range(first, last):
         start = offsets[s]
         n_steps = offsets[s + 1] - start
@@ -332,13 +384,13 @@ def viterbi(unary, trans, offsets, first, last, labels, score):
             best[n_steps - 1, b] = unary[start + n_steps - 1, b]
         for t in range(n_steps - 2, -1, -1):
             ahead = best[t + 1]
-            own = unary[start + t]
+            here = unary[start + t]
             for a in range(n_labels):
                 row = trans[a]
                 top = row[0] + ahead[0]
                 for b in range(1, n_labels):
                     top = max(top, row[b] + ahead[b])
-                best[t, a] = own[a] + top
+                best[t, a] = here[a] + top
         choice = 0
         for b in range(1, n_labels):
             if best[0, b] > best[0, choice]:

@@ -97,23 +97,7 @@ def _n_active(offsets, lanes, t, n):
 
 
 @njit(fastmath={"contract", "reassoc"})
-def forward_backward(
-    unary,
-    factors,
-    top,
-    room,
-    level_ptr,
-    offsets,
-    members,
-    group_ptr,
-    first,
-    last,
-    weights,
-    log_z,
-    marginals,
-    trans_sum,
-    failed,
-):
+def forward_backward(unary, factors, top, room, level_ptr, groups, first, last, weights, sums):
     """Log partitions, token marginals and expected transitions of some groups of sequences.
 
     Parameters
@@ -124,19 +108,19 @@ def forward_backward(
         ``exp(trans - top)``; 0 forbids.
     top, room : float
         Largest transition score; how far the token scores of one step may lie apart.
-    level_ptr, offsets : int arrays
-        Contexts of each length; tokens of each sequence.
-    members, group_ptr, first, last
-        Group ``g`` holds sequences ``members[group_ptr[g]:group_ptr[g + 1]]``, longest first.
+    level_ptr : int array
+        Contexts of each length.
+    groups : Groups
+        Sequences side by side.
+    first, last : int
+        Groups to do.
     weights : (n_sequences,)
         Factor on marginals and expected transitions.
-    log_z : (n_sequences,), out
-    marginals : (n_tokens, n_labels), out
-        With no rows only ``log_z`` is computed.
-    trans_sum : (n_contexts, n_labels), out
-        Expected transitions are added to it.
-    failed : (n_sequences,), out
+    sums : Sums
+        Outputs.
     """
+    offsets, members, group_ptr = groups
+    log_z, marginals, trans_sum, failed = sums
     k = unary.shape[1]
     order = level_ptr.size - 1
     full = level_ptr[order] - level_ptr[order - 1]  # contexts of full length

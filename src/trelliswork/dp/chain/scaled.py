@@ -1,7 +1,7 @@
 """Label chains of any order without edge observations, in scaled probabilities.
 
 Contexts, successors and outputs as in :mod:`trelliswork.dp.chain.any_order`; there is no
-exponential in the inner loops. ``factors`` holds ``exp(trans - top[which])`` per table. The
+exponential in the inner loops. Arguments are grouped as in ``dp/chain/trellis.py``. The
 successors of a context are consecutive, so inner loops run over contiguous labels.
 
 A sequence whose numbers leave the range of a double, or come so near to its end that a
@@ -93,8 +93,10 @@ def _longest(offsets, sequences):
 
 
 @njit
-def inside(unary, factors, top, room, which, successor, level_ptr, offsets, sequences, log_z, failed):
+def inside(trellis, contexts, sequences, log_z, failed):
     """Log partition of each of ``sequences``."""
+    unary, factors, top, room, which = trellis
+    successor, level_ptr, offsets = contexts
     longest = _longest(offsets, sequences)
     ahead = np.zeros((longest, successor.shape[0]))
     beta = np.zeros((longest, successor.shape[0]))
@@ -109,28 +111,14 @@ def inside(unary, factors, top, room, which, successor, level_ptr, offsets, sequ
 
 
 @njit(fastmath={"contract"})
-def marginals(
-    unary,
-    factors,
-    top,
-    room,
-    which,
-    successor,
-    level_ptr,
-    offsets,
-    sequences,
-    weights,
-    log_z,
-    unary_out,
-    trans_out,
-    into,
-    failed,
-):
+def marginals(trellis, contexts, sequences, weights, log_z, expected, failed):
     """Log partitions and expected use of every part, times a weight per sequence.
 
-    Expected transitions are added to ``trans_out[into[s]]``, the rest is overwritten. Failed
-    sequences leave ``trans_out`` alone.
+    Failed sequences add nothing to ``expected.trans``.
     """
+    unary, factors, top, room, which = trellis
+    successor, level_ptr, offsets = contexts
+    unary_out, trans_out, into, _ = expected
     n_labels = unary.shape[1]
     n_contexts = successor.shape[0]
     longest = _longest(offsets, sequences)
@@ -202,30 +190,16 @@ def _fill_rho(factors, successor, level_ptr, ahead, beta, rho, n_steps):
 
 
 @njit(fastmath={"contract"})
-def tangent(
-    unary,
-    factors,
-    room,
-    which,
-    d_unary,
-    d_trans,
-    d_which,
-    successor,
-    level_ptr,
-    offsets,
-    sequences,
-    weights,
-    slope,
-    unary_out,
-    trans_out,
-    into,
-    failed,
-):
+def tangent(trellis, direction, contexts, sequences, weights, slope, expected, failed):
     """Derivative of the weighted marginals along a direction in part scores.
 
     ``slope[s]`` becomes the derivative of log Z of sequence ``s`` (not weighted); other
     outputs as in :func:`marginals`.
     """
+    unary, factors, _, room, which = trellis
+    successor, level_ptr, offsets = contexts
+    d_unary, d_trans, d_which, _ = direction
+    unary_out, trans_out, into, _ = expected
     n_labels = unary.shape[1]
     n_contexts = successor.shape[0]
     longest = _longest(offsets, sequences)

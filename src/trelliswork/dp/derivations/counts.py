@@ -1,7 +1,10 @@
-"""Best derivations of a hypergraph for every value of two integer counts (§6.5, F1 on trees).
+"""Best derivations of a hypergraph for every value of two integer counts.
 
-The array format is that of ``_hypergraph.py``; kernels take one graph, whose edges have at most
-two tails. The table of a node has a row for every value of the first count and a column for
+The F1 loss on trees, ``1 - 2 c / (p + r)``, is a function of two counts, c correct and p predicted
+constituents; the best tree is found by maximising over the table of the root.
+
+The array format is that of ``dp/derivations/hypergraph.py``; kernels take one graph, whose edges have
+at most two tails. The table of a node has a row for every value of the first count and a column for
 every value of the second that its derivations can reach, so small nodes have small tables.
 """
 
@@ -21,7 +24,7 @@ def count_profile(node_ptr, tail_ptr, tails, scores, first, second):
     Parameters
     ----------
     node_ptr, tail_ptr, tails, scores : ndarray
-        The graph, see ``_hypergraph.py``.
+        The graph, see ``dp/derivations/hypergraph.py``.
     first, second : ndarray of int64, shape (n_edges,)
         What every edge adds to the counts, not negative.
 

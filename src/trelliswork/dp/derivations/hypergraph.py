@@ -20,8 +20,8 @@ name            shape            meaning
 A node without edges is dead (``log_beta = -inf``), an edge without tails is a leaf.
 Every kernel works on graphs ``start .. stop - 1`` of the batch and writes only what
 belongs to them, so threads may share the arrays (sums over graphs excepted, see
-``moments_dense``). Section numbers refer to the mathematical specification. The
-k-best lists are in ``_hypergraph_kbest.py``, loss profiles in ``_hypergraph_loss.py``.
+``moments_dense``). The k-best lists are in ``dp/derivations/kbest.py``, loss profiles in
+``dp/derivations/loss.py``.
 """
 
 from __future__ import annotations
@@ -101,7 +101,10 @@ def _conditional(v, node_ptr, tail_ptr, tails, scores, log_beta, shift, p):
 
 @njit
 def inside(graph_ptr, node_ptr, tail_ptr, tails, scores, start, stop, log_beta):
-    """Log-sum-exp of the scores of the derivations below every node (§0.3).
+    """Log-sum-exp of the scores of the derivations below every node.
+
+    ``log_beta[v]`` is the log-sum-exp, over the edges e of v, of ``scores[e]`` plus the sum of
+    ``log_beta`` over the tails of e.
 
     With zeros for the allowed edges this is the log of the number of derivations.
 
@@ -271,7 +274,10 @@ def derivations(graph_ptr, tail_ptr, tails, start, stop, back):
 
 @njit
 def marginals(graph_ptr, node_ptr, tail_ptr, tails, scores, start, stop, log_beta, rho_node, rho_edge):
-    """Expected number of uses of every node and edge (§0.3); zeros where nothing can be derived.
+    """Expected number of uses of every node and edge; zeros where nothing can be derived.
+
+    The root is used once; an edge is used as often as its head times its probability given the head,
+    ``p(e) = exp(scores[e] + sum of log_beta over tails - log_beta[head])``, and so are its tails.
 
     Parameters
     ----------
@@ -326,7 +332,11 @@ def tangent(
     dlog_z,
     drho_edge,
 ):
-    """Derivative of the marginals along a direction of edge scores (§0.4).
+    """Derivative of the marginals along a direction of edge scores.
+
+    Upwards, the mean of the direction's total below every node, ``a(v)``; its increment at an edge,
+    ``s_e = direction[e] + sum of a over tails - a(head)``, is the derivative of ``log p(e)``. Downwards,
+    ``drho_edge[e] = drho(head) p(e) + rho_edge[e] s_e``.
 
     With ``direction[e] = phi_e . h`` the sum of ``drho_edge[e] * phi_e`` is ``C h``.
 
@@ -397,7 +407,11 @@ def moments_dense(
     cov_sum,
     means,
 ):
-    """Mean and covariance of the feature totals, by martingale increments (§0.3).
+    """Mean and covariance of the feature totals, by martingale increments.
+
+    With m(v) the mean of the features below v, every edge has the increment ``g_e = phi_e + sum of m over
+    tails - m(head)``, and the covariance is the sum of ``rho_edge[e] g_e g_e'``: no differences of large
+    numbers.
 
     Costs O(n_edges d^2) and needs (nodes of the largest graph) x d numbers: for
     small d only. Graphs without a derivation add nothing and have mean 0.

@@ -7,7 +7,7 @@ is found among the heap and the successors of (e, ranks), in which the rank of o
 tail is one higher. Only tails at or after the last one raised are raised, so that
 every rank vector is met once and no set of visited vectors is needed.
 
-The array format is that of ``_hypergraph.py``.
+The array format is that of ``dp/derivations/hypergraph.py``.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def kbest(graph_ptr, node_ptr, tail_ptr, tails, scores, start, stop, k, best, ba
     Parameters
     ----------
     graph_ptr, node_ptr, tail_ptr, tails, scores : ndarray
-        The batch, see ``_hypergraph.py``.
+        The batch, see ``dp/derivations/hypergraph.py``.
     start, stop : int
         Range of graphs.
     k : int

@@ -1,6 +1,9 @@
-"""Best derivations of a hypergraph for every value of an integer loss (§6.5, option 1).
+"""Best derivations of a hypergraph for every value of an integer loss.
 
-The array format is that of ``_hypergraph.py``.
+What is no sum over parts, such as the product ``loss * (1 + score - score of the gold output)`` of
+slack rescaling, is maximised over this profile.
+
+The array format is that of ``dp/derivations/hypergraph.py``.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ def _convolve(left, left_top, right, right_top, limit, out):
 
 @njit
 def loss_profile(graph_ptr, node_ptr, tail_ptr, tails, scores, costs, start, stop, table, choice, profile):
-    """Best score for every value of an integer additive loss (§6.5, option 1).
+    """Best score for every value of an integer additive loss.
 
     Derivations of loss above ``max_loss = table.shape[1] - 1`` are left out. Of
     equal edges the lowest index wins.
@@ -49,7 +52,7 @@ def loss_profile(graph_ptr, node_ptr, tail_ptr, tails, scores, costs, start, sto
     Parameters
     ----------
     graph_ptr, node_ptr, tail_ptr, tails, scores : ndarray
-        The batch, see ``_hypergraph.py``.
+        The batch, see ``dp/derivations/hypergraph.py``.
     costs : ndarray of int64, shape (n_edges,)
         Loss of every edge, not negative.
     start, stop : int
@@ -105,7 +108,7 @@ def profile_derivation(tail_ptr, tails, costs, table, choice, base, root, loss):
     Parameters
     ----------
     tail_ptr, tails : ndarray
-        Tails of the edges, see ``_hypergraph.py``.
+        Tails of the edges, see ``dp/derivations/hypergraph.py``.
     costs, table, choice : ndarray
         As in ``loss_profile``.
     base : int

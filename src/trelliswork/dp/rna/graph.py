@@ -1,7 +1,7 @@
 """The derivation graph of an RNA sequence, for short sequences (O(n^3) edges).
 
-Same grammar as ``_fold_viterbi.py``, arrays as in ``_hypergraph.py``: loss profiles are found with it,
-and the recursions of ``_fold*.py`` are tested against it.
+Same grammar as ``dp/rna/viterbi.py``, arrays as in ``dp/derivations/hypergraph.py``: loss profiles are
+found with it, and the other recursions of ``dp/rna`` are tested against it.
 """
 
 from __future__ import annotations

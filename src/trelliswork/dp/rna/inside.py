@@ -1,6 +1,6 @@
-"""RNA secondary structures: partition functions, probabilities and their derivatives (§0.3, §0.4, §3.3).
+"""RNA secondary structures: partition functions, probabilities and their derivatives.
 
-Grammar, rule tables and position scores are those of ``_fold_viterbi.py``. With L the weight of a
+Grammar, rule tables and position scores are those of ``dp/rna/viterbi.py``. With L the weight of a
 list element, S that of a list, F that of what a pair encloses::
 
     M(i, j) = sum_k L(i, k) S(k + 1, j)        L(i, j) = p(i, j) F(i + 1, j - 1)
@@ -533,7 +533,7 @@ def expect(
     Parameters
     ----------
     seqs, offsets, tables, pairs, pair_offsets, start, stop
-        As in ``_fold_viterbi.evaluate``.
+        As in ``evaluate`` of ``dp/rna/viterbi.py``.
     width : int
         Columns of a block.
     goal : int

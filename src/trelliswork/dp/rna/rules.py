@@ -1,4 +1,4 @@
-"""Rules of the RNA grammars as columns of a table (§3.3, §8); see ``_fold_viterbi.py``."""
+"""Rules of the RNA grammars as columns of a table; the grammars are in ``dp/rna/viterbi.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RNA secondary structures drawn at random, top-down, from the chart of ``_fold.inside`` (§0.2)."""
+"""RNA secondary structures drawn at random, top-down, from the chart of ``dp/rna/inside.py``."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def sample(seq, table, pair, width, s, f, e, Lm, Le, uniform, partners):
     Parameters
     ----------
     seq, table, pair, width
-        One sequence and its scores, see ``_fold.py``.
+        One sequence and its scores, see ``dp/rna/inside.py``.
     s, f, e, Lm, Le : ndarray
-        From ``_fold.inside``.
+        From ``inside`` of ``dp/rna/inside.py``.
     uniform : ndarray of shape (n_draws, 2 * n)
         Random numbers in [0, 1); a draw takes at most one for each base and each pair.
     partners : ndarray of int64, shape (n_draws, n)

@@ -1,11 +1,11 @@
-"""RNA secondary structures: the best one, and the k best (§3.3, §8).
+"""RNA secondary structures: the best one, and the k best.
 
 The grammar is G6, one copy per depth ``d = 0 .. D - 1`` of nesting (D = 1 is G6 itself)::
 
     S_d -> L_d S_d | L_d        L_d -> base | x F_e x'       F_d -> x F_d x' | L_d S_d
 
 with ``e = min(d + 1, D - 1)``. ``table[d]`` holds the scores of the rules, columns as in
-``_fold_rules.py``; ``pair`` holds further scores of single positions, the upper triangle of a matrix
+``dp/rna/rules.py``; ``pair`` holds further scores of single positions, the upper triangle of a matrix
 row by row: entry (i, i) for the unpaired base i, entry (i, j) for the pair. Bases are 0-3 (A, C,
 G, U) and 4 for an unknown base, which stays unpaired and fires no base rule. Structures are pair
 tables: the partner of every base, or -1.

@@ -12,6 +12,7 @@ from trelliswork._ngrams import count_matrix, encode, match_rows, padded
 from trelliswork._ragged import Ragged
 from trelliswork._validate import as_numbers
 from trelliswork.dp.chain import any_order
+from trelliswork.dp.chain.trellis import Contexts, Trellis
 from trelliswork.kernels._strings import as_vectors
 from trelliswork.learners.regression.preimage import Search
 from trelliswork.learners.regression.preimage_graph import DeBruijn
@@ -159,13 +160,8 @@ class PositionCode(Code):
         labels = np.empty(len(unary), dtype=np.int64)
         n = offsets.size - 1
         any_order.viterbi(
-            unary,
-            (weight * table)[None],
-            np.zeros(n, dtype=np.int64),
-            np.zeros((0, 0, 0)),
-            after,
-            levels,
-            longer,
+            Trellis(unary, (weight * table)[None], np.zeros(n, dtype=np.int64), np.zeros((0, 0, 0))),
+            Contexts(after, levels, longer),
             np.arange(n),
             labels,
             np.empty(n),

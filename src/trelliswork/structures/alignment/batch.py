@@ -33,7 +33,7 @@ _COUNTS = 1 << 22  # entries of the tables of counts per pair that are held at a
 
 
 class Law(NamedTuple):
-    """Scores in the form of the recursions: arrays of ``viterbi.py``, and flags."""
+    """Scores in the form of the recursions: arrays of ``dp/alignment/viterbi.py``, and flags."""
 
     tables: np.ndarray
     gaps: np.ndarray

@@ -24,7 +24,7 @@ _CELLS_PER_CHUNK = 1 << 15
 
 
 class AlignmentCovariance(Covariance):
-    """Second moments by two vector sweeps over the grid, see ``dp/_grid_moments.py``."""
+    """Second moments by two vector sweeps over the grid, see ``dp/alignment/moments.py``."""
 
     batch: AlignmentBatch
 

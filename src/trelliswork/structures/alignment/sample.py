@@ -31,7 +31,7 @@ class PairLaw:
     step, n_blocks : int
         Rows of a block, and number of blocks.
     moves, entry : ndarray
-        Probabilities in the present block, see ``dp/_grid_sum.py``.
+        Probabilities in the present block, see ``dp/alignment/inside.py``.
     """
 
     def __init__(self, batch: AlignmentBatch, law: Law, p: int):

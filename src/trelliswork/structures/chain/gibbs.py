@@ -22,7 +22,7 @@ _MOST_LANES = 16
 
 
 class _Tables(NamedTuple):
-    """Tables of a Gibbs law, see ``dp/_covariance.py``."""
+    """Tables of a Gibbs law, see ``dp/chain/covariance.py``."""
 
     factors: np.ndarray
     members: np.ndarray
@@ -130,7 +130,7 @@ class GibbsChain(TokenSums):
 
 
 class _PlainTables(NamedTuple):
-    """Tables of a law that depends on lengths alone, see ``dp/_covariance_plain.py``."""
+    """Tables of a law that depends on lengths alone, see ``dp/chain/covariance_by_length.py``."""
 
     members: np.ndarray
     group_ptr: np.ndarray

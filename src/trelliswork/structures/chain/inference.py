@@ -11,6 +11,7 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork._threads import balanced_chunks, run
 from trelliswork._validate import as_number
+from trelliswork.dp.chain.trellis import Contexts, Expected, Groups, ScaledTrellis, Sums, Trellis
 from trelliswork.structures.abilities import (
     Factored,
     Labelled,
@@ -32,7 +33,6 @@ from trelliswork.structures.chain.trellis import (
     NO_EDGES,
     Lanes,
     TransitionTables,
-    Trellis,
     arrange,
     chunks_of,
     factors_of,
@@ -54,7 +54,7 @@ class _Piece(NamedTuple):
     """Some sequences of a batch in numbers of their own, and where they are in the whole."""
 
     trellis: Trellis
-    graph: tuple[np.ndarray, np.ndarray, np.ndarray]
+    graph: Contexts
     tokens: slice
     sequences: slice
     part: np.ndarray
@@ -63,7 +63,7 @@ class _Piece(NamedTuple):
 def _viterbi(piece: _Piece, labels: np.ndarray, value: np.ndarray) -> None:
     from trelliswork.dp.chain import any_order
 
-    any_order.viterbi(*piece.trellis, *piece.graph, piece.part, labels[piece.tokens], value[piece.sequences])
+    any_order.viterbi(piece.trellis, piece.graph, piece.part, labels[piece.tokens], value[piece.sequences])
 
 
 class ChainBatch(
@@ -162,8 +162,8 @@ class ChainBatch(
     def _is_shared(self, trellis: Trellis) -> bool:
         return trellis.trans.shape[0] == 1 and trellis.edge.size == 0
 
-    def _graph(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return self.space.successor, self.space.level_ptr, self.offsets
+    def _graph(self) -> Contexts:
+        return Contexts(self.space.successor, self.space.level_ptr, self.offsets)
 
     def _lanes(self) -> Lanes:
         if self._lane_cache is None:
@@ -187,7 +187,7 @@ class ChainBatch(
         own = Trellis(
             trellis.unary[lo:hi], trellis.trans, trellis.which[first:last], joint.dense(trellis.edge, lo, hi)
         )
-        graph = (self.space.successor, self.space.level_ptr, self.offsets[first : last + 1] - lo)
+        graph = Contexts(self.space.successor, self.space.level_ptr, self.offsets[first : last + 1] - lo)
         return _Piece(own, graph, slice(lo, hi), slice(first, last), part - first)
 
     # -- verbs ---------------------------------------------------------------------------------
@@ -253,13 +253,13 @@ class ChainBatch(
         if not trellis.edge.size:
             factors, top, room = factors_of(trellis.trans)
             failed = np.zeros(len(self), dtype=bool)
-            args = (trellis.unary, factors, top, room, trellis.which, *self._graph())
+            args = (ScaledTrellis(trellis.unary, factors, top, room, trellis.which), self._graph())
             run(lambda part: chain_scaled.inside(*args, part, log_z, failed), chunks, self._threads)
             chunks = [(np.flatnonzero(failed),)]
 
         def task(part: np.ndarray) -> None:
             own, graph, _, sequences, part = self._piece(trellis, part)
-            any_order.inside(*own, *graph, part, log_z[sequences])
+            any_order.inside(own, graph, part, log_z[sequences])
 
         run(task, chunks, self._threads)
         return log_z
@@ -314,24 +314,23 @@ class ChainBatch(
         factors, top, room = factors_of(trellis.trans)
 
         def task(number: int, first: int, last: int) -> None:
-            where = (self.offsets, lanes.members, lanes.group_ptr, first, last)
-            results = (log_z, out, trans[number], failed)
+            where = (Groups(self.offsets, lanes.members, lanes.group_ptr), first, last)
+            sums = Sums(log_z, out, trans[number], failed)
             if self.space.order == 1:
-                first_order.forward_backward(trellis.unary, trellis.trans[0], *where, w, *results)
+                first_order.forward_backward(trellis.unary, trellis.trans[0], *where, w, sums)
             else:
                 scaled = (factors[0], top[0], room[0], self.space.level_ptr)
-                chain_lanes.forward_backward(trellis.unary, *scaled, *where, w, *results)
+                chain_lanes.forward_backward(trellis.unary, *scaled, *where, w, sums)
 
         run(task, [(i, a, b) for i, (a, b) in enumerate(lanes.chunks)], self._threads)
         again = np.flatnonzero(failed)
         if again.size:
             if not out.size:
-                any_order.inside(*trellis, *self._graph(), again, log_z)
+                any_order.inside(trellis, self._graph(), again, log_z)
             else:
                 into = np.zeros(n, dtype=np.int64)
-                any_order.marginals(
-                    *trellis, *self._graph(), again, w, log_z, out, trans[-1:], into, NO_EDGES
-                )
+                expected = Expected(out, trans[-1:], into, NO_EDGES)
+                any_order.marginals(trellis, self._graph(), again, w, log_z, expected)
         return log_z, trans.sum(axis=0)
 
     def _any_order_expected(
@@ -349,10 +348,10 @@ class ChainBatch(
         failed = np.ones(n, dtype=bool)
         if not trellis.edge.size:
             factors, top, room = factors_of(trellis.trans)
-            args = (trellis.unary, factors, top, room, trellis.which, *self._graph())
+            args = (ScaledTrellis(trellis.unary, factors, top, room, trellis.which), self._graph())
             tables.run(
                 lambda part, out, into: chain_scaled.marginals(
-                    *args, part, w, log_z, unary, out, into, failed
+                    *args, part, w, log_z, Expected(unary, out, into, edge), failed
                 )
             )
 
@@ -360,8 +359,8 @@ class ChainBatch(
             own, graph, tokens, sequences, number = self._piece(trellis, part)
             expected = edge if own is trellis else np.empty_like(own.edge)
             where = number[failed[part]]
-            results = (log_z[sequences], unary[tokens], out, into[sequences], expected)
-            any_order.marginals(*own, *graph, where, w[sequences], *results)
+            results = Expected(unary[tokens], out, into[sequences], expected)
+            any_order.marginals(own, graph, where, w[sequences], log_z[sequences], results)
             if self.joint is not None and own is not trellis:
                 self.joint.gather(expected, tokens.start, tokens.stop, edge)
 
@@ -403,12 +402,14 @@ class ChainBatch(
         edge = self._no_edges()
         tables = TransitionTables(self, each)
         failed = np.ones(n, dtype=bool)
-        moved = (d_unary, d_trans, d_which)
+        moved = Trellis(d_unary, d_trans, d_which, NO_EDGES)
         if self.edge is None:
-            factors, _, room = factors_of(trellis.trans)
-            args = (trellis.unary, factors, room, trellis.which, *moved, *self._graph())
+            factors, top, room = factors_of(trellis.trans)
+            scaled = ScaledTrellis(trellis.unary, factors, top, room, trellis.which)
             tables.run(
-                lambda part, out, into: chain_scaled.tangent(*args, part, w, slope, unary, out, into, failed)
+                lambda part, out, into: chain_scaled.tangent(
+                    scaled, moved, self._graph(), part, w, slope, Expected(unary, out, into, NO_EDGES), failed
+                )
             )
 
         def task(part: np.ndarray, out: np.ndarray, into: np.ndarray) -> None:
@@ -417,10 +418,10 @@ class ChainBatch(
             if self.joint is not None and own is not trellis:
                 change = np.empty_like(own.edge)
                 turn = self.joint.dense(d_edge, tokens.start, tokens.stop)
-            direction = (d_unary[tokens], d_trans, d_which[sequences], turn)
-            results = (slope[sequences], unary[tokens], out, into[sequences], change)
+            direction = Trellis(d_unary[tokens], d_trans, d_which[sequences], turn)
+            results = Expected(unary[tokens], out, into[sequences], change)
             where = number[failed[part]]
-            any_order.tangent(*own, *direction, *graph, where, w[sequences], *results)
+            any_order.tangent(own, direction, graph, where, w[sequences], slope[sequences], results)
             if self.joint is not None and own is not trellis:
                 self.joint.gather(change, tokens.start, tokens.stop, edge)
 
@@ -439,10 +440,10 @@ class ChainBatch(
         def task(part: np.ndarray) -> None:
             own, graph, tokens, _, number = self._piece(trellis, part)
             if own is trellis:
-                any_order.sample(*own, *graph, number, uniforms, labels)
+                any_order.sample(own, graph, number, uniforms, labels)
                 return
             found = np.empty((n, own.unary.shape[0]), dtype=np.int64)
-            any_order.sample(*own, *graph, number, np.ascontiguousarray(uniforms[:, tokens]), found)
+            any_order.sample(own, graph, number, np.ascontiguousarray(uniforms[:, tokens]), found)
             labels[:, tokens] = found
 
         run(task, self._sequence_chunks(), self._threads)

@@ -9,6 +9,7 @@ import numpy as np
 
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork._threads import run
+from trelliswork.dp.chain.trellis import Automata, Expected, ScaledTrellis
 from trelliswork.structures.base import Decoded, Parts
 from trelliswork.structures.chain.graph import chain_graph, edge_values, joint_cells, last_label
 from trelliswork.structures.chain.trellis import NO_EDGES, TransitionTables, factors_of
@@ -88,7 +89,7 @@ class ChainProduct:
         symbol = np.zeros((len(batch), batch.space.n_labels), dtype=np.int64)
         for i, automaton in enumerate(self.automata):
             symbol[i] = automaton.symbol
-        self._tables = (
+        self._tables = Automata(
             np.concatenate([empty, *(a.layers for a in self.automata)]),
             width,
             symbol,
@@ -120,10 +121,11 @@ class ChainProduct:
         unary = np.zeros((0 if inside_only else batch.n_tokens, batch.space.n_labels))
         edge = NO_EDGES if inside_only or batch.edge is None else np.zeros_like(trellis.edge)
         tables = TransitionTables(batch, False)
-        args = (trellis.unary, factors, top, room, trellis.which, trellis.edge, *batch._graph())
+        scaled = ScaledTrellis(trellis.unary, factors, top, room, trellis.which)
+        args = (scaled, trellis.edge, batch._graph(), self._tables, scale, risk_law)
         tables.run(
             lambda part, out, into: chain_automaton.marginals(
-                *args, *self._tables, scale, risk_law, part, w, log_z, risk, unary, out, into, edge, failed
+                *args, part, w, log_z, risk, Expected(unary, out, into, edge), failed
             )
         )
         trans = tables.result()
@@ -176,7 +178,7 @@ class ChainProduct:
         labels, value = np.empty(batch.n_tokens, dtype=np.int64), np.empty(len(batch))
         run(
             lambda part: chain_automaton.viterbi(
-                *trellis, *batch._graph(), *self._tables, scale, part, labels, value
+                trellis, batch._graph(), self._tables, scale, part, labels, value
             ),
             batch._sequence_chunks(),
             batch._threads,

@@ -95,7 +95,7 @@ class TokenSums(Covariance):
         return few_chunks(self.batch.offsets)
 
     def _sweep(self, *arguments: Any) -> None:
-        """Add the products of a range to the last two arguments, see ``dp/_covariance.py``."""
+        """Add the products of a range to the last two arguments, see ``dp/chain/covariance.py``."""
         raise NotImplementedError
 
     def _own_trans(self, trans: np.ndarray) -> np.ndarray:

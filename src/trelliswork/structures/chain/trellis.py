@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from trelliswork._threads import balanced_chunks, run
+from trelliswork.dp.chain.trellis import Trellis
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain.inference import ChainBatch
@@ -18,15 +19,6 @@ _TOKENS_PER_CHUNK = 16384
 NO_EDGES = np.zeros((0, 0, 0))
 _MAX_LANES = 32
 _LANE_FLOATS = 4_000_000  # a group of lanes holds at most this many scores at a time
-
-
-class Trellis(NamedTuple):
-    """Scores with costs added and everything forbidden at -inf."""
-
-    unary: np.ndarray
-    trans: np.ndarray  # (n_tables, n_contexts, n_labels)
-    which: np.ndarray  # table of each sequence
-    edge: np.ndarray  # (n_tokens, n_labels, n_labels) or empty
 
 
 class Lanes(NamedTuple):

@@ -18,7 +18,7 @@ MAX_DENSE = 400
 
 
 class Graph(NamedTuple):
-    """Batch of derivation graphs in the array format of ``dp/_hypergraph.py``."""
+    """Batch of derivation graphs in the array format of ``dp/derivations/hypergraph.py``."""
 
     graph_ptr: np.ndarray
     node_ptr: np.ndarray

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from trelliswork.dp.grammar.rules import LEXICAL
 from trelliswork.structures.grammar.forest import Forest
 from trelliswork.structures.grammar.tables import GrammarTables
 
 __all__ = ["Brackets", "Span"]
 
 Span = tuple[str, int, int]  # label, first word, word after the last
-_LEXICAL = 1
 
 
 class Brackets:
@@ -31,7 +31,7 @@ class Brackets:
         self.grammar = grammar
         self.labels = grammar.labels
         self.n_labels = np.array([*map(len, grammar.labels), 0], dtype=np.int64)  # the last: of the root
-        self.lexical = grammar.arrays[-4] == _LEXICAL
+        self.lexical = grammar.arrays.kind == LEXICAL
 
     @cached_property
     def repeat(self) -> bool:

@@ -104,7 +104,7 @@ class ForestStore:
         from trelliswork.dp.grammar import forest as grammar_forest
 
         t = self.tables
-        node_ptr, tail_ptr, tails, rule, symbol, start, end, complete = grammar_forest.forest(
+        (node_ptr, tail_ptr, tails, rule, symbol, start, end), complete = grammar_forest.forest(
             t.arrays, t.context, t.word_class, self.words[i], MAX_EDGES
         )
         if not complete:

@@ -291,7 +291,7 @@ class GrammarSpace(Space):
         self.as_nltk = as_nltk
         self.grammar = GrammarTables(self.rules, structure.max_unary)
         self.beam = np.inf if structure.beam is None else float(structure.beam)
-        self.rule_kind, self.rule_head = self.grammar.arrays[-4], self.grammar.arrays[-1].astype(np.int64)
+        self.rule_kind, self.rule_head = self.grammar.arrays.kind, self.grammar.arrays.head.astype(np.int64)
         self.brackets = Brackets(self.grammar)
         kinds = [rule[0] for rule in self.grammar.dp_rules]
         heads = self.rule_head.tolist()

@@ -1,4 +1,4 @@
-"""Rules as the arrays of ``dp/_span.py``."""
+"""Rules as the arrays of ``dp/grammar/rules.py``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import offsets_of
+from trelliswork.dp.grammar.rules import Rules
 from trelliswork.structures.grammar.shape import Rule, labels_of
 
 __all__ = ["GrammarTables", "sorted_rules"]
@@ -39,8 +40,8 @@ class GrammarTables:
 
     Attributes
     ----------
-    arrays : tuple of ndarray
-        Tables of ``dp/_span.py``.
+    arrays : Rules
+        The rules of the recursions.
     feature : ndarray of shape (n_dp_rules,)
         Weight of each rule of the recursions; -1 for rules that stand for no rule of the grammar.
     terminals : dict
@@ -154,7 +155,7 @@ class GrammarTables:
         """Rules of the grammar behind the rules of the recursions."""
         return [self.rules[f] for f in self.feature[np.asarray(codes, dtype=np.int64)].tolist() if f >= 0]
 
-    def _arrays(self) -> tuple[np.ndarray, ...]:
+    def _arrays(self) -> Rules:
         number, words, n = self.number, self.terminals, len(self.symbols)
         by_kind: dict[str, list[tuple[int, Rule]]] = {kind: [] for kind in _KINDS}
         for i, rule in enumerate(self.dp_rules):
@@ -170,7 +171,7 @@ class GrammarTables:
         table = np.array(
             [[_KINDS.index(r[0]), *(b + [-1, -1])[:2], h] for r, b, h in zip(self.dp_rules, below, heads)]
         )
-        return (
+        return Rules(
             *_indexed(roots, 1, 3)[1:],
             *_indexed(lexical, len(words), 3),
             *_indexed(unary, n, 3),

@@ -1,4 +1,4 @@
-"""Derivation graphs of short RNA sequences: best structures for every value of a loss (§6.5)."""
+"""Derivation graphs of short RNA sequences: best structures for every value of a loss."""
 
 from __future__ import annotations
 
