@@ -63,6 +63,26 @@ class Structure(BaseEstimator):
             return all(cls.offers(other) for other in BUILT_ON[verb])
         return getattr(batch, verb) is not getattr(Batch, verb, None)
 
+    def check(self) -> None:
+        """Refuse hyper-parameters that make no sense, without any data; here none.
+
+        :meth:`bind` and :meth:`bind_names` call it, and so do learners and the command line before they look
+        at the data.
+
+        Raises
+        ------
+        InputError
+            When a hyper-parameter is of the wrong kind or out of range.
+
+        Examples
+        --------
+        >>> from trelliswork import RNA
+        >>> RNA(depth=0).check()
+        Traceback (most recent call last):
+        ...
+        trelliswork._errors.InputError: depth must be a whole number from 1 to 20, got 0
+        """
+
     def prepare(self, X: Any) -> Any:
         """Read the inputs once into a form that :meth:`bind` and ``Space.pack`` share."""
         return X

@@ -70,11 +70,10 @@ def train(
     from trelliswork.structures import RNA
 
     structure = RNA(grammar, depth=depth, invalid="repair" if invalid == "repair" else "strict")
-    structure.bind()  # a mistake in the options is told before the work
+    estimator = learning.build(structure, quiet)
     data, name = _read(source, encoding)
     held_out = None if dev is None else _read(dev, encoding)[0]
     data, note = _usable(structure, data, name, invalid)
-    estimator = learning.build(structure, quiet)
     done = watched(
         lambda: estimator.fit(data.X, data.y), estimator, lambda e: e.placed(name, data.names), quiet
     )

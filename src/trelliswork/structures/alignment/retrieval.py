@@ -60,6 +60,10 @@ class Retrieval(Structure):
             raise InputError(f"alignment must be an Alignment, got {type(self.alignment).__name__}")
         return self.alignment
 
+    def check(self) -> None:
+        """Refuse what is no alignment, and one whose hyper-parameters make no sense."""
+        self.inner.check()
+
     def prepare(self, X: Any) -> list[Any]:
         """Check that the inputs are sequences with candidates."""
         if isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__len__"):
@@ -73,10 +77,12 @@ class Retrieval(Structure):
 
     def bind(self, X: Any, y: Any = None) -> RetrievalSpace:
         """Collect the alphabet."""
+        self.check()
         return RetrievalSpace(self, self.inner.bind(_pairs(self.prepare(X))))
 
     def bind_names(self, names: Sequence[Any]) -> RetrievalSpace:
         """Alphabet from the names of given weights."""
+        self.check()
         return RetrievalSpace(self, self.inner.bind_names(names))
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:

@@ -141,7 +141,8 @@ class Alignment(Structure):
         self.output = output
         self.precision = precision
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Refuse hyper-parameters that make no sense."""
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 listed = ", ".join(map(repr, choices))
@@ -166,7 +167,6 @@ class Alignment(Structure):
 
     def prepare(self, X: Any) -> list[Any]:
         """Check that the inputs are pairs of sequences."""
-        self._check()
         if isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__len__"):
             raise InputError(f"X must be a list of pairs of sequences, got {type(X).__name__}")
         for i, x in enumerate(X):
@@ -203,6 +203,7 @@ class Alignment(Structure):
 
     def bind(self, X: Any, y: Any = None) -> AlignmentSpace:
         """Collect the alphabet, unless it is given."""
+        self.check()
         X = self.prepare(X)
         if isinstance(self.alphabet, str) and not self.folds_case:
             symbols: list[Any] = list(dict.fromkeys(self.alphabet))
@@ -220,7 +221,7 @@ class Alignment(Structure):
 
     def bind_names(self, names: Sequence[Any]) -> AlignmentSpace:
         """Alphabet from the names of given weights."""
-        self._check()
+        self.check()
         if self.alphabet is not None:
             return self.bind([], [])
         symbols: dict[Any, None] = {}

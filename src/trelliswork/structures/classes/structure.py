@@ -14,6 +14,7 @@ from trelliswork._tokens import TokenBlock, TokenTable, check_width, compile_tok
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.classes.batch import ClassesBatch
 from trelliswork.structures.classes.taxonomy import Taxonomy
+from trelliswork.structures.labels import check_given_labels, sorted_labels
 from trelliswork.structures.tokens import Layout, TokenMap
 
 __all__ = ["Classes", "ClassesSpace"]
@@ -77,6 +78,15 @@ class Classes(Structure):
         self.labels = labels
         self.ancestor_weight = ancestor_weight
 
+    def check(self) -> None:
+        """Refuse hyper-parameters that make no sense; reads the taxonomy."""
+        check_given_labels(self.labels)
+        if self.taxonomy is not None:
+            taxonomy = Taxonomy.read(self.taxonomy)
+            taxonomy.ancestor_weights(self.ancestor_weight)
+            if self.labels is not None:
+                taxonomy.check_classes(self.labels)
+
     def prepare(self, X: Any) -> TokenTable:
         """Compile the rows once (idempotent)."""
         if isinstance(X, TokenTable):
@@ -99,6 +109,7 @@ class Classes(Structure):
 
     def bind(self, X: Any, y: Any) -> ClassesSpace:
         """Collect classes and attributes."""
+        self.check()
         table = self.prepare(X)
         taxonomy = None if self.taxonomy is None else Taxonomy.read(self.taxonomy)
         labels = list(dict.fromkeys(self.labels)) if self.labels is not None else _labels_of(y)
@@ -107,6 +118,7 @@ class Classes(Structure):
 
     def bind_names(self, names: Sequence[Any]) -> ClassesSpace:
         """Classes and attributes from the names of given weights."""
+        self.check()
         nodes: dict[Any, None] = {}
         attributes: dict[str, None] = {}
         for name in names:
@@ -342,11 +354,3 @@ def _labels_of(y: Any) -> list[Any]:
         except TypeError as error:
             raise InputError(f"labels must be hashable ({error})", sample=i) from None
     return sorted_labels(found)
-
-
-def sorted_labels(labels: Any) -> list[Any]:
-    """Labels in an order that does not depend on the order of the samples."""
-    try:
-        return sorted(labels)
-    except TypeError:
-        return sorted(labels, key=lambda v: (type(v).__name__, repr(v)))
