@@ -288,14 +288,11 @@ def _class_of(name: Any) -> type:
 
 
 def _space_class(structure: Structure) -> type[Space]:
-    """Class of the spaces of a structure: ``FooSpace`` beside ``Foo``, or its ``space_class``."""
+    """Class of the spaces of a structure."""
     cls = type(structure)
-    found = getattr(cls, "space_class", None)
-    if found is None:
-        found = getattr(sys.modules[cls.__module__], f"{cls.__name__}Space", None)
-    if not (isinstance(found, type) and issubclass(found, Space)):
-        raise InputError(f"{cls.__name__} has no class {cls.__name__}Space to save or load its alphabets")
-    return found
+    if cls.space_class is None:
+        raise InputError(f"{cls.__name__} must name the class of its spaces as its space_class to be saved")
+    return cls.space_class
 
 
 def _fitted(model: Any) -> dict[str, Any]:

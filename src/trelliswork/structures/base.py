@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -38,6 +38,7 @@ class Structure(BaseEstimator):
     ``sklearn.base.clone``, ``get_params`` and nested grids (``structure__order``) work.
     """
 
+    space_class: ClassVar[type[Space] | None] = None  # what ``bind`` returns
     batch_class: ClassVar[type[Batch] | None] = None  # what ``Space.pack`` returns
     output_kind: ClassVar[str | None] = None  # what an output is; losses say which kinds they compare
 
@@ -98,6 +99,22 @@ class Structure(BaseEstimator):
     def bind_names(self, names: Sequence[Any]) -> Space:
         """Build a space from feature names alone, for weights that come from elsewhere."""
         raise Unsupported(f"{type(self).__name__} cannot be built from feature names; fit it on data")
+
+    def with_params(self, **params: Any) -> Self:
+        """The same structure with other values of some hyper-parameters.
+
+        Parameters
+        ----------
+        **params
+            Arguments of the constructor.
+
+        Examples
+        --------
+        >>> from trelliswork import Chain
+        >>> Chain(order=2).with_params(scheme="BIO")
+        Chain(order=2, scheme='BIO')
+        """
+        return type(self)(**{**self.get_params(deep=False), **params})
 
     def complete(self) -> Structure:
         """The same structure with a weight for every feature, for models made of counts."""

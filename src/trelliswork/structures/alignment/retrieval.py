@@ -45,6 +45,7 @@ class Retrieval(Structure):
     [(1, ('TTGA', 'TTGG'))]
     """
 
+    space_class: ClassVar[type[Space]]  # set below, where the class is known
     batch_class: ClassVar[type[Batch]] = RetrievalBatch
     output_kind: ClassVar[str] = "candidate"
 
@@ -198,3 +199,6 @@ class RetrievalSpace(Space):
 
 def _pairs(X: list[Any]) -> list[tuple[Any, Any]]:
     return [(x, candidate) for x, candidates in X for candidate in candidates]
+
+
+Retrieval.space_class = RetrievalSpace

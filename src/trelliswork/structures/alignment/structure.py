@@ -113,6 +113,7 @@ class Alignment(Structure):
     [('TACCAT', 'TA-CAT')]
     """
 
+    space_class: ClassVar[type[Space]]  # set below, where the class is known
     batch_class: ClassVar[type[Batch]] = AlignmentBatch
     output_kind: ClassVar[str] = "alignment"
 
@@ -552,3 +553,6 @@ def _in_order(symbols: Any) -> list[Any]:
         return sorted(symbols)
     except TypeError:
         return sorted(symbols, key=lambda v: (type(v).__name__, repr(v)))
+
+
+Alignment.space_class = AlignmentSpace

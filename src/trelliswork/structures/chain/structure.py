@@ -7,12 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork._tokens import TokenTable, compile_tokens, token_symbols
-from trelliswork.structures.base import Batch, Structure
+from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.chain.batch import ChainBatch
 from trelliswork.structures.chain.contexts import check_scheme, check_transitions, transition_mask
 from trelliswork.structures.chain.joins import Joins
@@ -78,6 +77,7 @@ class Chain(Structure):
     [['D', 'N', 'V']]
     """
 
+    space_class: ClassVar[type[Space]] = ChainSpace
     batch_class: ClassVar[type[Batch]] = ChainBatch
     output_kind: ClassVar[str] = "label sequence"
 
@@ -186,7 +186,7 @@ class Chain(Structure):
     def complete(self) -> Chain:
         """The chain with a weight for every pair of attribute and label."""
         self.check()
-        return clone(self).set_params(emissions="all")
+        return self.with_params(emissions="all")
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
         """Share of tokens with the right label."""

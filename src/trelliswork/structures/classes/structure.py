@@ -62,6 +62,7 @@ class Classes(Structure):
     ['east', 'north']
     """
 
+    space_class: ClassVar[type[Space]]  # set below, where the class is known
     batch_class: ClassVar[type[Batch]] = ClassesBatch
     output_kind: ClassVar[str] = "label"
 
@@ -354,3 +355,6 @@ def _labels_of(y: Any) -> list[Any]:
         except TypeError as error:
             raise InputError(f"labels must be hashable ({error})", sample=i) from None
     return sorted_labels(found)
+
+
+Classes.space_class = ClassesSpace

@@ -100,9 +100,9 @@ class Derivations(Structure):
     [['A', 'B', 'A'], ['B', 'A', 'B']]
     """
 
+    space_class: ClassVar[type[Space]]  # set below, where the class is known
     batch_class: ClassVar[type[Batch]] = DerivationBatch
     output_kind: ClassVar[str] = "list of parts"
-    space_class: ClassVar[type[Space]]
 
     def __init__(
         self,

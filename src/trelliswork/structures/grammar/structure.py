@@ -109,6 +109,7 @@ class Grammar(Structure):
     5
     """
 
+    space_class: ClassVar[type[Space]]  # set below, where the class is known
     batch_class: ClassVar[type[Batch]] = GrammarBatch
     output_kind: ClassVar[str] = "parse tree"
 
@@ -482,3 +483,6 @@ def _shown(rule: Rule) -> str:
     if rule[0] == "wrap":
         return f"{rule[1]} -> {rule[2]!r} {rule[3]} {rule[4]!r}"
     return f"root -> {rule[1]}" if rule[0] == "root" else f"{rule[1]} -> {' '.join(rule[2:])}"
+
+
+Grammar.space_class = GrammarSpace

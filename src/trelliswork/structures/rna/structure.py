@@ -78,9 +78,9 @@ class RNA(Structure):
     [('rule', 'S -> L S'), ('rule', 'S -> L')]
     """
 
+    space_class: ClassVar[type[Space]]  # set below, where the class is known
     batch_class: ClassVar[type[Batch]] = RNABatch
     output_kind: ClassVar[str] = "RNA structure"
-    space_class: ClassVar[type[Space]]
 
     def __init__(self, grammar: str = "g6", *, depth: int = 2, invalid: str = "strict", gamma: float = 1.0):
         self.grammar = grammar
