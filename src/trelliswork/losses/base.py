@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork.losses.automata import MAX_STATES, LossAutomaton
-from trelliswork.structures.base import Batch, Parts, Space, Unsupported
+from trelliswork.structures.base import Batch, Parts, Space, Structure, Unsupported
 
 __all__ = ["Loss", "PartCosts", "is_label", "losses_of", "symbols_of"]
 
@@ -46,15 +46,16 @@ class Loss(BaseEstimator):
         """Loss of one prediction."""
         raise NotImplementedError
 
-    def applies(self, space: Space) -> bool:
+    def applies(self, space: Space | Structure) -> bool:
         """Whether the outputs of a space are such as the loss compares.
 
         Parameters
         ----------
-        space : Space
-            A structure bound to data.
+        space : Space or Structure
+            A structure, bound to data or not.
         """
-        return self.compares is None or space.structure.output_kind in self.compares
+        structure = space.structure if isinstance(space, Space) else space
+        return self.compares is None or structure.output_kind in self.compares
 
     def check(self, space: Space) -> None:
         """Refuse a space whose outputs the loss does not compare.
@@ -194,19 +195,19 @@ class Loss(BaseEstimator):
         return batch.evaluate(codes, batch.scores(np.zeros(batch.space.n_features)) + costs) + constant
 
 
-def losses_of(space: Space) -> list[str]:
+def losses_of(space: Space | Structure) -> list[str]:
     """Names of the losses that apply to the outputs of a space.
 
     Parameters
     ----------
-    space : Space
-        A structure bound to data.
+    space : Space or Structure
+        A structure, bound to data or not.
 
     Examples
     --------
     >>> from trelliswork import RNA
     >>> from trelliswork.losses import losses_of
-    >>> losses_of(RNA().bind(["GGAAACC"], ["((...))"]))
+    >>> losses_of(RNA())
     ['zero-one', 'hamming', 'f1', 'base-pairs']
     """
     from trelliswork.losses import LOSSES

@@ -9,7 +9,7 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork.losses.base import Loss, PartCosts, is_label
-from trelliswork.structures.base import Batch, Space
+from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.classes.taxonomy import Taxonomy
 
 __all__ = ["Tree"]
@@ -47,7 +47,7 @@ class Tree(Loss):
         """Height of the first common ancestor."""
         return self._tree().height_of_meeting(true, predicted)
 
-    def applies(self, space: Space) -> bool:
+    def applies(self, space: Space | Structure) -> bool:
         """Whether outputs are labels, and there is a taxonomy."""
         return super().applies(space) and (self.taxonomy is not None or _taxonomy_of(space) is not None)
 
@@ -80,5 +80,5 @@ class Tree(Loss):
         return batch.label_costs(self.table(labels))
 
 
-def _taxonomy_of(space: Space) -> Taxonomy | None:
+def _taxonomy_of(space: Space | Structure) -> Any:
     return getattr(space, "taxonomy", None)

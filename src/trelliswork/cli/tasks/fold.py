@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -155,14 +156,21 @@ def predict(opened: OpenModel, request: Request) -> None:
             if request.probabilities:
                 notes = [f"({c.probability:.6g})" for own in lists for c in own]
         elif request.mea:
-            learner.space_.structure.set_params(gamma=request.gamma)
-            learner.space_.structure.bind()  # checks gamma
-            y = learner.predict_mea(X)
+            y = _with_gamma(learner, request.gamma).predict_mea(X)
         else:
             y = learner.predict(X)
     except InputError as error:
         raise error.placed(name, data.names) from None
     _write(form, request.output, names, X, y, notes, data.y)
+
+
+def _with_gamma(learner: Any, gamma: float) -> Any:
+    """The learner with a structure that has another ``gamma``."""
+    structure = learner.space_.structure.with_params(gamma=gamma)
+    structure.check()
+    changed = copy.copy(learner)
+    changed.space_ = type(learner.space_).from_state(structure, learner.space_.state())
+    return changed
 
 
 def _write(
