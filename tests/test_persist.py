@@ -72,20 +72,22 @@ class ToyLoss(BaseEstimator):
         self.scale = scale
 
 
+class OwnSpace(ChainSpace):
+    pass
+
+
 class Own(Chain):
     """A structure with a function."""
+
+    space_class = OwnSpace
 
     def __init__(self, build=None, order=1):
         super().__init__(order)
         self.build = build
 
 
-class OwnSpace(ChainSpace):
-    pass
-
-
 class Stranger(Chain):
-    space_class = ChainSpace
+    """A structure that is in no table."""
 
 
 @pytest.fixture(autouse=True)

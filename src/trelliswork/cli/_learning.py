@@ -53,7 +53,7 @@ class Learning(NamedTuple):
     given: dict[str, Any]
 
     def build(self, structure: Any, quiet: bool) -> Any:
-        """Estimator with the options that were given.
+        """Estimator with the options that were given; a mistake in them is told before any data are read.
 
         Parameters
         ----------
@@ -62,6 +62,7 @@ class Learning(NamedTuple):
         quiet : bool
             Whether to show no progress; otherwise it is shown on a terminal.
         """
+        structure.check()
         return self.entry.build(structure, self.given, verbose=int(sys.stderr.isatty() and not quiet))
 
 

@@ -119,6 +119,7 @@ class StructuredEstimator(BaseEstimator):
             raise InputError(
                 f"structure must be a Structure such as Chain(), got {type(self.structure).__name__}"
             )
+        self.structure.check()
         return self.structure
 
     def _start_weights(self, space: Space, warm: bool) -> np.ndarray:

@@ -12,7 +12,7 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork.losses.automata import MAX_STATES, LossAutomaton
 from trelliswork.structures.abilities import Labelled, require
-from trelliswork.structures.base import Batch, Parts, Space, Unsupported
+from trelliswork.structures.base import Batch, Parts, Space, Structure, Unsupported
 
 __all__ = ["Loss", "PartCosts", "is_label", "losses_of", "symbols_of"]
 
@@ -71,15 +71,16 @@ class Loss(BaseEstimator):
         """Loss of one prediction."""
         raise NotImplementedError
 
-    def applies(self, space: Space) -> bool:
+    def applies(self, space: Space | Structure) -> bool:
         """Whether the outputs of a space are such as the loss compares.
 
         Parameters
         ----------
-        space : Space
-            A structure bound to data.
+        space : Space or Structure
+            A structure, bound to data or not.
         """
-        return self.compares is None or space.structure.output_kind in self.compares
+        structure = space.structure if isinstance(space, Space) else space
+        return self.compares is None or structure.output_kind in self.compares
 
     def check(self, space: Space) -> None:
         """Refuse a space whose outputs the loss does not compare.
@@ -221,19 +222,19 @@ class Loss(BaseEstimator):
         return batch.evaluate(codes, batch.scores(np.zeros(batch.space.n_features)) + costs) + constant
 
 
-def losses_of(space: Space) -> list[str]:
+def losses_of(space: Space | Structure) -> list[str]:
     """Names of the losses that apply to the outputs of a space.
 
     Parameters
     ----------
-    space : Space
-        A structure bound to data.
+    space : Space or Structure
+        A structure, bound to data or not.
 
     Examples
     --------
     >>> from trelliswork import RNA
     >>> from trelliswork.losses import losses_of
-    >>> losses_of(RNA().bind(["GGAAACC"], ["((...))"]))
+    >>> losses_of(RNA())
     ['base-pairs', 'f1', 'hamming', 'zero-one']
     """
     from trelliswork.losses import LOSSES

@@ -10,7 +10,7 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork.losses.base import Loss, PartCosts, is_label
 from trelliswork.structures.abilities import Labelled, require
-from trelliswork.structures.base import Batch, Space
+from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.classes.taxonomy import Taxonomy
 
 __all__ = ["Tree"]
@@ -49,7 +49,7 @@ class Tree(Loss):
         """Height of the first common ancestor."""
         return self._tree().height_of_meeting(true, predicted)
 
-    def applies(self, space: Space) -> bool:
+    def applies(self, space: Space | Structure) -> bool:
         """Whether outputs are labels, and there is a taxonomy."""
         return super().applies(space) and (self.taxonomy is not None or _taxonomy_of(space) is not None)
 
@@ -78,9 +78,9 @@ class Tree(Loss):
         labels = batch.space.labels  # type: ignore[attr-defined]
         taxonomy = _taxonomy_of(batch.space)
         given = self.taxonomy is not None or taxonomy is None
-        table = self.table(labels) if given else taxonomy.meeting_heights(labels)  # type: ignore[union-attr]
+        table = self.table(labels) if given else taxonomy.meeting_heights(labels)
         return require(batch, Labelled).label_costs(table)
 
 
-def _taxonomy_of(space: Space) -> Taxonomy | None:
+def _taxonomy_of(space: Space | Structure) -> Any:
     return getattr(space, "taxonomy", None)

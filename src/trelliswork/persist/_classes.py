@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import Any
 
 from sklearn.pipeline import Pipeline
@@ -63,11 +62,8 @@ def class_of(name: Any) -> type:
 
 
 def space_class(structure: Structure) -> type[Space]:
-    """Class of the spaces of a structure: ``FooSpace`` beside ``Foo``, or its ``space_class``."""
+    """Class of the spaces of a structure."""
     cls = type(structure)
-    space = getattr(cls, "space_class", None)
-    if space is None:
-        space = getattr(sys.modules[cls.__module__], f"{cls.__name__}Space", None)
-    if not (isinstance(space, type) and issubclass(space, Space)):
-        raise InputError(f"{cls.__name__} has no class {cls.__name__}Space to save or load its alphabets")
-    return space
+    if cls.space_class is None:
+        raise InputError(f"{cls.__name__} must name the class of its spaces as its space_class to be saved")
+    return cls.space_class

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -29,6 +29,7 @@ class Structure(BaseEstimator):
     ``sklearn.base.clone``, ``get_params`` and nested grids (``structure__order``) work.
     """
 
+    space_class: ClassVar[type[Space] | None] = None  # what ``bind`` returns
     batch_class: ClassVar[type[Batch] | None] = None  # what ``Space.pack`` returns
     output_kind: ClassVar[str | None] = None  # what an output is; losses say which kinds they compare
 
@@ -49,6 +50,26 @@ class Structure(BaseEstimator):
         """
         return cls.batch_class is not None and issubclass(cls.batch_class, ability)
 
+    def check(self) -> None:
+        """Refuse hyper-parameters that make no sense, without any data; here none.
+
+        :meth:`bind` and :meth:`bind_names` call it, and so do learners and the command line before they look
+        at the data.
+
+        Raises
+        ------
+        InputError
+            When a hyper-parameter is of the wrong kind or out of range.
+
+        Examples
+        --------
+        >>> from trelliswork import RNA
+        >>> RNA(depth=0).check()
+        Traceback (most recent call last):
+        ...
+        trelliswork._errors.InputError: depth must be a whole number from 1 to 20, got 0
+        """
+
     def prepare(self, X: Any) -> Any:
         """Read the inputs once into a form that :meth:`bind` and ``Space.pack`` share."""
         return X
@@ -64,6 +85,22 @@ class Structure(BaseEstimator):
     def bind_names(self, names: Sequence[Any]) -> Space:
         """Build a space from feature names alone, for weights that come from elsewhere."""
         raise Unsupported(f"{type(self).__name__} cannot be built from feature names; fit it on data")
+
+    def with_params(self, **params: Any) -> Self:
+        """The same structure with other values of some hyper-parameters.
+
+        Parameters
+        ----------
+        **params
+            Arguments of the constructor.
+
+        Examples
+        --------
+        >>> from trelliswork import Chain
+        >>> Chain(order=2).with_params(scheme="BIO")
+        Chain(order=2, scheme='BIO')
+        """
+        return type(self)(**{**self.get_params(deep=False), **params})
 
     def complete(self) -> Structure:
         """The same structure with a weight for every feature, for models made of counts."""

@@ -9,7 +9,15 @@ import numpy as np
 
 from trelliswork._errors import InputError
 
-__all__ = ["check_row", "collect_labels", "encode_labels", "is_list", "listed", "sorted_labels"]
+__all__ = [
+    "check_given_labels",
+    "check_row",
+    "collect_labels",
+    "encode_labels",
+    "is_list",
+    "listed",
+    "sorted_labels",
+]
 
 
 def sorted_labels(labels: Iterable[Any]) -> list[Any]:
@@ -19,6 +27,18 @@ def sorted_labels(labels: Iterable[Any]) -> list[Any]:
         return sorted(found)
     except TypeError:
         return sorted(found, key=lambda v: (type(v).__name__, repr(v)))
+
+
+def check_given_labels(labels: Any) -> None:
+    """Refuse the ``labels`` of a structure that are neither None nor some hashable labels."""
+    if labels is None:
+        return
+    try:
+        n_labels = len(dict.fromkeys(labels))
+    except TypeError:
+        n_labels = 0
+    if n_labels == 0:
+        raise InputError(f"labels must be a list of hashable labels or None, got {labels!r}")
 
 
 def collect_labels(y: Any, given: Sequence[Hashable] | None) -> list[Any]:

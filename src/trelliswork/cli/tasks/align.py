@@ -93,10 +93,9 @@ def train(
         unknown=unknown,
         core="upper" if core else "all",
     )
-    structure.prepare([])  # checks the choices
+    estimator = learning.build(structure, quiet)
     data = read_fasta_pairs(source, encoding or "utf-8").aligned()
     held_out = None if dev is None else read_fasta_pairs(dev, encoding or "utf-8").aligned()
-    estimator = learning.build(structure, quiet)
     done = watched(
         lambda: estimator.fit(data.X, data.y), estimator, lambda e: e.placed(data.name, data.lines), quiet
     )

@@ -121,16 +121,15 @@ def train(
         "separator": _options.parse_separator(separator),
         "encoding": encoding or "utf-8",
     }
-    rows = _read(source, layout)
-    layout["format"] = rows.format
-    held_out = None if dev is None else _read(dev, layout)
-
     from trelliswork.structures import Classes
     from trelliswork.structures.classes.taxonomy import Taxonomy
 
     links = None if taxonomy is None else Taxonomy.read(taxonomy).edges
     structure = Classes(links, ancestor_weight=1.0 if ancestor_weight is None else ancestor_weight)
     estimator = learning.build(structure, quiet)
+    rows = _read(source, layout)
+    layout["format"] = rows.format
+    held_out = None if dev is None else _read(dev, layout)
     _fit_and_save(learning, estimator, rows, held_out, layout, output, quiet)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -70,11 +71,10 @@ def train(
     from trelliswork.structures import RNA
 
     structure = RNA(grammar, depth=depth, invalid="repair" if invalid == "repair" else "strict")
-    structure.bind()  # a mistake in the options is told before the work
+    estimator = learning.build(structure, quiet)
     data, name = _read(source, encoding)
     held_out = None if dev is None else _read(dev, encoding)[0]
     data, note = _usable(structure, data, name, invalid)
-    estimator = learning.build(structure, quiet)
     done = watched(
         lambda: estimator.fit(data.X, data.y), estimator, lambda e: e.placed(name, data.names), quiet
     )
@@ -156,14 +156,21 @@ def predict(opened: OpenModel, request: Request) -> None:
             if request.probabilities:
                 notes = [f"({c.probability:.6g})" for own in lists for c in own]
         elif request.mea:
-            learner.space_.structure.set_params(gamma=request.gamma)
-            learner.space_.structure.bind()  # checks gamma
-            y = learner.predict_mea(X)
+            y = _with_gamma(learner, request.gamma).predict_mea(X)
         else:
             y = learner.predict(X)
     except InputError as error:
         raise error.placed(name, data.names) from None
     _write(form, request.output, names, X, y, notes, data.y)
+
+
+def _with_gamma(learner: Any, gamma: float) -> Any:
+    """The learner with a structure that has another ``gamma``."""
+    structure = learner.space_.structure.with_params(gamma=gamma)
+    structure.check()
+    changed = copy.copy(learner)
+    changed.space_ = type(learner.space_).from_state(structure, learner.space_.state())
+    return changed
 
 
 def _write(

@@ -81,10 +81,9 @@ def train(
         vertical=vertical,
         min_count=min_count,
     )
-    structure.check()
+    estimator = learning.build(structure, quiet)
     data, name = _read(source, of, encoding, max_words)
     held_out = None if dev is None else _read(dev, of, encoding, max_words)[0]
-    estimator = learning.build(structure, quiet)
     done = watched(
         lambda: estimator.fit(data.X, data.y), estimator, lambda e: e.placed(name, data.lines), quiet
     )

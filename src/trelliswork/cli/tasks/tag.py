@@ -88,14 +88,14 @@ def train(
     from trelliswork.cli._columns import Document
     from trelliswork.structures import Chain
 
-    document = Document(source, separator=between, comment=comment or None, encoding=encoding or "utf-8")
-    layout = _layout(document, label, chosen, text)
-    layout = layout.changed(between, comment or None, encoding or None)
-    held_out = None if dev is None else _labelled(layout.read(dev), layout)
     structure = Chain(
         order=order, scheme=scheme, min_count=min_count, emissions="observed" if observed else "all"
     )
     estimator = learning.build(structure, quiet)
+    document = Document(source, separator=between, comment=comment or None, encoding=encoding or "utf-8")
+    layout = _layout(document, label, chosen, text)
+    layout = layout.changed(between, comment or None, encoding or None)
+    held_out = None if dev is None else _labelled(layout.read(dev), layout)
     _fit_and_save(learning, estimator, text, document, layout, held_out, output, quiet)
 
 

@@ -45,6 +45,7 @@ class Retrieval(Structure):
     [(1, ('TTGA', 'TTGG'))]
     """
 
+    space_class: ClassVar[type[Space]]  # set below, where the class is known
     batch_class: ClassVar[type[Batch]] = RetrievalBatch
     output_kind: ClassVar[str] = "candidate"
 
@@ -60,6 +61,10 @@ class Retrieval(Structure):
             raise InputError(f"alignment must be an Alignment, got {type(self.alignment).__name__}")
         return self.alignment
 
+    def check(self) -> None:
+        """Refuse what is no alignment, and one whose hyper-parameters make no sense."""
+        self.inner.check()
+
     def prepare(self, X: Any) -> list[Any]:
         """Check that the inputs are sequences with candidates."""
         if isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__len__"):
@@ -73,10 +78,12 @@ class Retrieval(Structure):
 
     def bind(self, X: Any, y: Any = None) -> RetrievalSpace:
         """Collect the alphabet."""
+        self.check()
         return RetrievalSpace(self, self.inner.bind(_pairs(self.prepare(X))))
 
     def bind_names(self, names: Sequence[Any]) -> RetrievalSpace:
         """Alphabet from the names of given weights."""
+        self.check()
         return RetrievalSpace(self, self.inner.bind_names(names))
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
@@ -193,3 +200,6 @@ class RetrievalSpace(Space):
 
 def _pairs(X: list[Any]) -> list[tuple[Any, Any]]:
     return [(x, candidate) for x, candidates in X for candidate in candidates]
+
+
+Retrieval.space_class = RetrievalSpace

@@ -113,6 +113,7 @@ class Alignment(Structure):
     [('TACCAT', 'TA-CAT')]
     """
 
+    space_class: ClassVar[type[Space]]  # set below, where the class is known
     batch_class: ClassVar[type[Batch]] = AlignmentBatch
     output_kind: ClassVar[str] = "alignment"
 
@@ -141,7 +142,8 @@ class Alignment(Structure):
         self.output = output
         self.precision = precision
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Refuse hyper-parameters that make no sense."""
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 listed = ", ".join(map(repr, choices))
@@ -166,7 +168,6 @@ class Alignment(Structure):
 
     def prepare(self, X: Any) -> list[Any]:
         """Check that the inputs are pairs of sequences."""
-        self._check()
         if isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__len__"):
             raise InputError(f"X must be a list of pairs of sequences, got {type(X).__name__}")
         for i, x in enumerate(X):
@@ -203,6 +204,7 @@ class Alignment(Structure):
 
     def bind(self, X: Any, y: Any = None) -> AlignmentSpace:
         """Collect the alphabet, unless it is given."""
+        self.check()
         X = self.prepare(X)
         if isinstance(self.alphabet, str) and not self.folds_case:
             symbols: list[Any] = list(dict.fromkeys(self.alphabet))
@@ -220,7 +222,7 @@ class Alignment(Structure):
 
     def bind_names(self, names: Sequence[Any]) -> AlignmentSpace:
         """Alphabet from the names of given weights."""
-        self._check()
+        self.check()
         if self.alphabet is not None:
             return self.bind([], [])
         symbols: dict[Any, None] = {}
@@ -551,3 +553,6 @@ def _in_order(symbols: Any) -> list[Any]:
         return sorted(symbols)
     except TypeError:
         return sorted(symbols, key=lambda v: (type(v).__name__, repr(v)))
+
+
+Alignment.space_class = AlignmentSpace

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,16 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 
-__all__ = ["context_before", "level_starts", "ngram_map", "scheme_masks", "successors", "transition_mask"]
+__all__ = [
+    "check_scheme",
+    "check_transitions",
+    "context_before",
+    "level_starts",
+    "ngram_map",
+    "scheme_masks",
+    "successors",
+    "transition_mask",
+]
 
 _PREFIXES = {"BIO": "BIO", "IOB2": "BIO", "BIOES": "BIOES", "IOBES": "BIOES"}
 
@@ -95,27 +104,28 @@ def ngram_map(
     return matrix, mask, ngrams
 
 
+def check_transitions(transitions: Any) -> None:
+    """Refuse what the ``transitions`` of a chain cannot be."""
+    named = isinstance(transitions, str)
+    if (named and transitions not in ("all", "observed")) or not isinstance(transitions, Collection):
+        raise InputError(f"transitions must be 'all', 'observed' or a list of pairs, got {transitions!r}")
+    for pair in () if named else transitions:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not _hashable(*pair):
+            raise InputError(f"transitions: expected pairs (from, to), got {pair!r}")
+
+
 def transition_mask(
     transitions: str | Iterable[tuple[Hashable, Hashable]],
     labels: Sequence[Hashable],
     seen: np.ndarray,
 ) -> np.ndarray:
     """Allowed transitions ``[from, to]`` for the ``transitions`` argument of a chain."""
-    n = len(labels)
     if isinstance(transitions, str):
-        if transitions == "all":
-            return np.ones((n, n), dtype=bool)
-        if transitions == "observed":
-            return seen.copy()
-        raise InputError(f"transitions must be 'all', 'observed' or a list of pairs, got {transitions!r}")
-    if not isinstance(transitions, Iterable):
-        raise InputError(f"transitions must be 'all', 'observed' or a list of pairs, got {transitions!r}")
+        return np.ones_like(seen) if transitions == "all" else seen.copy()
+    n = len(labels)
     place = {label: i for i, label in enumerate(labels)}
     mask = np.zeros((n, n), dtype=bool)
-    for pair in transitions:
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not _hashable(*pair):
-            raise InputError(f"transitions: expected pairs (from, to), got {pair!r}")
-        a, b = pair
+    for a, b in transitions:
         if a in place and b in place:  # pairs of labels that this data lacks do no harm
             mask[place[a], place[b]] = True
     return mask
@@ -125,10 +135,14 @@ def _hashable(*values: Any) -> bool:
     return all(isinstance(value, Hashable) for value in values)
 
 
+def check_scheme(scheme: Any) -> None:
+    """Refuse a scheme of labels that is not known."""
+    if scheme is not None and (not isinstance(scheme, str) or scheme not in _PREFIXES):
+        raise InputError(f"scheme must be one of {', '.join(_PREFIXES)} or None, got {scheme!r}")
+
+
 def scheme_masks(scheme: str, labels: Sequence[Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Allowed transitions, first labels and last labels under BIO (IOB2) or BIOES."""
-    if not isinstance(scheme, str) or scheme not in _PREFIXES:
-        raise InputError(f"scheme must be one of {', '.join(_PREFIXES)} or None, got {scheme!r}")
     kind = _PREFIXES[scheme]
     parsed = [_split(label, kind, scheme) for label in labels]
     n = len(labels)

@@ -435,7 +435,7 @@ class ChainSpace(Space):
     def from_state(cls, structure: Structure, state: Mapping[str, Any]) -> ChainSpace:
         """Build the space again."""
         structure = cast("Chain", structure)
-        structure._check()
+        structure.check()
         labels, attributes = list(state["labels"]), list(state["attributes"])
         allowed = np.asarray(state["allowed"], dtype=bool)
         # A model file is not trusted: whatever the recursions index with is checked here.

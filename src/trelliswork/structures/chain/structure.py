@@ -7,17 +7,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork._tokens import TokenTable, compile_tokens, token_symbols
-from trelliswork.structures.base import Batch, Structure
-from trelliswork.structures.chain.contexts import transition_mask
+from trelliswork.structures.base import Batch, Space, Structure
+from trelliswork.structures.chain.contexts import check_scheme, check_transitions, transition_mask
 from trelliswork.structures.chain.inference import ChainBatch
 from trelliswork.structures.chain.joins import Joins
 from trelliswork.structures.chain.space import ChainSpace
-from trelliswork.structures.labels import check_row, collect_labels, encode_labels, sorted_labels
+from trelliswork.structures.labels import (
+    check_given_labels,
+    check_row,
+    collect_labels,
+    encode_labels,
+    sorted_labels,
+)
 
 __all__ = ["Chain", "ChainSpace"]
 
@@ -72,6 +77,7 @@ class Chain(Structure):
     [['D', 'N', 'V']]
     """
 
+    space_class: ClassVar[type[Space]] = ChainSpace
     batch_class: ClassVar[type[Batch]] = ChainBatch
     output_kind: ClassVar[str] = "label sequence"
 
@@ -100,6 +106,19 @@ class Chain(Structure):
         self.unknown = unknown
         self.labels = labels
 
+    def check(self) -> None:
+        """Refuse hyper-parameters that make no sense."""
+        if not isinstance(self.order, (int, np.integer)) or self.order < 1:
+            raise InputError(f"order must be a whole number of at least 1, got {self.order!r}")
+        if self.emissions not in ("all", "observed"):
+            raise InputError(f"emissions must be 'all' or 'observed', got {self.emissions!r}")
+        if not isinstance(self.min_count, (int, np.integer)) or self.min_count < 0:
+            raise InputError(f"min_count must be a whole number of at least 0, got {self.min_count!r}")
+        check_transitions(self.transitions)
+        check_scheme(self.scheme)
+        check_given_labels(self.labels)
+        Joins(self.edge_features, int(self.order))  # checks them
+
     def prepare(self, X: Any) -> Ragged:
         """Compile token features once (idempotent)."""
         if isinstance(X, Ragged) and isinstance(X.values, TokenTable):
@@ -113,7 +132,7 @@ class Chain(Structure):
 
     def bind(self, X: Any, y: Any) -> ChainSpace:
         """Collect labels, attributes and (where asked for) the pairs that occur."""
-        self._check()
+        self.check()
         X = self.prepare(X)
         labels = collect_labels(y, self.labels)
         codes = encode_labels(y, X.offsets, labels)
@@ -140,7 +159,7 @@ class Chain(Structure):
 
     def bind_names(self, names: Sequence[Any]) -> ChainSpace:
         """Labels and attributes from the feature names of given weights."""
-        self._check()
+        self.check()
         labels: dict[Any, None] = dict.fromkeys(self.labels or ())
         attributes: dict[str, None] = {}
         for name in names:
@@ -166,8 +185,8 @@ class Chain(Structure):
 
     def complete(self) -> Chain:
         """The chain with a weight for every pair of attribute and label."""
-        self._check()
-        return clone(self).set_params(emissions="all")
+        self.check()
+        return self.with_params(emissions="all")
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
         """Share of tokens with the right label."""
@@ -181,19 +200,3 @@ class Chain(Structure):
         weights = np.ones(len(right)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         total = float(weights @ np.array(tokens, dtype=float)) if tokens else 0.0
         return float(weights @ np.array(right, dtype=float)) / total if total else 1.0
-
-    def _check(self) -> None:
-        if not isinstance(self.order, (int, np.integer)) or self.order < 1:
-            raise InputError(f"order must be a whole number of at least 1, got {self.order!r}")
-        if self.emissions not in ("all", "observed"):
-            raise InputError(f"emissions must be 'all' or 'observed', got {self.emissions!r}")
-        if not isinstance(self.min_count, (int, np.integer)) or self.min_count < 0:
-            raise InputError(f"min_count must be a whole number of at least 0, got {self.min_count!r}")
-        if self.labels is not None:
-            try:
-                n_labels = len(dict.fromkeys(self.labels))
-            except TypeError:
-                n_labels = 0
-            if n_labels == 0:
-                raise InputError(f"labels must be a list of hashable labels or None, got {self.labels!r}")
-        Joins(self.edge_features, int(self.order))  # checks them

@@ -14,6 +14,7 @@ from trelliswork._tokens import TokenBlock, TokenTable, check_width, compile_tok
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.classes.batch import ClassesBatch, single_labels
 from trelliswork.structures.classes.taxonomy import Taxonomy
+from trelliswork.structures.labels import check_given_labels, sorted_labels
 from trelliswork.structures.tokens import Layout, TokenMap
 
 __all__ = ["Classes", "ClassesSpace"]
@@ -61,6 +62,7 @@ class Classes(Structure):
     ['east', 'north']
     """
 
+    space_class: ClassVar[type[Space]]  # set below, where the class is known
     batch_class: ClassVar[type[Batch]] = ClassesBatch
     output_kind: ClassVar[str] = "label"
 
@@ -76,6 +78,15 @@ class Classes(Structure):
         self.bias = bias
         self.labels = labels
         self.ancestor_weight = ancestor_weight
+
+    def check(self) -> None:
+        """Refuse hyper-parameters that make no sense; reads the taxonomy."""
+        check_given_labels(self.labels)
+        if self.taxonomy is not None:
+            taxonomy = Taxonomy.read(self.taxonomy)
+            taxonomy.ancestor_weights(self.ancestor_weight)
+            if self.labels is not None:
+                taxonomy.check_classes(self.labels)
 
     def prepare(self, X: Any) -> TokenTable:
         """Compile the rows once (idempotent)."""
@@ -99,6 +110,7 @@ class Classes(Structure):
 
     def bind(self, X: Any, y: Any) -> ClassesSpace:
         """Collect classes and attributes."""
+        self.check()
         table = self.prepare(X)
         taxonomy = None if self.taxonomy is None else Taxonomy.read(self.taxonomy)
         labels = list(dict.fromkeys(self.labels)) if self.labels is not None else _labels_of(y)
@@ -107,6 +119,7 @@ class Classes(Structure):
 
     def bind_names(self, names: Sequence[Any]) -> ClassesSpace:
         """Classes and attributes from the names of given weights."""
+        self.check()
         nodes: dict[Any, None] = {}
         attributes: dict[str, None] = {}
         for name in names:
@@ -344,9 +357,4 @@ def _labels_of(y: Any) -> list[Any]:
     return sorted_labels(found)
 
 
-def sorted_labels(labels: Any) -> list[Any]:
-    """Labels in an order that does not depend on the order of the samples."""
-    try:
-        return sorted(labels)
-    except TypeError:
-        return sorted(labels, key=lambda v: (type(v).__name__, repr(v)))
+Classes.space_class = ClassesSpace

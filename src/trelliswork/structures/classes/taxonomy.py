@@ -142,7 +142,7 @@ class Taxonomy:
             1; ancestors of weight 0 are left out.
         """
         own = set(labels)
-        weights = self._ancestor_weights(weight)
+        weights = self.ancestor_weights(weight)
         above = [self._above[label] for label in labels]
         inner = {node for nodes in above for node in nodes if weights.get(node, 0.0) > 0.0} - own
         nodes = [*labels, *(node for node in self.children if node in inner)]
@@ -152,8 +152,8 @@ class Taxonomy:
         values = np.array([1.0 if node in own else weights[node] for node in nodes])[column]
         return nodes, sp.csr_matrix((values, (row, column)), shape=(len(labels), len(nodes)))
 
-    def _ancestor_weights(self, weight: Any) -> dict[Any, float]:
-        """Weight of every inner node other than the root."""
+    def ancestor_weights(self, weight: Any) -> dict[Any, float]:
+        """Weight of every inner node other than the root, from one number or from numbers by node."""
         inner = [node for node, below in self.children.items() if below and node != self.root]
         if not isinstance(weight, Mapping):
             return dict.fromkeys(inner, _as_weight(weight, ""))

@@ -100,9 +100,9 @@ class Derivations(Structure):
     [['A', 'B', 'A'], ['B', 'A', 'B']]
     """
 
+    space_class: ClassVar[type[Space]]  # set below, where the class is known
     batch_class: ClassVar[type[Batch]] = DerivationBatch
     output_kind: ClassVar[str] = "list of parts"
-    space_class: ClassVar[type[Space]]
 
     def __init__(
         self,
@@ -117,12 +117,21 @@ class Derivations(Structure):
         self.decode = decode
         self.min_count = min_count
 
+    def check(self) -> None:
+        """Refuse hyper-parameters that make no sense."""
+        if not callable(self.build):
+            raise InputError(f"build must be a function from an input to edges, got {self.build!r}")
+        for name in ("encode", "decode"):
+            value = getattr(self, name)
+            if value is not None and not callable(value):
+                raise InputError(f"{name} must be a function or None, got {value!r}")
+        if not isinstance(self.min_count, (int, np.integer)) or self.min_count < 0:
+            raise InputError(f"min_count must be a whole number of at least 0, got {self.min_count!r}")
+
     def prepare(self, X: Any) -> list[_Sample]:
         """Build the graphs once (idempotent)."""
         if isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__len__"):
             raise InputError(f"X must be a list of inputs, got {type(X).__name__}")
-        if not callable(self.build):
-            raise InputError(f"build must be a function from an input to edges, got {self.build!r}")
         alphabet: dict[Hashable, int] = {}
         return [
             x if isinstance(x, _Sample) else _compile(i, x, self._edges(i, x), alphabet)
@@ -141,6 +150,7 @@ class Derivations(Structure):
 
     def bind(self, X: Any, y: Any = None) -> DerivationSpace:
         """Collect the features of the graphs of the inputs."""
+        self.check()
         counts: dict[Hashable, int] = {}
         names: dict[int, list[Hashable]] = {}
         for sample in self.prepare(X):
@@ -154,6 +164,7 @@ class Derivations(Structure):
 
     def bind_names(self, names: Sequence[Any]) -> DerivationSpace:
         """Features from the names of given weights, each ``("feature", name)``."""
+        self.check()
         for name in names:
             if not (isinstance(name, tuple) and len(name) == 2 and name[0] == "feature"):
                 raise InputError(f"unknown feature {name!r}; derivations have ('feature', name)")

@@ -110,6 +110,7 @@ class Grammar(Structure):
     5
     """
 
+    space_class: ClassVar[type[Space]]  # set below, where the class is known
     batch_class: ClassVar[type[Batch]] = GrammarBatch
     output_kind: ClassVar[str] = "parse tree"
 
@@ -176,6 +177,8 @@ class Grammar(Structure):
                 raise InputError(f"{name} must be a whole number >= {low}, got {value!r}")
         if self.beam is not None and not (isinstance(self.beam, (int, float, np.number)) and self.beam > 0):
             raise InputError(f"beam must be None or a number > 0, got {self.beam!r}")
+        if self.rules is not None:
+            self._given_rules()
 
     def bind(self, X: Any, y: Any) -> GrammarSpace:
         """Read the rules off the trees, or take the given ones."""
@@ -183,9 +186,7 @@ class Grammar(Structure):
         sentences = [tokens(i, x) for i, x in enumerate(check_inputs(X))]
         as_nltk = any(trees.is_tree(tree) for tree in (y if y is not None else ()))
         if self.rules is not None:
-            found, first = read_rules(self.rules)
-            top = self.start or first
-            return GrammarSpace(self, as_rules(found, top, self.binarize), top, as_nltk)
+            return GrammarSpace(self, *self._given_rules(), as_nltk)
         if y is None:
             raise InputError("Grammar() reads its rules off trees: give y, or rules=")
         if len(y) != len(sentences):
@@ -222,14 +223,18 @@ class Grammar(Structure):
         """Rules from the names of given weights."""
         self.check()
         if self.rules is not None:
-            found, first = read_rules(self.rules)
-            top = self.start or first
-            return GrammarSpace(self, as_rules(found, top, self.binarize), top, False)
+            return GrammarSpace(self, *self._given_rules(), False)
         rules = [check_rule(name) for name in names]
         roots = [labels_of(rule[1]) for rule in rules if rule[0] == "root"]
         if not roots:
             raise InputError("the weights name no ('root', A): no symbol of whole trees")
         return GrammarSpace(self, rules, roots[0][0], False)
+
+    def _given_rules(self) -> tuple[list[Rule], str]:
+        """The rules that were given, and the symbol of whole trees."""
+        productions, first = read_rules(self.rules)
+        top = self.start or first
+        return as_rules(productions, top, self.binarize), top
 
     def _common(self, sentences: list[list[Any]]) -> set[str] | None:
         """Words that are frequent enough for rules of their own; None if all terminals are known."""
@@ -477,3 +482,6 @@ def _shown(rule: Rule) -> str:
     if rule[0] == "wrap":
         return f"{rule[1]} -> {rule[2]!r} {rule[3]} {rule[4]!r}"
     return f"root -> {rule[1]}" if rule[0] == "root" else f"{rule[1]} -> {' '.join(rule[2:])}"
+
+
+Grammar.space_class = GrammarSpace

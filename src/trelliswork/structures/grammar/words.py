@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from trelliswork._errors import InputError
@@ -58,7 +58,7 @@ def read_rules(rules: Any) -> tuple[list[tuple[str, list[tuple[bool, str]]]], st
         found = [_from_production(p) for p in rules.productions()]
         start = str(rules.start())
     else:
-        if isinstance(rules, (bytes, Mapping)) or not isinstance(rules, Iterable):
+        if isinstance(rules, (bytes, Mapping)) or not isinstance(rules, Collection):
             raise InputError(
                 f'rules must be lines such as "S -> NP VP", pairs or an nltk grammar, got {rules!r:.80}'
             )

@@ -79,15 +79,27 @@ class RNA(Structure):
     [('rule', 'S -> L S'), ('rule', 'S -> L')]
     """
 
+    space_class: ClassVar[type[Space]]  # set below, where the class is known
     batch_class: ClassVar[type[Batch]] = RNABatch
     output_kind: ClassVar[str] = "RNA structure"
-    space_class: ClassVar[type[Space]]
 
     def __init__(self, grammar: str = "g6", *, depth: int = 2, invalid: str = "strict", gamma: float = 1.0):
         self.grammar = grammar
         self.depth = depth
         self.invalid = invalid
         self.gamma = gamma
+
+    def check(self) -> None:
+        """Refuse hyper-parameters that make no sense."""
+        if self.grammar not in ("g6", "nested"):
+            raise InputError(f"grammar must be 'g6' or 'nested', got {self.grammar!r}")
+        if self.invalid not in ("strict", "repair"):
+            raise InputError(f"invalid must be 'strict' or 'repair', got {self.invalid!r}")
+        whole = isinstance(self.depth, (int, np.integer)) and not isinstance(self.depth, bool)
+        if not whole or not 1 <= self.depth <= 20:
+            raise InputError(f"depth must be a whole number from 1 to 20, got {self.depth!r}")
+        if as_number("gamma", self.gamma) <= 0:
+            raise InputError(f"gamma must be a finite number > 0, got {self.gamma!r}")
 
     def prepare(self, X: Any) -> Ragged:
         """Read the sequences once (idempotent)."""
@@ -106,15 +118,7 @@ class RNA(Structure):
 
     def bind(self, X: Any = None, y: Any = None) -> RNASpace:
         """Number the rules; they do not depend on the data."""
-        if self.grammar not in ("g6", "nested"):
-            raise InputError(f"grammar must be 'g6' or 'nested', got {self.grammar!r}")
-        if self.invalid not in ("strict", "repair"):
-            raise InputError(f"invalid must be 'strict' or 'repair', got {self.invalid!r}")
-        whole = isinstance(self.depth, (int, np.integer)) and not isinstance(self.depth, bool)
-        if not whole or not 1 <= self.depth <= 20:
-            raise InputError(f"depth must be a whole number from 1 to 20, got {self.depth!r}")
-        if as_number("gamma", self.gamma) <= 0:
-            raise InputError(f"gamma must be a finite number > 0, got {self.gamma!r}")
+        self.check()
         return RNASpace(self)
 
     def bind_names(self, names: Sequence[Any]) -> RNASpace:
