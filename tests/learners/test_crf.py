@@ -15,7 +15,7 @@ import trelliswork as tw
 from trelliswork.learners.crf import fit_crf
 from trelliswork.learners.optimize.smooth import Stop, lbfgs, newton_cg
 from trelliswork.structures import ChainSpace
-from trelliswork.structures.chain.inference import ChainBatch
+from trelliswork.structures.chain.batch import ChainBatch
 
 
 def problem(seed=0, n=8, n_words=5, labels=("A", "B", "C"), longest=5):

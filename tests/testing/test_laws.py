@@ -8,7 +8,7 @@ import pytest
 from trelliswork import RNA, Chain, Derivations, Edge, Unsupported
 from trelliswork.structures import Decoded, Parts
 from trelliswork.structures.abilities import LossProfiles, Rows, require, unsupported
-from trelliswork.structures.chain.inference import ChainBatch
+from trelliswork.structures.chain.batch import ChainBatch
 from trelliswork.testing import _structure_laws, check_structure
 
 X, Y = [["a", "b"], ["b"]], [["X", "Y"], ["X"]]

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from trelliswork._ragged import Ragged
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.inference import ChainBatch
+    from trelliswork.structures.chain.batch import ChainBatch
 
 __all__ = ["contrast"]
 

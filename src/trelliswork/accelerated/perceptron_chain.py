@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.inference import ChainBatch
+    from trelliswork.structures.chain.batch import ChainBatch
 
 __all__ = ["passes"]
 

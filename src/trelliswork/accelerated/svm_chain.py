@@ -11,7 +11,7 @@ from trelliswork.accelerated.ascent import DualProblem
 from trelliswork.structures.base import Parts
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.inference import ChainBatch
+    from trelliswork.structures.chain.batch import ChainBatch
 
 __all__ = ["ChainAscent", "ascent"]
 

@@ -8,7 +8,7 @@ import pytest
 import trelliswork as tw
 from trelliswork.losses import Edit, Hamming
 from trelliswork.losses.inside import inside
-from trelliswork.structures.chain import inference
+from trelliswork.structures.chain import batch as chain_batch
 
 X = [["a", "b", "a", "c"], ["b"], [], ["c", "a"], ["a", "a", "b"], ["b", "c", "c", "a", "b"]]
 Y = [["P", "Q", "P", "Q"], ["Q"], [], ["P", "P"], ["Q", "P", "Q"], ["Q", "Q", "P", "P", "Q"]]
@@ -43,7 +43,7 @@ def test_pieces_do_not_change_results(monkeypatch):
     expected = whole.expect(w)
     best = whole.argmax(whole.scores(w))
     drawn = whole.sample(whole.scores(w), 3, np.random.default_rng(2))
-    monkeypatch.setattr(inference, "_TABLE_FLOATS", 1)
+    monkeypatch.setattr(chain_batch, "_TABLE_FLOATS", 1)
     parts = space.pack(X, Y, n_jobs=2)
     assert len(parts._sequence_chunks()) > 2
     for a, b in zip(expected, parts.expect(w), strict=True):

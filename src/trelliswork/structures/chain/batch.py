@@ -1,39 +1,75 @@
-"""Packed label sequences: features to part scores and back, labels to codes and back."""
+"""The verbs of label sequences: scores under constraints, handed to the recursions chunk by chunk."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
-import scipy.sparse as sp
 
-from trelliswork._ragged import Ragged
-from trelliswork._threads import n_threads
-from trelliswork.structures.base import Batch, Parts
+from trelliswork._errors import InputError
+from trelliswork._ragged import Ragged, gather_ranges, offsets_of
+from trelliswork._threads import balanced_chunks, run
+from trelliswork._validate import as_number
+from trelliswork.dp.chain.trellis import Contexts, Expected, Groups, ScaledTrellis, Sums, Trellis
+from trelliswork.structures.abilities import (
+    Factored,
+    Labelled,
+    LossProfiles,
+    Multinomials,
+    ReadByAutomata,
+    Reading,
+    ReferenceLaw,
+    Rows,
+    RowView,
+    Storable,
+    unsupported,
+)
+from trelliswork.structures.base import Batch, Decoded, Parts, Space
+from trelliswork.structures.chain import hmm, store
 from trelliswork.structures.chain.contexts import context_before
-from trelliswork.structures.chain.joins import JointCells
+from trelliswork.structures.chain.parts import ChainParts
+from trelliswork.structures.chain.trellis import (
+    NO_EDGES,
+    Lanes,
+    TransitionTables,
+    arrange,
+    chunks_of,
+    factors_of,
+)
+from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.tokens import TokenMap
 
 if TYPE_CHECKING:
+    from trelliswork.structures.chain.product import ChainProduct
     from trelliswork.structures.chain.space import ChainSpace
+    from trelliswork.structures.factors import Factors
 
-__all__ = ["ChainParts"]
+__all__ = ["ChainBatch"]
+
+_TABLE_FLOATS = 4_000_000  # tables of joined n-grams hold at most this many scores at a time
 
 
-class ChainParts(Batch):
-    """Packed label sequences: their features, and parts of label sequences.
+class _Piece(NamedTuple):
+    """Some sequences of a batch in numbers of their own, and where they are in the whole."""
 
-    Part arrays: ``unary`` (n_tokens, n_labels); ``trans`` (n_contexts, n_labels), shared,
-    or (n_sequences, n_contexts, n_labels); ``edge`` (n_tokens, n_labels, n_labels) or None, or
-    with longer n-grams one value per cell of ``joint``.
-    """
+    trellis: Trellis
+    graph: Contexts
+    tokens: slice
+    sequences: slice
+    part: np.ndarray
 
-    fixed_length: ClassVar[bool] = True
-    shared_parts: ClassVar[Mapping[str, int]] = {"trans": 2}
 
-    space: ChainSpace
+def _viterbi(piece: _Piece, labels: np.ndarray, value: np.ndarray) -> None:
+    from trelliswork.dp.chain import any_order
+
+    any_order.viterbi(piece.trellis, piece.graph, piece.part, labels[piece.tokens], value[piece.sequences])
+
+
+class ChainBatch(
+    ChainParts, Storable, LossProfiles, ReadByAutomata, Factored, Multinomials, ReferenceLaw, Rows, Labelled
+):
+    """Packed label sequences and every question about them; see :class:`ChainParts` for the parts."""
 
     def __init__(
         self,
@@ -45,150 +81,541 @@ class ChainParts(Batch):
         allowed: np.ndarray | None,
         n_jobs: int | None,
     ):
-        super().__init__(space, gold, n_jobs)
-        self.offsets = offsets
-        self.emission = emission
-        self.edge = edge
-        self.user_allowed = allowed
-        self._joint: JointCells | None = None
+        super().__init__(space, offsets, emission, edge, gold, allowed, n_jobs)
+        self._limits: np.ndarray | None = None
+        self._lane_cache: Lanes | None = None
+        self._scratch: tuple[np.ndarray, np.ndarray] | None = None
 
-    def __len__(self) -> int:
-        return self.offsets.size - 1
+    def __getstate__(self) -> dict[str, Any]:
+        # Cheap to build again.
+        return self.__dict__ | {"_scratch": None, "_lane_cache": None, "_joint": None}
+
+    def _take(self, index: np.ndarray, gold: Ragged | None) -> ChainBatch:
+        tokens = gather_ranges(self.offsets, index)
+        part = ChainBatch(
+            self.space,
+            offsets_of(np.diff(self.offsets)[index]),
+            self.emission.subset(tokens),
+            None if self.edge is None else self.edge.subset(tokens),
+            gold,
+            None if self.user_allowed is None else self.user_allowed[tokens],
+            self.n_jobs,
+        )
+        part._limits = None if self._limits is None else self._limits[tokens]
+        return part
+
+    # -- hard constraints -------------------------------------------------------------------
 
     @property
-    def n_tokens(self) -> int:
-        """Tokens of all sequences together."""
-        return int(self.offsets[-1])
+    def allowed(self) -> np.ndarray | None:
+        """Labels (n_tokens, n_labels) that the user and the symbols of a token allow; None for all."""
+        mask = self.space.symbol_mask
+        if mask is None:
+            return self.user_allowed
+        if self._limits is None:
+            forbidden = np.zeros((self.space.emission_layout.n_attributes, self.space.n_labels))
+            forbidden[: mask.shape[0]] = ~mask
+            used = (self.emission.token_matrix() != 0).astype(np.float64)
+            own = self.user_allowed
+            self._limits = used @ forbidden == 0
+            if own is not None:
+                self._limits &= own
+            unary, trans = np.zeros(self._limits.shape), np.zeros(self.space.successor.shape)
+            zeros = Parts(unary=unary, trans=trans, edge=None)
+            stuck = gather_ranges(self.offsets, np.flatnonzero(self.log_partition(zeros) == -np.inf))
+            self._limits[stuck] = True if own is None else own[stuck]
+        return self._limits
 
-    @property
-    def _threads(self) -> int:
-        return n_threads(self.n_jobs)
+    def _trellis(self, scores: Parts, costs: Parts | None, *, own: bool = False) -> Trellis:
+        """Scores plus costs with forbidden parts at -inf; ``own`` allows changing ``scores``."""
+        space = self.space
+        if costs is not None:
+            scores = scores + costs
+            own = own or costs.unary is not None
+        unary, trans, edge = scores.unary, scores.trans, scores.edge
+        if edge is None:  # None stands for zeros; the parts may be there
+            edge = self._no_edges()
+        limited = self.allowed is not None or space.start_mask is not None or space.end_mask is not None
+        if limited:
+            unary = unary if own else unary.copy()
+            filled = np.diff(self.offsets) > 0
+            if self.allowed is not None:
+                unary[~self.allowed] = -np.inf
+            for mask, tokens in (
+                (space.start_mask, self.offsets[:-1][filled]),
+                (space.end_mask, self.offsets[1:][filled] - 1),
+            ):
+                if mask is not None:
+                    unary[tokens[:, None], np.flatnonzero(~mask)] = -np.inf
+        unary = np.ascontiguousarray(unary)
+        if not space.everything_allowed:
+            trans = np.where(space.context_mask, trans, -np.inf)
+        shared = trans.ndim == 2
+        which = np.zeros(len(self), dtype=np.int64) if shared else np.arange(len(self))
+        return Trellis(
+            unary,
+            np.ascontiguousarray(trans[None] if shared else trans),
+            which,
+            NO_EDGES if edge is None or not edge.size else np.ascontiguousarray(edge),
+        )
 
-    @property
-    def joint(self) -> JointCells | None:
-        """Where attributes are joined with label n-grams longer than pairs; None if nowhere."""
-        if self._joint is None and self.space.sparse_joins:
-            self._joint = JointCells(self)
-        return self._joint
+    def _is_shared(self, trellis: Trellis) -> bool:
+        return trellis.trans.shape[0] == 1 and trellis.edge.size == 0
 
-    def _no_edges(self) -> Any:
-        """Zeros in the shape of the edge part; None if there is none."""
+    def _graph(self) -> Contexts:
+        return Contexts(self.space.successor, self.space.level_ptr, self.offsets)
+
+    def _lanes(self) -> Lanes:
+        if self._lane_cache is None:
+            self._lane_cache = arrange(self.offsets, self.space.n_labels**self.space.order)
+        return self._lane_cache
+
+    def _sequence_chunks(self) -> list[tuple[np.ndarray]]:
+        chunks = chunks_of(self.offsets)
         if self.joint is not None:
-            return np.zeros(self.joint.token.size)
-        k = self.space.n_labels
-        return None if self.edge is None else np.zeros((self.n_tokens, k, k))
+            size = _TABLE_FLOATS // (self.joint.width * self.space.n_labels)
+            chunks = balanced_chunks(self.offsets, max(size, 1))
+        return [(np.arange(a, b),) for a, b in chunks]
 
-    # -- linear maps ------------------------------------------------------------------------
+    def _piece(self, trellis: Trellis, part: np.ndarray) -> _Piece:
+        """What the recursions need for some sequences: all, or where n-grams are joined only theirs."""
+        joint = self.joint
+        if joint is None or not part.size or not trellis.edge.size:
+            return _Piece(trellis, self._graph(), slice(None), slice(None), part)
+        first, last = int(part[0]), int(part[-1]) + 1
+        lo, hi = int(self.offsets[first]), int(self.offsets[last])
+        own = Trellis(
+            trellis.unary[lo:hi], trellis.trans, trellis.which[first:last], joint.dense(trellis.edge, lo, hi)
+        )
+        graph = Contexts(self.space.successor, self.space.level_ptr, self.offsets[first : last + 1] - lo)
+        return _Piece(own, graph, slice(lo, hi), slice(first, last), part - first)
 
-    def scores(self, w: np.ndarray, out: np.ndarray | None = None) -> Parts:
-        """Token and context scores of a weight vector."""
-        emission, edge, grams = self.space.split(np.asarray(w, dtype=np.float64))
-        k = self.space.n_labels
-        trans = (self.space.ngram_matrix @ grams).reshape(-1, k)
-        unary = self.emission.scores(emission, self._threads, out)
-        pairs = None
-        if self.joint is not None:
-            pairs = self.joint.matrix @ edge
-        elif self.edge is not None:
-            pairs = self.edge.scores(edge, self._threads).reshape(-1, k, k)
-        return Parts(unary=unary, trans=trans, edge=pairs)
+    # -- verbs ---------------------------------------------------------------------------------
 
-    def pull(self, parts: Parts) -> np.ndarray:
-        """Part values to features, summed over sequences."""
-        trans = parts.trans if parts.trans.ndim == 2 else parts.trans.sum(axis=0)
-        pieces = [self.emission.pull(parts.unary, self._threads)]
-        if self.edge is not None:
-            pieces.append(self._pull_edges(parts.edge))
-        pieces.append(self.space.ngram_matrix.T @ trans.ravel())
-        return np.concatenate(pieces)
+    def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
+        """Best label sequences; refuses sequences for which nothing is allowed."""
+        from trelliswork.dp.chain import first_order
 
-    def _pull_edges(self, edge: np.ndarray | None) -> np.ndarray:
-        assert self.edge is not None
-        if edge is None:
-            return np.zeros(self.space.n_edges)
-        if self.joint is not None:
-            return self.joint.matrix.T @ edge
-        return self.edge.pull(self._inner_edges(edge), self._threads)
+        trellis = self._trellis(scores, costs)
+        labels = np.empty(self.n_tokens, dtype=np.int64)
+        value = np.empty(len(self))
+        if self.space.order == 1 and self._is_shared(trellis):
+            run(
+                lambda a, b: first_order.viterbi(
+                    trellis.unary, trellis.trans[0], self.offsets, a, b, labels, value
+                ),
+                chunks_of(self.offsets),
+                self._threads,
+            )
+        else:
+            run(
+                lambda part: _viterbi(self._piece(trellis, part), labels, value),
+                self._sequence_chunks(),
+                self._threads,
+            )
+        self._check_possible(value)
+        return Decoded(Ragged(labels, self.offsets), value)
 
-    def _inner_edges(self, edge: np.ndarray) -> np.ndarray:
-        # A first token has no previous label: whatever stands there is not a part.
-        flat = edge.reshape(self.n_tokens, self.space.n_labels**2).copy()
-        flat[self.offsets[:-1][np.diff(self.offsets) > 0]] = 0.0
-        return flat
+    def mea(self, scores: Parts) -> Decoded:
+        """Allowed label sequences with the most right labels, in expectation."""
+        unary = self.marginals(scores).unary
+        return self.argmax(Parts(unary=unary, trans=np.zeros(self.space.successor.shape), edge=None))
 
-    def pull_each(self, parts: Parts) -> sp.csr_matrix:
-        """Part values to features, one row per sequence."""
+    def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
+        """Up to ``k`` best label sequences of each sample."""
+        from trelliswork.dp.chain import any_order
+
+        trellis = self._trellis(scores, costs)
+
+        def one(s: int) -> Decoded:
+            (unary, trans, which, edge), (successor, level_ptr, offsets), _, _, own = self._piece(
+                trellis, np.array([s])
+            )
+            lo, hi = offsets[own[0]], offsets[own[0] + 1]
+            edge = edge[lo:hi] if edge.size else edge
+            labels, value = any_order.kbest(unary[lo:hi], trans[which[own[0]]], edge, successor, level_ptr, k)
+            return Decoded(Ragged(labels.ravel(), offsets_of(np.full(len(value), hi - lo))), value)
+
+        found = run(one, [(s,) for s in range(len(self))], self._threads)
+        self._check_possible(np.array([d.values[0] if d.values.size else -np.inf for d in found]))
+        return found
+
+    def log_partition(self, scores: Parts, costs: Parts | None = None) -> np.ndarray:
+        """Log of the sum over all allowed label sequences."""
+        from trelliswork.dp.chain import any_order
+        from trelliswork.dp.chain import scaled as chain_scaled
+
+        trellis = self._trellis(scores, costs)
+        if self._is_shared(trellis):
+            return self._forward_backward(trellis, None, np.zeros((0, self.space.n_labels)))[0]
+        log_z = np.empty(len(self))
+        chunks = self._sequence_chunks()
+        if not trellis.edge.size:
+            factors, top, room = factors_of(trellis.trans)
+            failed = np.zeros(len(self), dtype=bool)
+            args = (ScaledTrellis(trellis.unary, factors, top, room, trellis.which), self._graph())
+            run(lambda part: chain_scaled.inside(*args, part, log_z, failed), chunks, self._threads)
+            chunks = [(np.flatnonzero(failed),)]
+
+        def task(part: np.ndarray) -> None:
+            own, graph, _, sequences, part = self._piece(trellis, part)
+            any_order.inside(own, graph, part, log_z[sequences])
+
+        run(task, chunks, self._threads)
+        return log_z
+
+    def marginals(
+        self,
+        scores: Parts,
+        costs: Parts | None = None,
+        *,
+        weights: np.ndarray | None = None,
+        each: bool = False,
+    ) -> Parts:
+        """Label and context probabilities (times the weight of their sequence)."""
+        log_z, parts = self._expected(self._trellis(scores, costs), weights, each)
+        self._check_possible(log_z)
+        return parts
+
+    def expect(
+        self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Log partitions and summed expected features, in one pass."""
+        # Fresh arrays of this size cost more in page faults than the recursion: keep two.
+        shape = (self.n_tokens, self.space.n_labels)
+        if self._scratch is None:
+            self._scratch = (np.empty(shape), np.empty(shape))
+        trellis = self._trellis(self.scores(w, out=self._scratch[0]), costs, own=True)
+        log_z, parts = self._expected(trellis, weights, False, out=self._scratch[1])
+        return log_z, self.pull(parts)
+
+    def _expected(
+        self, trellis: Trellis, weights: np.ndarray | None, each: bool, out: np.ndarray | None = None
+    ) -> tuple[np.ndarray, Parts]:
+        if self._is_shared(trellis) and not each:
+            out = np.empty_like(trellis.unary) if out is None else out
+            log_z, trans = self._forward_backward(trellis, weights, out)
+            return log_z, Parts(unary=out, trans=trans, edge=None)
+        return self._any_order_expected(trellis, weights, each)
+
+    def _forward_backward(
+        self, trellis: Trellis, weights: np.ndarray | None, out: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Scaled recursion, and log space for the sequences on which it fails."""
+        from trelliswork.dp.chain import any_order, first_order
+        from trelliswork.dp.chain import lanes as chain_lanes
+
         n = len(self)
-        if parts.trans.ndim != 3:
-            raise ValueError("pull_each needs parts made with each=True")
-        pieces = [self.emission.pull_each(parts.unary, self.offsets)]
-        if self.edge is not None:
-            if parts.edge is None:
-                pieces.append(sp.csr_matrix((n, self.space.n_edges)))
-            elif self.joint is not None:
-                cells = np.arange(parts.edge.size)
-                rows = sp.csr_matrix((parts.edge, cells, self.joint.offsets), shape=(n, parts.edge.size))
-                pieces.append(rows @ self.joint.matrix)
-            else:
-                pieces.append(self.edge.pull_each(self._inner_edges(parts.edge), self.offsets))
-        pieces.append(sp.csr_matrix(parts.trans.reshape(n, -1)) @ self.space.ngram_matrix)
-        return sp.hstack(pieces, format="csr")
+        w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+        lanes = self._lanes()
+        log_z = np.empty(n)
+        failed = np.zeros(n, dtype=bool)
+        trans = np.zeros((len(lanes.chunks) + 1, *trellis.trans.shape[1:]))
+        factors, top, room = factors_of(trellis.trans)
 
-    def indicators(self, codes: Ragged, weights: np.ndarray | None = None, *, each: bool = False) -> Parts:
-        """Parts of given label sequences."""
-        k, n_contexts = self.space.n_labels, self.space.successor.shape[0]
-        labels = codes.values
-        owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
-        value = np.ones(self.n_tokens) if weights is None else np.asarray(weights, dtype=np.float64)[owner]
-        unary = np.zeros((self.n_tokens, k))
-        unary[np.arange(self.n_tokens), labels] = value
+        def task(number: int, first: int, last: int) -> None:
+            where = (Groups(self.offsets, lanes.members, lanes.group_ptr), first, last)
+            sums = Sums(log_z, out, trans[number], failed)
+            if self.space.order == 1:
+                first_order.forward_backward(trellis.unary, trellis.trans[0], *where, w, sums)
+            else:
+                scaled = (factors[0], top[0], room[0], self.space.level_ptr)
+                chain_lanes.forward_backward(trellis.unary, *scaled, *where, w, sums)
+
+        run(task, [(i, a, b) for i, (a, b) in enumerate(lanes.chunks)], self._threads)
+        again = np.flatnonzero(failed)
+        if again.size:
+            if not out.size:
+                any_order.inside(trellis, self._graph(), again, log_z)
+            else:
+                into = np.zeros(n, dtype=np.int64)
+                expected = Expected(out, trans[-1:], into, NO_EDGES)
+                any_order.marginals(trellis, self._graph(), again, w, log_z, expected)
+        return log_z, trans.sum(axis=0)
+
+    def _any_order_expected(
+        self, trellis: Trellis, weights: np.ndarray | None, each: bool
+    ) -> tuple[np.ndarray, Parts]:
+        from trelliswork.dp.chain import any_order
+        from trelliswork.dp.chain import scaled as chain_scaled
+
+        n = len(self)
+        w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+        log_z = np.empty(n)
+        unary = np.empty_like(trellis.unary)
+        edge = np.empty_like(trellis.edge)
+        tables = TransitionTables(self, each)
+        failed = np.ones(n, dtype=bool)
+        if not trellis.edge.size:
+            factors, top, room = factors_of(trellis.trans)
+            args = (ScaledTrellis(trellis.unary, factors, top, room, trellis.which), self._graph())
+            tables.run(
+                lambda part, out, into: chain_scaled.marginals(
+                    *args, part, w, log_z, Expected(unary, out, into, edge), failed
+                )
+            )
+
+        def task(part: np.ndarray, out: np.ndarray, into: np.ndarray) -> None:
+            own, graph, tokens, sequences, number = self._piece(trellis, part)
+            expected = edge if own is trellis else np.empty_like(own.edge)
+            where = number[failed[part]]
+            results = Expected(unary[tokens], out, into[sequences], expected)
+            any_order.marginals(own, graph, where, w[sequences], log_z[sequences], results)
+            if self.joint is not None and own is not trellis:
+                self.joint.gather(expected, tokens.start, tokens.stop, edge)
+
+        if failed.any():
+            tables.run(task)
+        return log_z, Parts(
+            unary=unary,
+            trans=tables.result(),
+            edge=edge if self.edge is not None and trellis.edge.size else None,
+        )
+
+    def tangent(
+        self,
+        scores: Parts,
+        direction: Parts,
+        costs: Parts | None = None,
+        *,
+        weights: np.ndarray | None = None,
+        each: bool = False,
+    ) -> Parts:
+        """Derivative of the marginals along a direction in part scores."""
+        from trelliswork.dp.chain import any_order
+        from trelliswork.dp.chain import scaled as chain_scaled
+
+        trellis = self._trellis(scores, costs)
+        n, k = len(self), self.space.n_labels
+        n_contexts = self.space.successor.shape[0]
+        w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+        d_unary = np.zeros_like(trellis.unary) if direction.unary is None else direction.unary
+        d_trans = np.zeros((n_contexts, k)) if direction.trans is None else direction.trans
+        shared = d_trans.ndim == 2
+        d_which = np.zeros(n, dtype=np.int64) if shared else np.arange(n)
+        d_trans = np.ascontiguousarray(d_trans[None] if shared else d_trans)
+        d_edge = self._no_edges() if direction.edge is None else np.ascontiguousarray(direction.edge)
+        d_edge = NO_EDGES if d_edge is None or not d_edge.size else d_edge
+        d_unary = np.ascontiguousarray(d_unary)
+        slope = np.empty(n)
+        unary = np.empty_like(trellis.unary)
+        edge = self._no_edges()
+        tables = TransitionTables(self, each)
+        failed = np.ones(n, dtype=bool)
+        moved = Trellis(d_unary, d_trans, d_which, NO_EDGES)
+        if self.edge is None:
+            factors, top, room = factors_of(trellis.trans)
+            scaled = ScaledTrellis(trellis.unary, factors, top, room, trellis.which)
+            tables.run(
+                lambda part, out, into: chain_scaled.tangent(
+                    scaled, moved, self._graph(), part, w, slope, Expected(unary, out, into, NO_EDGES), failed
+                )
+            )
+
+        def task(part: np.ndarray, out: np.ndarray, into: np.ndarray) -> None:
+            own, graph, tokens, sequences, number = self._piece(trellis, part)
+            change, turn = edge if edge is not None and edge.size else NO_EDGES, d_edge
+            if self.joint is not None and own is not trellis:
+                change = np.empty_like(own.edge)
+                turn = self.joint.dense(d_edge, tokens.start, tokens.stop)
+            direction = Trellis(d_unary[tokens], d_trans, d_which[sequences], turn)
+            results = Expected(unary[tokens], out, into[sequences], change)
+            where = number[failed[part]]
+            any_order.tangent(own, direction, graph, where, w[sequences], slope[sequences], results)
+            if self.joint is not None and own is not trellis:
+                self.joint.gather(change, tokens.start, tokens.stop, edge)
+
+        if failed.any():
+            tables.run(task)
+        return Parts(unary=unary, trans=tables.result(), edge=edge)
+
+    def sample(self, scores: Parts, n: int, rng: np.random.Generator) -> list[Ragged]:
+        """Independent label sequences from the Gibbs law of the scores."""
+        from trelliswork.dp.chain import any_order
+
+        trellis = self._trellis(scores, None)
+        uniforms = rng.random((n, self.n_tokens))
+        labels = np.empty((n, self.n_tokens), dtype=np.int64)
+
+        def task(part: np.ndarray) -> None:
+            own, graph, tokens, _, number = self._piece(trellis, part)
+            if own is trellis:
+                any_order.sample(own, graph, number, uniforms, labels)
+                return
+            found = np.empty((n, own.unary.shape[0]), dtype=np.int64)
+            any_order.sample(own, graph, number, np.ascontiguousarray(uniforms[:, tokens]), found)
+            labels[:, tokens] = found
+
+        run(task, self._sequence_chunks(), self._threads)
+        if n and labels.size and labels.min() < 0:
+            self._check_possible(self.log_partition(scores))
+        return [Ragged(row, self.offsets) for row in labels]
+
+    def evaluate(self, codes: Ragged, scores: Parts) -> np.ndarray:
+        """Score of given label sequences; -inf where a label is unknown or forbidden."""
+        trellis = self._trellis(scores, None)
+        k = self.space.n_labels
+        known = codes.values >= 0
+        labels = np.where(known, codes.values, 0)
+        total = np.where(known, trellis.unary[np.arange(self.n_tokens), labels], -np.inf)
         before = context_before(labels, self.offsets, k, self.space.order)
         at = np.flatnonzero(before >= 0)
-        flat = before[at] * k + labels[at]
-        size = n_contexts * k
-        if each:
-            flat = flat + owner[at] * size
-        n_tables = len(self) if each else 1
-        trans = np.bincount(flat, weights=value[at], minlength=n_tables * size)
-        trans = trans.reshape(n_tables, n_contexts, k)
-        edge = self._no_edges()
+        owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        total[at] += trellis.trans[trellis.which[owner[at]], before[at], labels[at]]
         if self.joint is not None:
             cells, tokens = self.joint.of_labels(labels, self.offsets)
-            edge[cells] = value[tokens]
-        elif edge is not None:
-            edge[at, labels[at - 1], labels[at]] = value[at]
-        return Parts(unary=unary, trans=trans if each else trans[0], edge=edge)
+            np.add.at(total, tokens, trellis.edge[cells] if cells.size else 0.0)
+        elif trellis.edge.size:
+            total[at] += trellis.edge[at, labels[at - 1], labels[at]]
+        # reduceat gives an empty sequence the first term of the next one, possibly -inf.
+        sums = np.add.reduceat(np.append(total, 0.0), self.offsets[:-1])
+        return np.where(np.diff(self.offsets) > 0, sums, 0.0)
 
-    def part_offsets(self) -> Mapping[str, np.ndarray]:
-        """Tokens (and cells) of every sequence."""
-        return {"unary": self.offsets, "edge": self.offsets if self.joint is None else self.joint.offsets}
+    def _check_possible(self, value: np.ndarray) -> None:
+        bad = np.flatnonzero(~np.isfinite(value))
+        if not bad.size:
+            return
+        one = self.subset(bad[:1])
+        if one.log_partition(one.scores(np.zeros(self.space.n_features)))[0] == -np.inf:
+            raise InputError(
+                "no label sequence is allowed under the constraints (transitions, scheme, allowed labels)",
+                sample=int(bad[0]),
+            )
+        raise InputError("the scores overflow; scale the weights or the features down", sample=int(bad[0]))
 
-    # -- outputs ---------------------------------------------------------------------------------
+    # -- losses -----------------------------------------------------------------------------------
 
-    def unpack(self, codes: Ragged) -> list[list[Any]]:
-        """Codes to lists of labels."""
-        # Object arrays hand out the labels themselves; a loop over codes is five times slower.
-        labels = np.empty(self.space.n_labels, dtype=object)
-        for i, label in enumerate(self.space.labels):
-            labels[i] = label
-        flat = labels[codes.values].tolist()
-        bounds = codes.offsets.tolist()
-        return [flat[a:b] for a, b in itertools.pairwise(bounds)]
+    @property
+    def quick_profile(self) -> bool:
+        """Whether the compiled recursion of order 1 finds the best scores by loss."""
+        return self.space.order == 1 and self.edge is None
 
-    def unpack_sample(self, i: int, codes: Ragged) -> list[list[Any]]:
-        """Several label sequences of sample ``i``; labels do not depend on the sample."""
-        return self.unpack(codes)
+    def loss_profile(self, scores: Parts, costs: Parts, max_loss: int) -> np.ndarray:
+        """Best score for every total of integer costs, shape (n_sequences, max_loss + 1)."""
+        from trelliswork.structures.chain import graph
 
-    def unpack_marginals(self, parts: Parts) -> list[np.ndarray]:
-        """Label probabilities, one array (n_tokens, n_labels) per sequence."""
-        return [parts.unary[a:b] for a, b in itertools.pairwise(self.offsets.tolist())]
+        return graph.loss_profile(self, scores, costs, max_loss)
 
-    def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
-        """Cost 1 (or the weight of the gold label) for every token with another label."""
-        gold = self.gold_codes.values
-        cost = np.ones(self.n_tokens)
-        if label_weight is not None:
-            cost = np.array([float(label_weight.get(label, 1.0)) for label in self.space.labels])[gold]
-        unary = np.repeat(cost[:, None], self.space.n_labels, axis=1)
-        unary[np.arange(self.n_tokens), gold] = 0.0
+    def argmax_at_loss(self, scores: Parts, costs: Parts, losses: np.ndarray) -> Decoded:
+        """Best label sequences among those with the given total cost."""
+        from trelliswork.structures.chain import graph
+
+        return graph.argmax_at_loss(self, scores, costs, losses)
+
+    def readings(self) -> list[Reading]:
+        """The true labels and the label alphabet of every sequence."""
+        labels = self.space.labels
+        return [Reading(y, labels, len(y), True) for y in self.unpack(self.gold_codes)]
+
+    def product(self, automata: Sequence[Any]) -> ChainProduct:
+        """Product with one loss automaton per sequence."""
+        from trelliswork.structures.chain.product import ChainProduct
+
+        return ChainProduct(self, automata)
+
+    def label_costs(self, table: np.ndarray) -> tuple[Parts, np.ndarray]:
+        """Cost ``table[gold, label]`` of every token."""
+        unary = np.asarray(table, dtype=np.float64)[self.gold_codes.values]
         return Parts(unary=unary, trans=None, edge=None), np.zeros(len(self))
+
+    def class_weights(self, class_weight: Any) -> np.ndarray:
+        """Mean weight of the labels of each sequence; "balanced" is inverse to frequency."""
+        k = self.space.n_labels
+        gold = self.gold_codes.values
+        if isinstance(class_weight, str):
+            if class_weight != "balanced":
+                raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
+            counts = np.bincount(gold, minlength=k)
+            by_label = gold.size / (k * np.maximum(counts, 1))
+        else:
+            if not isinstance(class_weight, Mapping):
+                raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
+            # A fold may lack some of the labels, but hardly all of them.
+            if class_weight and not any(label in self.space.labels for label in class_weight):
+                raise InputError(
+                    f"class_weight: {list(class_weight)!r:.80} are not labels of the data; the labels are "
+                    f"{self.space.labels!r:.80}"
+                )
+            by_label = np.ones(k)
+            for i, label in enumerate(self.space.labels):
+                by_label[i] = as_number(f"class_weight of {label!r}", class_weight.get(label, 1.0))
+                if by_label[i] < 0:
+                    raise InputError(f"class_weight of {label!r} is {by_label[i]}; it must be >= 0")
+        owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        total = np.bincount(owner, weights=by_label[gold], minlength=len(self))
+        return total / np.maximum(np.diff(self.offsets), 1)
+
+    def factors(self) -> Factors:
+        """The factor graph."""
+        from trelliswork.structures.chain.factors import ChainFactors
+
+        return ChainFactors(self)
+
+    # -- moments and the hidden Markov model --------------------------------------------------------
+
+    def covariance(
+        self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"
+    ) -> Covariance:
+        """Second moments; in closed form for the uniform law over all label sequences."""
+        from trelliswork.structures.chain.gibbs import GibbsChain, PlainChain
+        from trelliswork.structures.chain.uniform import UniformChain, is_free
+
+        if scores is None and is_free(self):
+            return UniformChain(self, None, weights, about)
+        if scores is None and PlainChain.fits(self):
+            return PlainChain(self, None, weights, about)
+        return GibbsChain(self, scores, weights, about)
+
+    def multinomials(self) -> dict[Any, np.ndarray]:
+        """``("start",)``, ``("transition", label, ...)`` with stopping, and ``("emission", label)``."""
+        return hmm.hmm_choices(self)
+
+    def log_probabilities(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+        """Log-probabilities of a hidden Markov model."""
+        return hmm.hmm_log_probabilities(self, smoothing, weights)
+
+    def outcome_weights(self, log_p: np.ndarray) -> np.ndarray:
+        """Weights of a hidden Markov model; those of orders above 1 telescope."""
+        return hmm.hmm_weights(self, log_p)
+
+    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+        """Weights of a hidden Markov model."""
+        return self.outcome_weights(self.log_probabilities(smoothing, weights))
+
+    def scores_each(self, W: np.ndarray) -> Parts:
+        """Token and context scores of one weight vector per sequence."""
+        return hmm.scores_each(self, W)
+
+    def reference_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+        """Weights of a hidden Markov model in which symbols that were never seen say nothing."""
+        w = self.generative_weights(smoothing, weights)
+        if "unknown" in self.space.marker_names and self.emission.blocks[-1].index.max(initial=-1) < 0:
+            # Smoothing alone would make rare labels likely at unknown symbols.
+            self.space.split(w)[0].reshape(-1, self.space.n_labels)[-1] = 0.0
+        return w
+
+    def reference_scores(self, w: np.ndarray) -> Parts:
+        """Scores of a hidden Markov model; the attributes of a token are averaged, not added."""
+        return hmm.hmm_scores(self, w)
+
+    # -- other spaces, other batches, other rows ---------------------------------------------------------
+
+    def into(self, space: Space) -> ChainBatch:
+        """The same sequences in a larger or restricted space."""
+        return store.into_space(self, cast("ChainSpace", space))
+
+    def joined(self, other: Batch) -> ChainBatch:
+        """Sequences of two batches."""
+        return store.joined(self, cast("ChainBatch", other))
+
+    def state(self) -> dict[str, Any]:
+        """Distinct rows, rows of tokens, labels."""
+        return store.batch_state(self)
+
+    def row_view(self) -> RowView:
+        """The same sequences with one attribute per distinct token."""
+        from trelliswork.structures.chain import rows as chain_rows
+
+        if self.edge is not None:
+            raise unsupported(type(self.space.structure), Rows)
+        return chain_rows.row_view(self)

@@ -10,7 +10,7 @@ from trelliswork.structures.base import Parts
 from trelliswork.structures.factors import Factors, largest_of, of_attributes, row_norms, signs
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.inference import ChainBatch
+    from trelliswork.structures.chain.batch import ChainBatch
     from trelliswork.structures.chain.joins import JointCells
 
 __all__ = ["ChainFactors"]

@@ -21,7 +21,7 @@ from trelliswork.structures.derivations import graph as derivations_graph
 from trelliswork.structures.derivations.graph import MAX_DENSE, Graph
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.inference import ChainBatch
+    from trelliswork.structures.chain.batch import ChainBatch
     from trelliswork.structures.chain.structure import ChainSpace
     from trelliswork.structures.chain.trellis import Trellis
     from trelliswork.structures.tokens import Layout

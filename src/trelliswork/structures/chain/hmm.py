@@ -13,7 +13,7 @@ from trelliswork.structures.chain.contexts import context_before
 from trelliswork.structures.tokens import Layout, TokenMap
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.inference import ChainBatch
+    from trelliswork.structures.chain.batch import ChainBatch
 
 __all__ = ["hmm_choices", "hmm_log_probabilities", "hmm_scores", "hmm_weights", "scores_each"]
 

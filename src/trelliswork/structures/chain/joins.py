@@ -12,7 +12,7 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import gather_ranges, offsets_of
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.batch import ChainParts
+    from trelliswork.structures.chain.parts import ChainParts
 
 __all__ = ["Joins", "JointCells", "label_codes"]
 

@@ -16,7 +16,7 @@ from trelliswork.structures.chain.trellis import NO_EDGES, TransitionTables, fac
 from trelliswork.structures.derivations.product import GraphProduct
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.inference import ChainBatch
+    from trelliswork.structures.chain.batch import ChainBatch
 
 __all__ = ["ChainProduct", "ChainView"]
 

@@ -9,14 +9,14 @@ import numpy as np
 from trelliswork.structures.abilities import RowView
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.inference import ChainBatch
+    from trelliswork.structures.chain.batch import ChainBatch
 
 __all__ = ["row_view"]
 
 
 def row_view(batch: ChainBatch) -> RowView:
     """The same sequences with one attribute per distinct token."""
-    from trelliswork.structures.chain.inference import ChainBatch
+    from trelliswork.structures.chain.batch import ChainBatch
     from trelliswork.structures.chain.structure import ChainSpace
 
     space = batch.space

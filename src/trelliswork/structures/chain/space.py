@@ -15,6 +15,7 @@ from trelliswork._ragged import Ragged
 from trelliswork._tokens import TokenTable, check_width
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.chain import store
+from trelliswork.structures.chain.batch import ChainBatch
 from trelliswork.structures.chain.contexts import (
     context_before,
     level_starts,
@@ -22,7 +23,6 @@ from trelliswork.structures.chain.contexts import (
     scheme_masks,
     successors,
 )
-from trelliswork.structures.chain.inference import ChainBatch
 from trelliswork.structures.chain.joins import Joins, label_codes
 from trelliswork.structures.chain.layouts import limited, merged_layout, observed_pairs
 from trelliswork.structures.labels import encode_labels, is_list, listed, sorted_labels

@@ -18,7 +18,7 @@ from trelliswork.structures.tokens_store import (
 )
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.inference import ChainBatch
+    from trelliswork.structures.chain.batch import ChainBatch
     from trelliswork.structures.chain.structure import ChainSpace
 
 __all__ = ["batch_state", "into_space", "joined", "restored"]
@@ -26,7 +26,7 @@ __all__ = ["batch_state", "into_space", "joined", "restored"]
 
 def into_space(batch: ChainBatch, space: ChainSpace) -> ChainBatch:
     """The same sequences with the numbering (and the limits) of a space that has all their names."""
-    from trelliswork.structures.chain.inference import ChainBatch
+    from trelliswork.structures.chain.batch import ChainBatch
 
     old = batch.space
     place = {label: i for i, label in enumerate(space.labels)}
@@ -50,7 +50,7 @@ def into_space(batch: ChainBatch, space: ChainSpace) -> ChainBatch:
 
 def joined(one: ChainBatch, other: ChainBatch) -> ChainBatch:
     """Sequences of two batches of one space, one after the other."""
-    from trelliswork.structures.chain.inference import ChainBatch
+    from trelliswork.structures.chain.batch import ChainBatch
 
     both = (one, other)
     offsets = offsets_of(np.concatenate([np.diff(b.offsets) for b in both]))
@@ -89,7 +89,7 @@ def batch_state(batch: ChainBatch) -> dict[str, Any]:
 
 def restored(space: ChainSpace, state: Mapping[str, Any], n_jobs: int | None) -> ChainBatch:
     """Inverse of :func:`batch_state`; a file is not trusted, so everything is checked."""
-    from trelliswork.structures.chain.inference import ChainBatch
+    from trelliswork.structures.chain.batch import ChainBatch
 
     lengths = whole_numbers(state["lengths"], 0, None)
     n_tokens = int(lengths.sum())

@@ -12,8 +12,8 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork._tokens import TokenTable, compile_tokens, token_symbols
 from trelliswork.structures.base import Batch, Space, Structure
+from trelliswork.structures.chain.batch import ChainBatch
 from trelliswork.structures.chain.contexts import check_scheme, check_transitions, transition_mask
-from trelliswork.structures.chain.inference import ChainBatch
 from trelliswork.structures.chain.joins import Joins
 from trelliswork.structures.chain.space import ChainSpace
 from trelliswork.structures.labels import (

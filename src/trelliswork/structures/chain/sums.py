@@ -14,7 +14,7 @@ from trelliswork.structures.base import Parts
 from trelliswork.structures.covariance import Covariance
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.inference import ChainBatch
+    from trelliswork.structures.chain.batch import ChainBatch
 
 __all__ = ["TokenSums", "few_chunks"]
 

@@ -11,7 +11,7 @@ from trelliswork._threads import balanced_chunks, run
 from trelliswork.dp.chain.trellis import Trellis
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.inference import ChainBatch
+    from trelliswork.structures.chain.batch import ChainBatch
 
 __all__ = ["NO_EDGES", "Lanes", "TransitionTables", "Trellis", "arrange", "chunks_of", "factors_of"]
 

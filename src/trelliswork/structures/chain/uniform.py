@@ -21,7 +21,7 @@ from trelliswork.structures.base import Parts
 from trelliswork.structures.chain.sums import TokenSums
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.inference import ChainBatch
+    from trelliswork.structures.chain.batch import ChainBatch
 
 __all__ = ["UniformChain", "is_free"]
 
