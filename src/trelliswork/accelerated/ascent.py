@@ -6,8 +6,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from trelliswork.structures.parts import Parts
-
 __all__ = ["Ascent", "DualProblem"]
 
 
@@ -16,14 +14,15 @@ class DualProblem(NamedTuple):
 
     Attributes
     ----------
-    height, scale : Parts
-        Height and scale of the outputs, as sums over parts; no scale is 1 for all.
+    height, scale : Parts or ndarray
+        Height and scale of the outputs, as sums over parts; no scale is 1 for all. Where an output is one
+        label: tables ``[true, other]``.
     cap, curvature : ndarray of shape (n_samples,)
         Bound on the dual mass of each sample, and weight of its square.
     """
 
-    height: Parts
-    scale: Parts | None
+    height: Any
+    scale: Any
     cap: np.ndarray
     curvature: np.ndarray
 

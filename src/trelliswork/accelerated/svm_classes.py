@@ -239,22 +239,6 @@ class GramAscent(ClassesAscent):
         return self._contradictory(np.diagonal(self._gram))
 
 
-def by_class(
-    batch: ClassesBatch, height: np.ndarray, scale: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Heights and scales by true and other class, if they depend on the true class alone."""
-    gold, n_labels = batch.gold_codes.values, batch.space.n_labels
-    seen, first = np.unique(gold, return_index=True)
-    tables = []
-    for values in (height, np.ones_like(height) if scale is None else scale):
-        table = np.zeros((n_labels, n_labels))
-        table[seen] = values[first]
-        if not np.array_equal(table[gold], values):
-            return None
-        tables.append(table)
-    return tables[0], tables[1]
-
-
 def table_bytes(batch: ClassesBatch) -> int:
     """Memory of an ascent beside the weights or inner products."""
     n, k, n_nodes = len(batch), batch.space.n_labels, batch.space.above.shape[1]
@@ -323,8 +307,7 @@ def ascent(batch: ClassesBatch, problem: DualProblem, cache_mb: float) -> Classe
     """
     if table_bytes(batch) > cache_mb * 2**20:
         return None
-    tables = _by_class(batch, problem)
-    return None if tables is None else linear_ascent(batch, cache_mb, *tables, problem.cap, problem.curvature)
+    return linear_ascent(batch, cache_mb, *problem)
 
 
 def kernel_ascent(
@@ -349,12 +332,4 @@ def kernel_ascent(
     matrices = 8 * (n**2 + (n_rows**2 if n_rows < n else 0))
     if matrices + table_bytes(batch) > cache_mb * 2**20:
         return None
-    tables = _by_class(batch, problem)
-    if tables is None:
-        return None
-    gram = gram_of(batch, view.rows, view.first, kernel)
-    return GramAscent(batch, gram, *tables, problem.cap, problem.curvature)
-
-
-def _by_class(batch: ClassesBatch, problem: DualProblem) -> tuple[np.ndarray, np.ndarray] | None:
-    return by_class(batch, problem.height.label, None if problem.scale is None else problem.scale.label)
+    return GramAscent(batch, gram_of(batch, view.rows, view.first, kernel), *problem)

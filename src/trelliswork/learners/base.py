@@ -108,9 +108,7 @@ class StructuredEstimator(BaseEstimator):
         """Check and pack the training data."""
         structure = self._checked_structure() if structure is None else structure
         check_samples(X, y)
-        X = structure.prepare(X)
-        space = structure.bind(X, y)
-        batch = space.pack(X, y, n_jobs=self.n_jobs)
+        space, batch = structure.compile(X, y, n_jobs=self.n_jobs)
         batch.check_gold()
         return space, batch
 

@@ -169,9 +169,9 @@ class Loss(BaseEstimator):
         batch : Batch
             Samples packed with their true outputs.
         """
-        if not batch.one_label:
-            return None
-        return require(batch, Labelled).label_costs(self.table(batch.space.labels))  # type: ignore[attr-defined]
+        return (
+            require(batch, Labelled).label_costs(self.label_table(batch.space)) if batch.one_label else None
+        )
 
     def automaton(
         self,
@@ -198,6 +198,10 @@ class Loss(BaseEstimator):
             Most states; more are refused with :class:`~trelliswork.losses.automata.TooManyStates`.
         """
         return None
+
+    def label_table(self, space: Space) -> np.ndarray:
+        """Losses ``[true, predicted]`` of all pairs of labels of a space."""
+        return self.table(space.labels)  # type: ignore[attr-defined]
 
     def table(self, labels: Sequence[Any]) -> np.ndarray:
         """Losses ``[true, predicted]`` of all pairs of labels."""

@@ -73,13 +73,15 @@ class Tree(Loss):
         """Losses of all pairs of labels."""
         return self._tree().meeting_heights(labels)
 
+    def label_table(self, space: Space) -> np.ndarray:
+        """Losses of all pairs of labels; by the taxonomy of the space where none was given."""
+        if self.taxonomy is None and _taxonomy_of(space) is not None:
+            return _taxonomy_of(space).meeting_heights(space.labels)  # type: ignore[attr-defined]
+        return super().label_table(space)
+
     def part_costs(self, batch: Batch) -> PartCosts:
         """Height of the first common ancestor for every wrong label."""
-        labels = batch.space.labels  # type: ignore[attr-defined]
-        taxonomy = _taxonomy_of(batch.space)
-        given = self.taxonomy is not None or taxonomy is None
-        table = self.table(labels) if given else taxonomy.meeting_heights(labels)
-        return require(batch, Labelled).label_costs(table)
+        return require(batch, Labelled).label_costs(self.label_table(batch.space))
 
 
 def _taxonomy_of(space: Space | Structure) -> Any:

@@ -82,6 +82,20 @@ class Structure(BaseEstimator):
         """Learn alphabets and sizes from data; the structure itself stays as it is."""
         raise NotImplementedError
 
+    def compile(self, X: Any, y: Any, *, n_jobs: int | None = None) -> tuple[Space, Batch]:
+        """:meth:`bind` and ``Space.pack`` of the same samples; here one after the other.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            Samples.
+        n_jobs : int or None
+            Threads of the batch's verbs.
+        """
+        X = self.prepare(X)
+        space = self.bind(X, y)
+        return space, space.pack(X, y, n_jobs=n_jobs)
+
     def bind_names(self, names: Sequence[Any]) -> Space:
         """Build a space from feature names alone, for weights that come from elsewhere."""
         raise Unsupported(f"{type(self).__name__} cannot be built from feature names; fit it on data")

@@ -13,7 +13,7 @@ from trelliswork.learners.svm.solvers import Solution, refuse_inseparable
 from trelliswork.losses import Loss
 from trelliswork.losses.oracle import Form
 from trelliswork.structures.abilities import Rows, RowView, require
-from trelliswork.structures.base import Batch, Parts
+from trelliswork.structures.base import Batch
 
 __all__ = ["KERNEL_SHARE", "judge_ascent", "solve_ascent", "start_ascent"]
 
@@ -28,15 +28,15 @@ def start_ascent(
     batch: Batch, loss: Loss, form: Form, shares: np.ndarray, cache_mb: float, kernel: Kernel | None = None
 ) -> tuple[Ascent, RowView | None] | None:
     """Compiled ascent for a problem, if the structure has one; with a kernel also the rows it is about."""
-    hamming_like = form.rescale == "margin" and form.slack == "l1" and not loss.all_or_nothing
-    found = loss.part_costs(batch) if batch.one_label or hamming_like else None
-    if found is None or found[1].any():
+    if batch.one_label:  # any function of the loss of a label is a table
+        height, scale = form.plane(loss.label_table(batch.space))
+    elif form.rescale == "margin" and form.slack == "l1" and not loss.all_or_nothing:
+        costs = loss.part_costs(batch)
+        if costs is None or costs[1].any():
+            return None
+        height, scale = costs[0], None
+    else:
         return None
-    height, scale = found[0], None
-    if batch.one_label:  # one part per output: any function of its loss is a sum over parts
-        planes = {name: form.plane(values) for name, values in height.items() if values is not None}
-        height = Parts(**{name: h for name, (h, _) in planes.items()})
-        scale = Parts(**{name: s for name, (_, s) in planes.items()})
     cap = shares.copy() if form.slack == "l1" else np.where(shares > 0, np.inf, 0.0)
     problem = DualProblem(height, scale, cap, curvature_of(form, shares))
     view = None if kernel is None else require(batch, Rows).row_view()

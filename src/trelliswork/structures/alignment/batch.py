@@ -223,8 +223,12 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
 
     def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
         """Best alignment of every pair."""
+        return self._best(scores, costs, fast=costs is None)
+
+    def _best(self, scores: Parts, costs: Parts | None, *, fast: bool) -> Decoded:
+        """Best alignments; ``fast`` lets ``precision`` decide on the arithmetic, else it is double."""
         law = self._law(scores, costs)
-        codes = search.best_paths(self, law, costs is None)
+        codes = search.best_paths(self, law, fast)
         if law.tables.shape[0] == 1 and not law.cell.size and not law.miss.any():
             return Decoded(codes, search.path_values(self, law, codes))
         return Decoded(codes, self.evaluate(codes, scores if costs is None else scores + costs))
@@ -253,7 +257,7 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
         """
         posterior = self.marginals(scores).cell - threshold
         nothing = Parts(feature=np.zeros(self.space.n_features), miss=None, cell=posterior)
-        return self.argmax(nothing, Parts(feature=None, miss=None, cell=None))
+        return self._best(nothing, None, fast=False)
 
     def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
         """Up to ``k`` best alignments of each pair; that of :meth:`argmax` is first among equals."""

@@ -37,6 +37,17 @@ _CHOICES = {
 }
 
 
+class Pairs(list[Any]):
+    """Pairs of sequences that were checked: none has the gap symbol."""
+
+    def __init__(self, pairs: Iterable[Any], gap: str):
+        super().__init__(pairs)
+        self.gap = gap
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Pairs, (list(self), self.gap)
+
+
 class Alignment(Structure):
     """Alignments of two sequences: which residues belong together, and where the gaps are.
 
@@ -166,8 +177,10 @@ class Alignment(Structure):
         """Whether lower case is read as upper case."""
         return isinstance(self.alphabet, str) and self.alphabet in ALPHABETS
 
-    def prepare(self, X: Any) -> list[Any]:
-        """Check that the inputs are pairs of sequences."""
+    def prepare(self, X: Any) -> Pairs:
+        """Check that the inputs are pairs of sequences, once."""
+        if isinstance(X, Pairs) and X.gap == self.gap:
+            return X
         if isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__len__"):
             raise InputError(f"X must be a list of pairs of sequences, got {type(X).__name__}")
         for i, x in enumerate(X):
@@ -191,7 +204,7 @@ class Alignment(Structure):
                         f"{at}; inputs have no gaps",
                         sample=i,
                     )
-        return list(X)
+        return Pairs(X, self.gap)
 
     def symbols(self, X: Any) -> list[Any]:
         """Both sequences of a pair, with a mark between them that is no symbol."""

@@ -225,6 +225,17 @@ class ChainSpace(Space):
         """
         X = self.structure.prepare(X)
         self._check_width(X.values)
+        gold = mask = None
+        if y is not None:
+            gold = Ragged(encode_labels(y, X.offsets, self.labels, unknown=unknown), X.offsets)
+        if allowed is not None:
+            mask = self._allowed_mask(allowed, X.offsets)
+        return self.compiled(X, gold, mask, n_jobs)
+
+    def compiled(
+        self, X: Ragged, gold: Ragged | None, allowed: np.ndarray | None, n_jobs: int | None
+    ) -> ChainBatch:
+        """Batch of prepared sequences, with codes of their labels and a mask of what is allowed."""
         offsets = X.offsets
         filled = np.flatnonzero(np.diff(offsets) > 0)
         emission = TokenMap.compile(self.emission_layout, X.values, self.columns)
@@ -236,11 +247,7 @@ class ChainSpace(Space):
         edge = None
         if self.edge_layout is not None:
             edge = TokenMap.compile(self.edge_layout, X.values, self.edge_columns)
-        gold = None
-        if y is not None:
-            gold = Ragged(encode_labels(y, offsets, self.labels, unknown=unknown), offsets)
-        mask = None if allowed is None else self._allowed_mask(allowed, offsets)
-        return ChainBatch(self, offsets, emission, edge, gold, mask, n_jobs)
+        return ChainBatch(self, offsets, emission, edge, gold, allowed, n_jobs)
 
     def _check_width(self, table: TokenTable) -> None:
         check_width(table, self.width, self.columns, len(self.attributes), "tokens")

@@ -132,8 +132,17 @@ class Chain(Structure):
 
     def bind(self, X: Any, y: Any) -> ChainSpace:
         """Collect labels, attributes and (where asked for) the pairs that occur."""
-        self.check()
+        return self._bound(self.prepare(X), y)[0]
+
+    def compile(self, X: Any, y: Any, *, n_jobs: int | None = None) -> tuple[ChainSpace, ChainBatch]:
+        """:meth:`bind` and ``pack``; labels are coded once."""
         X = self.prepare(X)
+        space, codes = self._bound(X, y)
+        return space, space.compiled(X, Ragged(codes, X.offsets), None, n_jobs)
+
+    def _bound(self, X: Ragged, y: Any) -> tuple[ChainSpace, np.ndarray]:
+        """The space of prepared samples, and the codes of their labels."""
+        self.check()
         labels = collect_labels(y, self.labels)
         codes = encode_labels(y, X.offsets, labels)
         table: TokenTable = X.values
@@ -155,7 +164,7 @@ class Chain(Structure):
         allowed = transition_mask(self.transitions, labels, seen)
         space = ChainSpace(self, labels, attributes, allowed, table.width)
         space.restrict_to_observed(table, codes, X.offsets)
-        return space
+        return space, codes
 
     def bind_names(self, names: Sequence[Any]) -> ChainSpace:
         """Labels and attributes from the feature names of given weights."""
