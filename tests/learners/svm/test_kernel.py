@@ -249,7 +249,7 @@ def test_weights_scores_and_planes_reach_one_optimum(kind, tree, slack, rescale,
     params = {"C": 8.0, "loss": loss, "slack": slack, "rescale": rescale, "tol": 1e-7}
     structure = Classes(tree, ancestor_weight=0.7)
     batch = StructuredSVM(structure).fit(X, y).space_.pack(X, y)
-    problem = DualProblem(batch.mismatch()[0], None, np.ones(len(batch)), np.zeros(len(batch)))
+    problem = DualProblem(1.0 - np.eye(4), np.ones((4, 4)), np.ones(len(batch)), np.zeros(len(batch)))
     assert isinstance(find("svm", batch)(batch, problem, 1000.0), GramAscent)
     by_scores = StructuredSVM(structure, **params).fit(X, y)
     kernel = StructuredSVM(structure, kernel="linear", **params).fit(X, y)

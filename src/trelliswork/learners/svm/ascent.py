@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from trelliswork._errors import InputError
@@ -28,6 +30,8 @@ def start_ascent(
     batch: Batch, loss: Loss, form: Form, shares: np.ndarray, cache_mb: float, kernel: Kernel | None = None
 ) -> tuple[Ascent, RowView | None] | None:
     """Compiled ascent for a problem, if the structure has one; with a kernel also the rows it is about."""
+    height: Any
+    scale: Any
     if batch.one_label:  # any function of the loss of a label is a table
         height, scale = form.plane(loss.label_table(batch.space))
     elif form.rescale == "margin" and form.slack == "l1" and not loss.all_or_nothing:
