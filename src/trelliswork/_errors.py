@@ -108,5 +108,5 @@ class Unsupported(TypeError):
     ...     Perceptron(Derivations(build), class_weight="balanced").fit(["x"], [["a"]])
     ... except Unsupported as error:
     ...     print(error)
-    Derivations does not offer 'class_weights'; these structures do: Chain...
+    Derivations does not offer weights and costs of labels ...; these structures do: Chain...
     """

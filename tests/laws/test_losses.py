@@ -20,8 +20,9 @@ from trelliswork.losses import (
     as_loss,
     losses_of,
 )
+from trelliswork.losses.forms import Form
 from trelliswork.losses.inside import inside, loss_automata
-from trelliswork.losses.oracle import Form, Oracle
+from trelliswork.losses.oracle import Oracle
 from trelliswork.structures import STRUCTURES
 
 TREE = {"top": {"V": {"X": {}, "Y": {}}, "W": {"Z": {}}}}

@@ -21,8 +21,9 @@ from trelliswork.losses import (
     ZeroOne,
 )
 from trelliswork.losses.automata import TooManyStates
+from trelliswork.losses.forms import LogForm
 from trelliswork.losses.inside import Additive, inside, loss_automata
-from trelliswork.losses.oracle import LogForm, Oracle
+from trelliswork.losses.oracle import Oracle
 from trelliswork.structures.chain.product import ChainView
 from trelliswork.structures.derivations.product import GraphProduct
 

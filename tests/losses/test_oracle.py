@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from trelliswork import Chain, Classes, Derivations, Edge, InputError
 from trelliswork.losses import F1, Edit, Hamming, Loss, ZeroOne
-from trelliswork.losses.oracle import Form, Oracle
+from trelliswork.losses.forms import Form
+from trelliswork.losses.oracle import Oracle
 from trelliswork.structures import Unsupported
 
 FORMS = [Form(s, r) for s in ("l1", "l2") for r in (None, "margin", "slack")]

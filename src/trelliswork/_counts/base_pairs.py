@@ -24,8 +24,8 @@ class BasePairScores(NamedTuple):
     Examples
     --------
     >>> from trelliswork.metrics import BasePairScores
-    >>> found = BasePairScores(right=3.0, predicted=4.0, true=6.0)
-    >>> found.sensitivity, found.ppv, found.f1
+    >>> scores = BasePairScores(right=3.0, predicted=4.0, true=6.0)
+    >>> scores.sensitivity, scores.ppv, scores.f1
     (0.5, 0.75, 0.6)
     """
 
@@ -71,8 +71,8 @@ def base_pair_scores(y_true: Any, y_pred: Any, *, slip: int = 0, sample_weight: 
     Examples
     --------
     >>> from trelliswork.metrics import base_pair_scores
-    >>> found = base_pair_scores(["((...))."], ["((....))"])
-    >>> found.sensitivity, found.ppv, found.f1
+    >>> scores = base_pair_scores(["((...))."], ["((....))"])
+    >>> scores.sensitivity, scores.ppv, scores.f1
     (0.0, 0.0, 0.0)
     >>> base_pair_scores(["((...))."], ["((....))"], slip=1).f1
     1.0

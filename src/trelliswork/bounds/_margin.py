@@ -11,8 +11,9 @@ from trelliswork._errors import InputError
 from trelliswork.bounds._base import Bound, check_delta, check_positive, checked_radius, training_batch
 from trelliswork.bounds._complexity import factor_graph_complexity
 from trelliswork.losses import Hamming, Loss, as_loss
+from trelliswork.losses.forms import Form
 from trelliswork.losses.inside import inside
-from trelliswork.losses.oracle import Form, Oracle
+from trelliswork.losses.oracle import Oracle
 from trelliswork.structures.base import Batch
 from trelliswork.structures.families import find_families
 

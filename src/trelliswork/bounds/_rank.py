@@ -18,7 +18,7 @@ from trelliswork.bounds._base import (
 from trelliswork.structures.abilities import Factored
 from trelliswork.structures.base import Batch
 
-__all__ = ["soda"]
+__all__ = ["largest_feature", "soda"]
 
 
 def soda(
@@ -69,7 +69,7 @@ def soda(
     radius = checked_radius(radius, float(np.linalg.norm(w)))
     c, n, d = radius**2, len(batch), w.size
     gold = batch.gold()
-    largest = max(_largest_feature(batch), 1.0)
+    largest = max(largest_feature(batch), 1.0)
     uniform = batch.scores(np.zeros(d))
     if n_draws is None:
         means = batch.means()
@@ -111,7 +111,7 @@ def soda(
     return Bound(value, empirical, complexity, confidence + draws_term, 1.0, parts)
 
 
-def _largest_feature(batch: Batch) -> float:
+def largest_feature(batch: Batch) -> float:
     """Upper bound on the range of the values of a feature, from 0 or the least value, over all outputs."""
     if batch.fixed_length and isinstance(batch, Factored):
         # Much faster than two argmax per feature; every factor adds its value at most once.

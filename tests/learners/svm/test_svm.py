@@ -21,7 +21,8 @@ from trelliswork.learners.svm import estimator as svm_module
 from trelliswork.learners.svm.planes import Shard
 from trelliswork.learners.svm.solvers import _Cuts
 from trelliswork.losses import Hamming, Tree, as_loss
-from trelliswork.losses.oracle import Form, Found
+from trelliswork.losses.forms import Form
+from trelliswork.losses.oracle import Found
 
 FORMS = [(s, r) for s in ("l1", "l2") for r in (None, "margin", "slack")]
 TREE = {"animal": {"cat": {}, "dog": {}}, "plant": {"oak": {}, "elm": {}}}

@@ -12,8 +12,9 @@ import trelliswork as tw
 from trelliswork.learners.optimize.proximal import LazyAdaGrad, fista, proximal_norm, shrink
 from trelliswork.learners.voted.solvers import Problem, _boost_terms, _boost_value
 from trelliswork.losses import Counted, Edit, Hamming, Loss, Markovian, NGrams, Rational, ZeroOne, as_loss
+from trelliswork.losses.forms import Form
 from trelliswork.losses.inside import inside
-from trelliswork.losses.oracle import Form, Oracle
+from trelliswork.losses.oracle import Oracle
 from trelliswork.structures.families import find_families
 
 X = [["a", "b", "a"], ["b", "a"], ["c"], ["a", "a", "b"], ["b", "c", "a"]]

@@ -8,7 +8,8 @@ import pytest
 from trelliswork import Grammar, StructuredSVM
 from trelliswork._trees import as_node, brackets, leaves, parse_tree
 from trelliswork.losses import F1, BracketF1, Brackets, Hamming
-from trelliswork.losses.oracle import Form, Oracle
+from trelliswork.losses.forms import Form
+from trelliswork.losses.oracle import Oracle
 
 RULES = ["S -> S S | A | A S B | 'a'", "A -> 'b' S 'b' | B B", "B -> 'a' | C", "C -> 'a' | 'b'"]
 TREEBANK = [

@@ -8,7 +8,8 @@ import pytest
 import trelliswork as tw
 from trelliswork import RNA, InputError
 from trelliswork.losses import F1, BasePairs
-from trelliswork.losses.oracle import Form, Oracle
+from trelliswork.losses.forms import Form
+from trelliswork.losses.oracle import Oracle
 from trelliswork.structures import base_pairs, dot_bracket, pair_table
 from trelliswork.structures.rna import batch as rna_batch
 

@@ -13,7 +13,7 @@ from trelliswork.kernels import Kernel
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.svm.solvers import Solution, refuse_inseparable
 from trelliswork.losses import Loss
-from trelliswork.losses.oracle import Form
+from trelliswork.losses.forms import Form
 from trelliswork.structures.abilities import Rows, RowView, require
 from trelliswork.structures.base import Batch
 

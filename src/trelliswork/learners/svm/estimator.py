@@ -21,7 +21,7 @@ from trelliswork.learners.svm.solvers import Solution, judge_blocks, solve_block
 from trelliswork.learners.svm.start import as_start
 from trelliswork.learners.svm.weights import Expansion, KernelWeights, LinearWeights
 from trelliswork.losses import Loss, as_loss
-from trelliswork.losses.oracle import Form, check_form
+from trelliswork.losses.forms import Form, check_form
 from trelliswork.structures.abilities import Rows, require
 from trelliswork.structures.base import Batch, Parts, Structure
 

@@ -12,7 +12,8 @@ from trelliswork.learners.contrast import contrast
 from trelliswork.learners.svm.start import Start
 from trelliswork.learners.svm.weights import Weights
 from trelliswork.losses import Loss
-from trelliswork.losses.oracle import Form, Found, Oracle
+from trelliswork.losses.forms import Form
+from trelliswork.losses.oracle import Found, Oracle
 from trelliswork.structures.base import Batch
 
 __all__ = ["Shard"]

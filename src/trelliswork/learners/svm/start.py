@@ -9,7 +9,7 @@ import numpy as np
 
 from trelliswork._ragged import Ragged
 from trelliswork.losses import Loss
-from trelliswork.losses.oracle import Form
+from trelliswork.losses.forms import Form
 from trelliswork.structures.base import Batch
 
 __all__ = ["Start", "as_start"]

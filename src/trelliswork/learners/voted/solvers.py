@@ -14,8 +14,9 @@ from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.proximal import LazyAdaGrad, fista, proximal_norm
 from trelliswork.learners.optimize.smooth import Minimum, Stop, Value, lbfgs
 from trelliswork.losses import Loss
+from trelliswork.losses.forms import LogForm
 from trelliswork.losses.inside import Inside, inside
-from trelliswork.losses.oracle import LogForm, Oracle
+from trelliswork.losses.oracle import Oracle
 from trelliswork.structures.base import Batch
 from trelliswork.structures.families import Families
 
