@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from trelliswork._errors import InputError
 from trelliswork._validate import as_number, as_numbers
-from trelliswork.structures.base import Batch, Space, Structure
+from trelliswork.structures.base import Batch, Parts, Space, Structure
 
 __all__ = ["Candidate", "FitInterrupted", "StructuredEstimator"]
 
@@ -132,6 +132,43 @@ class StructuredEstimator(BaseEstimator):
         check_constraints(self.space_, constraints)
         marked = {} if y is None else {"unknown": "mark"}  # outputs that are not possible are no mistake
         return self.space_.pack(X, y, n_jobs=self.n_jobs, **marked, **constraints)
+
+    def pack(self, X: Any, y: Any = None, **constraints: Any) -> Batch:
+        """Compile samples for this model, for questions beyond those that have a method here.
+
+        Parameters
+        ----------
+        X : list of inputs
+            As in ``fit``.
+        y : list of outputs or None, default=None
+            Outputs of the samples; those that are not possible get the score -inf.
+        **constraints
+            Passed to the structure, for instance ``allowed=`` of a chain.
+
+        Returns
+        -------
+        Batch
+            The samples; :meth:`part_scores` gives what its verbs take.
+
+        Examples
+        --------
+        >>> from trelliswork import Chain, Fixed
+        >>> model = Fixed(Chain(labels=["A", "B"]), {("emission", "x", "A"): 1.0})
+        >>> batch = model.pack([["x", "y"]])
+        >>> batch.unpack(batch.argmax(model.part_scores(batch)).codes)
+        [['A', 'A']]
+        """
+        return self._packed(X, y, **constraints)
+
+    def part_scores(self, batch: Batch) -> Parts:
+        """Scores of the parts of the outputs of a batch under the weights of this model.
+
+        Parameters
+        ----------
+        batch : Batch
+            From :meth:`pack`.
+        """
+        return self._scores(batch)
 
     def predict(self, X: Any, **constraints: Any) -> list[Any]:
         """Best output of every sample.
