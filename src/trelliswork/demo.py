@@ -132,23 +132,21 @@ def compare(train: Dates, test: Dates) -> list[Row]:
     ]
     rows = []
     for name, model, (X, y) in contenders:
-        model.fit(X[:2], y[:2]).predict(
-            X[:2]
-        )  # loads compiled code, so that the times below are the learner's own
+        model.fit(X[:2], y[:2]).predict(X[:2])  # loads compiled code, which the times below are not about
         started = time.perf_counter()
         model.fit(X, y)
         fitted = time.perf_counter()
         if X is train.X:
-            found = model.predict(test.X)
+            predicted = model.predict(test.X)
         else:
             flat = model.predict([x[i : i + 1] for x in test.X for i in range(len(x))])
-            found = [[d for (d,) in flat[8 * i : 8 * i + 8]] for i in range(len(test.X))]
+            predicted = [[d for (d,) in flat[8 * i : 8 * i + 8]] for i in range(len(test.X))]
         ended = time.perf_counter()
         rows.append(
             Row(
                 name,
-                token_accuracy(test.y, found),
-                sequence_accuracy(test.y, found),
+                token_accuracy(test.y, predicted),
+                sequence_accuracy(test.y, predicted),
                 fitted - started,
                 ended - fitted,
                 model,
@@ -216,12 +214,12 @@ def _page(rows: list[Row], test: Dates) -> str:
     # The perceptron's scores are no probabilities; a CRF's are.
     row = max((r for r in rows if r.name.startswith("CRF")), key=lambda r: r.dates)
     model = row.model
-    found = model.predict(shown)
+    predicted = model.predict(shown)
     marginals = model.predict_marginals(shown)
     lists = model.predict_kbest(shown, k=2)
     place = {label: j for j, label in enumerate(model.classes_)}
     pictures = []
-    for x, y, guess, p, best in zip(shown, test.y, found, marginals, lists, strict=False):
+    for x, y, guess, p, best in zip(shown, test.y, predicted, marginals, lists, strict=False):
         digits = "".join(
             f'<div class="digit {"right" if a == b else "wrong"}">{_svg(pixels)}<b>{a}</b>'
             f"<small>{p[t, place[a]]:.0%}</small></div>"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import trelliswork as tw
-from trelliswork.cli.tasks.classify import CLASSIFIERS
+from trelliswork.cli.tasks.classify import _CLASSIFIERS
 from trelliswork.io import read_rows
 from trelliswork.persist import read_info
 
@@ -70,7 +70,7 @@ def options(name):
 
 
 @pytest.mark.parametrize("name", MAKE)
-@pytest.mark.parametrize("learner", CLASSIFIERS)
+@pytest.mark.parametrize("learner", _CLASSIFIERS)
 def test_round_trip(run, files, name, learner):
     more = ("--smoothing", 0.01)
     if learner != "bayes":
@@ -225,7 +225,7 @@ MISTAKES = [
         "good.csv --taxonomy cycle.tsv --ancestor-weight nan",
         "--ancestor-weight must be a finite number >= 0, got nan",
     ),
-    ("good.csv --loss hinge", "--loss: unknown loss 'hinge'; expected one of zero-one, tree"),
+    ("good.csv --loss hinge", "--loss: unknown loss 'hinge'; expected one of zero-one, hamming, f1, edit"),
     ("good.csv --C 0", "--C must be a finite number > 0, got 0.0"),
     (
         "good.csv --learner crf --C 2",

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 import trelliswork as tw
-from trelliswork.cli._learners import _PARAMETERS, LEARNERS
+from trelliswork.cli._learners import LEARNERS
 from trelliswork.cli.tasks import align, classify, fold, parse, tag
 
 from .conftest import conll
 
 TABLES = {
     "tag": tag._TAGGERS,
-    "classify": classify.CLASSIFIERS,
+    "classify": classify._CLASSIFIERS,
     "align": align._ALIGNERS,
     "fold": fold._FOLDERS,
     "parse": parse._PARSERS,
@@ -41,7 +41,7 @@ def test_defaults_in_words_are_those_of_the_estimator(kind, name):
     for option, words in entry.options.items():
         if option == "observed":
             continue
-        value = parameters[_PARAMETERS[option]]
+        value = parameters[option]
         if isinstance(value, str):
             assert words.split(",")[0] == value
         else:
@@ -79,8 +79,8 @@ def test_no_loss(run, tmp_path):
     ("options", "message"),
     [
         (["--learner", "crf", "--lam", 1], "--lam does not go with --learner crf"),
-        (["--learner", "svm", "--loss", "none"], "--loss: unknown loss 'none'; expected one of hamming,"),
-        (["--learner", "vcrf", "--loss", "tree"], "--loss: unknown loss 'tree'; expected one of hamming,"),
+        (["--learner", "svm", "--loss", "none"], "--loss: unknown loss 'none'; expected one of zero-one,"),
+        (["--learner", "vcrf", "--loss", "tree"], "--loss: unknown loss 'tree'; expected one of zero-one,"),
         (["--learner", "vcrf", "--beta", -1], "--beta must be a finite number >= 0, got -1.0"),
         (["--jobs", 0], "--jobs must not be 0"),
         (

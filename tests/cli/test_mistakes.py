@@ -44,12 +44,12 @@ TRAIN = [
         "svm, vcrf, structboost",
     ),
     (
-        "train.txt --learner vcrf --loss f1",
-        "--loss: unknown loss 'f1'; expected one of hamming, edit, zero-one, none",
+        "train.txt --learner vcrf --loss pairs",
+        "--loss: unknown loss 'pairs'; expected one of zero-one, hamming, f1, edit, none",
     ),
     (
         "train.txt --learner structboost --loss none",
-        "--loss: unknown loss 'none'; expected one of hamming, edit, zero-one",
+        "--loss: unknown loss 'none'; expected one of zero-one, hamming, f1, edit",
     ),
     ("train.txt --learner vcrf --lam -1", "--lam must be a finite number >= 0, got -1.0"),
     (

@@ -10,7 +10,6 @@ import sys
 import pytest
 
 import trelliswork
-from trelliswork.cli._warmup import _problems
 from trelliswork.structures import STRUCTURES
 
 from .conftest import conll
@@ -90,8 +89,13 @@ def test_warmup(run):
     assert "cache: " in done.stdout
 
 
-def test_warmup_has_a_problem_of_every_structure():
-    assert {type(structure).__name__ for structure, _, _ in _problems()} == set(STRUCTURES)
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_every_structure_has_examples_to_warm_up_with(name):
+    examples = list(STRUCTURES[name].examples())
+    assert examples
+    for structure, X, y in examples:
+        assert type(structure) is STRUCTURES[name]
+        structure.bind(X, y).pack(X, y).check_gold()
 
 
 def test_demo(run, monkeypatch, tmp_path):

@@ -10,8 +10,7 @@ import pytest
 
 import trelliswork as tw
 from trelliswork.cli._columns import Document
-from trelliswork.cli._learners import LEARNERS, LearnerEntry
-from trelliswork.cli._learning import learns
+from trelliswork.cli._learners import LEARNERS, LearnerEntry, learns
 from trelliswork.cli.tasks import tag
 from trelliswork.io import read_conll
 from trelliswork.learners.optimize.progress import Progress
@@ -260,7 +259,7 @@ def test_interrupt_too_early_saves_nothing(run, files, monkeypatch):
 def test_a_learner_is_one_table_entry(files, monkeypatch, capsys):
     monkeypatch.chdir(files)
     entry = LearnerEntry("Perceptron", "test", {"max_iter": "20"}, template="word")
-    train = learns({**LEARNERS, "plain": entry}, "crf", ("hamming",))(tag.train.__wrapped__)
+    train = learns({**LEARNERS, "plain": entry}, "crf")(tag.train.__wrapped__)
     train(source="train.txt", output="m.tw", learner="plain", max_iter=2)
     assert capsys.readouterr().err.startswith("plain: ")
     assert tw.load("m.tw")[-1].max_iter == 2

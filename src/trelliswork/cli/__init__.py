@@ -1,5 +1,18 @@
 """The command ``trelliswork``: train, predict, evaluate and inspect models of files.
 
+==================  ====================================================================================
+``_app``            the commands and their options
+``tasks/``          what differs from task to task (tag, parse, fold, ...), one file each, and their list
+``_learners``       what ``--learner`` takes, and the options of learners
+``_training``       fit, save, and say so: the end of every training command
+``_models``         model files, and the requests of ``predict`` and ``evaluate``
+``_options``        options that several commands share, and how their texts are read
+``_columns``        column files (CoNLL)
+``_show``           tables: ``inspect``, and scores
+``_report``         errors on one line, and exit codes
+``_warmup``         ``warmup``
+==================  ====================================================================================
+
 Nothing here imports Numba or scikit-learn before a command needs them, so that
 ``trelliswork --help`` answers at once.
 """

@@ -1,20 +1,64 @@
-"""The commands and their options; the work is done elsewhere."""
+"""The commands and their options; the work is done by the tasks and by the other modules."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 import trelliswork
 from trelliswork.cli import _options
-from trelliswork.cli._kinds import KINDS, Request, open_model
+from trelliswork.cli._models import Request, open_model
 from trelliswork.cli._report import OneLineGroup, say, show_tracebacks
+from trelliswork.cli.tasks import TASKS
 
 __all__ = ["app"]
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+
+class TrainCommands(Mapping[str, Any]):
+    """The training command of every task, made when it is looked up."""
+
+    def __getitem__(self, name: str) -> Any:
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        alone.command(name, context_settings=_SETTINGS)(TASKS[name].train)
+        return typer.main.get_command(alone)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(TASKS)
+
+    def __len__(self) -> int:
+        return len(TASKS)
+
+
+class TrainGroup(TyperGroup):
+    """``trelliswork train``: a command for every task that is registered when it runs."""
+
+    def __init__(self, **settings: Any):
+        super().__init__(**settings)
+        self.commands = TrainCommands()  # type: ignore[assignment]
+
+
+class PredictCommand(TyperCommand):
+    """A command whose help ends with what it does for each task."""
+
+    sentences = "PREDICT_HELP"  # of the modules of tasks
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write a line for every task."""
+        with formatter.section("By the task of the model"):
+            formatter.write_dl([(name, getattr(task, self.sentences)) for name, task in TASKS.items()])
+
+
+class EvaluateCommand(PredictCommand):
+    """The same for ``evaluate``."""
+
+    sentences = "EVALUATE_HELP"
+
 
 app = typer.Typer(
     name="trelliswork",
@@ -26,14 +70,13 @@ app = typer.Typer(
     context_settings=_SETTINGS,
 )
 train = typer.Typer(
+    cls=TrainGroup,
     help="Learn a model from a file.",
     rich_markup_mode=None,
     invoke_without_command=True,
     context_settings=_SETTINGS,
 )
 app.add_typer(train, name="train")
-for _name, _kind in KINDS.items():
-    train.command(_name, context_settings=_SETTINGS)(_kind.load().train)
 
 
 @train.callback()
@@ -59,51 +102,42 @@ def _root(
         print(ctx.get_help())
 
 
-@app.command()
+@app.command(cls=PredictCommand)
 def predict(
     model: _options.Model,
     source: Annotated[
-        str, typer.Argument(metavar="INPUT", help="Column file, plain or gzip; - reads standard input.")
+        str, typer.Argument(metavar="INPUT", help="File, plain or gzip; - reads standard input.")
     ] = "-",
     output: Annotated[
         str, typer.Option("--output", "-o", help="File to write (.gz is compressed); - is standard output.")
     ] = "-",
-    kbest: Annotated[
-        int, typer.Option(min=1, help="Add the K best candidates, a column each, best first.")
-    ] = 1,
+    kbest: Annotated[int, typer.Option(min=1, help="Write the K best candidates, best first.")] = 1,
     probabilities: Annotated[
         bool,
         typer.Option(
             "--probabilities",
-            help="After each label its probability: at this token or, with --kbest, of the whole candidate.",
+            help="Add the probability of each output (for tokens: of each label, unless there is --kbest).",
         ),
     ] = False,
     form: Annotated[
         str | None,
         typer.Option(
             "--format",
-            help="RNA: dot-bracket, bpseq, ct, or picture (png, svg, pdf); alignments: fasta or cigar.",
-            show_default="dot-bracket, fasta",
+            help="What to write, for tasks that have several formats.",
+            show_default=False,
         ),
     ] = None,
     mea: Annotated[
-        bool, typer.Option("--mea", help="RNA, alignments: largest expected accuracy instead of best score.")
+        bool, typer.Option("--mea", help="fold, align: largest expected accuracy instead of best score.")
     ] = False,
-    gamma: Annotated[float, typer.Option(help="RNA with --mea: above 1 predicts more pairs.")] = 1.0,
+    gamma: Annotated[float, typer.Option(help="fold with --mea: above 1 predicts more pairs.")] = 1.0,
     columns: _options.Columns = None,
     separator: _options.Separator = None,
     encoding: _options.Encoding = None,
     comment: _options.Comment = None,
     jobs: _options.Jobs = None,
 ) -> None:
-    """Write INPUT with one more column: the predicted label.
-
-    INPUT has the columns of the training file, with or without the label, or the model's input columns
-    alone. Its other lines stay as they are. Files of rows get the column or key 'predicted'; svmlight
-    files become lines of labels. For a parser: one sentence per line in, one tree per line out.
-    For RNA: FASTA or any other file of sequences in, structures out.
-    For an aligner: pairs of sequences as FASTA in, aligned FASTA out.
-    """
+    """Write the outputs that a model predicts for INPUT."""
     request = Request(
         source,
         output=output,
@@ -120,11 +154,11 @@ def predict(
     open_model(model, _options.check_jobs(jobs)).run("predict", request)
 
 
-@app.command()
+@app.command(cls=EvaluateCommand)
 def evaluate(
     model: _options.Model,
     source: Annotated[
-        str, typer.Argument(metavar="GOLD", help="Column file with labels; - reads standard input.")
+        str, typer.Argument(metavar="GOLD", help="File with true outputs; - reads standard input.")
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     label: Annotated[
@@ -136,14 +170,7 @@ def evaluate(
     comment: _options.Comment = None,
     jobs: _options.Jobs = None,
 ) -> None:
-    """Compare predictions with the labels of GOLD.
-
-    Prints token and sentence accuracy and, for labels such as B-PER and O, a table of entities; for rows
-    their accuracy, the tree loss if there is a taxonomy, and a table of labels; for a parser, whose GOLD
-    has bracketed trees, scores of brackets; for RNA, whose GOLD has structures, sensitivity, positive
-    predictive value and F1 of base pairs; for an aligner, whose GOLD is aligned FASTA, the share of
-    pairs of residues that are recovered.
-    """
+    """Compare predictions with the outputs of GOLD."""
     request = Request(
         source,
         as_json=as_json,
@@ -175,10 +202,9 @@ def warmup() -> None:
     if sys.stderr.isatty():
         say("compiling; this takes about a minute the first time")
     done = warm_up()
-    where = ", ".join(done.folders) or "nowhere: no folder for it can be written"
-    what = "compiled what was missing" if done.compiled else "everything was compiled before"
-    print(f"{what}, {done.seconds:.1f} s")
-    print(f"cache: {where}")
+    result = "compiled what was missing" if done.compiled else "everything was compiled before"
+    print(f"{result}, {done.seconds:.1f} s")
+    print(f"cache: {', '.join(done.folders) or 'nowhere: no folder for it can be written'}")
 
 
 @app.command()
@@ -190,7 +216,7 @@ def demo(
     """Read handwritten dates with several learners and compare them."""
     from pathlib import Path
 
-    Path(output).mkdir(parents=True, exist_ok=True)  # a mistake in the path is told before the work
+    Path(output).mkdir(parents=True, exist_ok=True)  # report a mistake in the path before the work
     _options.check_output(f"{output}/index.html")
     from trelliswork.demo import run
 

@@ -1,4 +1,4 @@
-"""Column files as the commands see them: which column is what, and where a sentence stands."""
+"""Column files as the task ``tag`` sees them: what each column means, and on which line a token is."""
 
 from __future__ import annotations
 
@@ -58,22 +58,22 @@ class Layout:
     def from_info(cls, model: str, info: Any) -> Layout:
         """Inverse of :meth:`to_info`; the file is not trusted."""
         try:
-            found = cls(**{**info, "inputs": tuple(info["inputs"])})
-            numbers = [*found.inputs, *(n for n in (found.n_columns, found.label) if n is not None)]
-            texts = [found.encoding, *(t for t in (found.separator, found.comment) if t is not None)]
+            layout = cls(**{**info, "inputs": tuple(info["inputs"])})
+            numbers = [*layout.inputs, *(n for n in (layout.n_columns, layout.label) if n is not None)]
+            texts = [layout.encoding, *(t for t in (layout.separator, layout.comment) if t is not None)]
             good = all(type(n) is int and n >= 0 for n in numbers) and all(
                 type(t) is str and t for t in texts
             )
         except (TypeError, KeyError, ValueError):
             good = False
-        if not good or not found.inputs:
+        if not good or not layout.inputs:
             raise ModelFileError(f"{model}: its description of columns cannot be read")
-        return found
+        return layout
 
     def changed(
         self, separator: str | None = None, comment: str | None = None, encoding: str | None = None
     ) -> Layout:
-        """The layout with what the user gave instead."""
+        """The layout with the values that were given; None leaves a value as it is."""
         return replace(
             self,
             separator=separator or self.separator,
@@ -179,8 +179,8 @@ class Document:
             return [c - (c > layout.label) for c in layout.inputs], None
         if n == len(layout.inputs):
             return list(range(n)), None
-        few = len(layout.inputs)
-        wanted = _counts([few] if expected is None else [expected, expected - 1, few])
+        n_inputs = len(layout.inputs)
+        wanted = _counts([n_inputs] if expected is None else [expected, expected - 1, n_inputs])
         raise InputError.at(
             self.name,
             self.first_line,
@@ -195,14 +195,14 @@ class Document:
         return next(i for i, line in enumerate(self._lines, 1) if self._is_token(line))
 
     def located(self, error: InputError) -> InputError:
-        """The same error with ``FILE:LINE:`` in place of the number of a sample."""
+        """The same error with ``FILE:LINE:`` instead of the number of the sample."""
         text = error.message
         if error.sample is None:
             return error if text.startswith(self.name) else InputError.at(self.name, None, text)
         token = _TOKEN.search(text)
         before = sum(map(len, self._rows[: error.sample])) + (int(token[1]) if token else 0)
-        places = [i for i, line in enumerate(self._lines, 1) if self._is_token(line)]
-        return InputError.at(self.name, places[min(before, len(places) - 1)], text)
+        token_lines = [i for i, line in enumerate(self._lines, 1) if self._is_token(line)]
+        return InputError.at(self.name, token_lines[min(before, len(token_lines) - 1)], text)
 
     def write(self, target: Any, columns: Sequence[Sequence[str]]) -> None:
         """Write the file with more columns; lines that are no tokens stay as they are.

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how their texts are read."""
+"""Options that several commands share, as Typer takes them, and how their texts are read and checked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from trelliswork._errors import InputError
 
-__all__ = ["check_output", "parse_columns", "parse_separator", "read_template"]
+__all__ = ["check_jobs", "check_output", "parse_columns", "parse_separator", "read_template"]
 
 Columns = Annotated[
     str | None,

@@ -1,4 +1,4 @@
-"""What a model has learnt, in tables."""
+"""Tables on standard output: what ``inspect`` shows of a model, and scores by label."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import math
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+from trelliswork.cli.tasks import TASKS
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from trelliswork.cli._kinds import OpenModel
+    from trelliswork.cli._models import OpenModel
 
-__all__ = ["console", "show"]
+__all__ = ["console", "score_table", "show"]
 
 _WIDEST = 10  # labels of a transition table; beyond, the strongest transitions are listed
 
@@ -31,7 +34,7 @@ def console() -> Console:
 
 
 def show(opened: OpenModel, top: int) -> None:
-    """Print kind, learner, sizes and the largest weights of a model.
+    """Print task, learner, sizes and the largest weights of a model.
 
     Parameters
     ----------
@@ -43,10 +46,10 @@ def show(opened: OpenModel, top: int) -> None:
     from rich.table import Table
 
     out, learner = console(), opened.learner
-    facts = Table(show_header=False, box=None)
+    summary = Table(show_header=False, box=None)
     for name, value in _facts(opened):
-        facts.add_row(name, value)
-    out.print(facts)
+        summary.add_row(name, value)
+    out.print(summary)
     # Not trained, a kernel model, or outputs without a structure.
     if not hasattr(learner, "coef_") or not hasattr(learner, "space_") or top == 0:
         return
@@ -70,22 +73,14 @@ def _facts(opened: OpenModel) -> list[tuple[str, str]]:
     learner = opened.learner
     facts = [
         ("file", f"{opened.path} ({os.path.getsize(opened.path):,} bytes)"),
-        ("kind", opened.kind or "unknown"),
+        ("kind", opened.task or "unknown"),
         ("learner", _repr(learner)),
     ]
     if hasattr(learner, "structure"):
         facts.append(("structure", _repr(learner.structure)))
     facts += [("features", _repr(step)) for step in opened.transformers]
-    layout = opened.info.get("layout")
-    if opened.kind == "tag" and layout is not None:
-        from trelliswork.cli._columns import Layout
-
-        found = Layout.from_info(opened.path, layout)
-        inputs = ", ".join(map(str, found.inputs))
-        facts.append(("columns", f"{found.n_columns}: input {inputs}; label {found.label}"))
-    if opened.kind == "classify" and "rows" in opened.info:
-        given = {name: value for name, value in opened.info["rows"].items() if value}
-        facts.append(("rows", ", ".join(f"{name} {value}" for name, value in given.items())))
+    if opened.task is not None and hasattr(TASKS[opened.task], "facts"):
+        facts += TASKS[opened.task].facts(opened)
     space = getattr(learner, "space_", None)
     for name in ("labels", "attributes", "symbols"):
         if hasattr(space, name):
@@ -104,6 +99,36 @@ def _facts(opened: OpenModel) -> list[tuple[str, str]]:
     else:
         facts.append(("weights", "none: not trained"))
     return facts
+
+
+def score_table(title: str, rows: Mapping[str, Any], total: Mapping[str, Any] | None = None) -> Any:
+    """Table of precision, recall, F1 and counts.
+
+    Parameters
+    ----------
+    title : str
+        What the rows are.
+    rows : mapping of str to mapping
+        Scores by name.
+    total : mapping or None
+        Scores of all together, for a last row.
+    """
+    from rich.table import Table
+
+    table = Table(title)
+    for name in ("precision", "recall", "F1", "true", "predicted", "correct"):
+        table.add_column(name, justify="right")
+    for name, scores in rows.items():
+        table.add_row(name, *_score_cells(scores))
+    if total is not None:
+        table.add_section()
+        table.add_row("all", *_score_cells(total))
+    return table
+
+
+def _score_cells(scores: Mapping[str, Any]) -> list[str]:
+    shares = [f"{scores[name]:.2%}" for name in ("precision", "recall", "f1")]
+    return shares + [f"{scores[name]:,}" for name in ("true", "predicted", "correct")]
 
 
 def _repr(value: Any) -> str:

@@ -1,8 +1,11 @@
-"""What the training commands have in common: numbers checked, fits watched, models saved and told."""
+"""The second half of every training command: fit, save the model, say in one line what was done.
+
+A task reads its file and builds its estimator, then calls :func:`watched` for the fit and :func:`finish`
+for the rest; the other functions put numbers and outcomes into words.
+"""
 
 from __future__ import annotations
 
-import math
 import os
 import time
 import warnings
@@ -13,12 +16,8 @@ import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli._report import INTERRUPTED, one_line, say
-from trelliswork.cli._wording import file_size
 
-__all__ = ["Outcome", "check_numbers", "finish", "watched"]
-
-_POSITIVE = ("smoothing", "C")
-_NUMBERS = ("l1", "l2", "reg", "lam", "beta", *_POSITIVE)
+__all__ = ["Outcome", "counted", "ending", "file_size", "finish", "watched"]
 
 
 class Outcome(NamedTuple):
@@ -36,31 +35,10 @@ class Outcome(NamedTuple):
     seconds: float
 
 
-def check_numbers(given: Mapping[str, Any]) -> None:
-    """Refuse strengths that are negative or not finite, and those that must not be 0.
-
-    Examples
-    --------
-    >>> from trelliswork.cli._training import check_numbers
-    >>> check_numbers({"l2": 0.0, "max_iter": 3})
-    >>> check_numbers({"C": 0.0})
-    Traceback (most recent call last):
-    ...
-    trelliswork._errors.InputError: --C must be a finite number > 0, got 0.0
-    """
-    for option in _NUMBERS:
-        positive = option in _POSITIVE
-        if not 0 <= given.get(option, 0) < math.inf or (positive and given.get(option) == 0):
-            least = "> 0" if positive else ">= 0"
-            raise InputError(f"--{option} must be a finite number {least}, got {given[option]}")
-    if given.get("lam") == 0 and given.get("beta") == 0:
-        raise InputError("--lam and --beta are both 0: nothing keeps the weights finite; raise one of them")
-
-
 def watched(
     fit: Callable[[], object], estimator: Any, located: Callable[[InputError], InputError], quiet: bool
 ) -> Outcome:
-    """Run a fit; tells its warnings, and leaves with exit code 130 if nothing was learnt before Ctrl-C.
+    """Run a fit and print its warnings; exit code 130 if Ctrl-C came before anything was learnt.
 
     Parameters
     ----------
@@ -69,9 +47,9 @@ def watched(
     estimator : estimator
         What it fits.
     located : callable
-        An error with the place in the file in the place of the number of a sample.
+        Turns an error about a sample into one about a line of the file.
     quiet : bool
-        Whether warnings are kept back.
+        Whether to keep warnings back.
     """
     from trelliswork.learners import FitInterrupted
 
@@ -91,7 +69,7 @@ def watched(
         say("trelliswork: interrupted before the first iteration was complete; no model was saved")
         raise typer.Exit(INTERRUPTED)
     if "verbose" in estimator.get_params(deep=False):
-        estimator.set_params(verbose=0)  # of this terminal, no part of the model
+        estimator.set_params(verbose=0)  # belongs to this terminal, not to the model
     return Outcome(interrupted, time.perf_counter() - started)
 
 
@@ -107,11 +85,11 @@ def finish(
     output : str
         File.
     info : mapping
-        What the file tells about the model.
+        What the file says about the model; ``kind`` is the name of the task.
     said : list of str
-        What there is to say, but for the file.
+        What to print, apart from the file.
     interrupted, quiet : bool
-        How the fit ended; whether to say nothing but errors.
+        How the fit ended; whether to print errors alone.
     """
     from trelliswork.persist import save
 
@@ -122,3 +100,23 @@ def finish(
         raise typer.Exit(INTERRUPTED)
     if not quiet:
         say("; ".join(said))
+
+
+def ending(estimator: Any, interrupted: bool) -> str:
+    """How a fit ended, to follow its number of iterations."""
+    if interrupted:
+        return ", interrupted"
+    if getattr(estimator, "message_", "").startswith("no better development score"):
+        return ", stopped by dev"
+    converged = getattr(estimator, "converged_", None)
+    return "" if converged is None else ", converged" if converged else ", not converged"
+
+
+def counted(number: int, noun: str) -> str:
+    """Number and noun, the noun in the plural unless the number is 1."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def file_size(n: int) -> str:
+    """Bytes in MB or kB."""
+    return f"{n / 1e6:.1f} MB" if n >= 1e6 else f"{n / 1e3:.1f} kB"

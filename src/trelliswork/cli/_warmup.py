@@ -1,9 +1,12 @@
-"""Compile the recursions once, so that the first real run need not."""
+"""``trelliswork warmup``: compile the numerical code once, so that the first real run need not.
+
+Every learner runs on the examples that structures offer (:meth:`Structure.examples`), so that a new structure
+or learner is compiled too.
+"""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -32,18 +35,21 @@ class Warmth(NamedTuple):
 
 
 def warm_up() -> Warmth:
-    """Run every learner and every question on tiny data.
+    """Run every learner and its methods on tiny data.
 
     Returns
     -------
     Warmth
-        Time, counts and the folders of the cache.
+        Time, whether anything was compiled, and the folders of the cache.
     """
+    from trelliswork.structures import STRUCTURES
+
     started = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for structure, X, y in _problems():
-            _exercise(structure, X, y)
+        for cls in STRUCTURES.values():
+            for structure, X, y in cls.examples():
+                _exercise(structure, X, y)
         _exercise_strings()
     seconds = time.perf_counter() - started
     kernels = list(_kernels())
@@ -52,43 +58,6 @@ def warm_up() -> Warmth:
         any(sum(kernel.stats.cache_misses.values()) for kernel in kernels),
         sorted({str(kernel.stats.cache_path) for kernel in kernels if kernel.stats.cache_path}),
     )
-
-
-def _problems() -> Iterator[tuple[Any, Any, Any]]:
-    """A structure with samples; another structure adds its own here."""
-    import numpy as np
-
-    from trelliswork import RNA, Alignment, Chain, Classes, Derivations, Edge, Grammar, Retrieval
-
-    def segments(x: list[str]) -> Iterator[Edge]:
-        yield Edge(len(x))
-        for i in reversed(range(len(x))):
-            for j in range(i + 1, len(x) + 1):
-                yield Edge(i, [j], ["".join(x[i:j])], (i, j))
-
-    y = [["B-X", "I-X", "O"], ["O", "B-X"], ["O"]]
-    words = [["a", "b", "c"], ["c", "a"], ["c"]]
-    numbers = [np.arange(2.0 * len(row)).reshape(-1, 2) for row in y]
-    for order in (1, 2):
-        yield Chain(order=order), words, y
-        yield Chain(order=order, emissions="observed", scheme="BIO"), words, y
-    yield Chain(edge_features="all"), words, y
-    yield Chain(), numbers, y
-    yield (
-        Retrieval(Alignment()),
-        [("ab", ["b", "a"]), ("b", ["a", "b"])],
-        [(0, ("ab", "-b")), (1, ("b", "b"))],
-    )
-    yield Classes(), np.eye(3), ["a", "b", "c"]
-    yield RNA(), ["GGAAACC", "GAAAC", "ACGU"], ["((...))", "(...)", "...."]
-    yield Derivations(segments), words, [[(0, 2), (2, 3)], [(0, 1), (1, 2)], [(0, 1)]]
-    for mode in ("global", "local"):
-        yield (
-            Alignment(mode=mode),
-            [("AB" * 40, "B" * 80), ("A", "AB")],
-            [("AB" * 40, "B" * 80), ("A-", "AB")],
-        )
-    yield Grammar(), words, ["(S (A a) (B b) (C c))", "(S (C c) (A a))", "(S (C c))"]
 
 
 def _exercise(structure: Any, X: Any, y: Any) -> None:
@@ -139,11 +108,9 @@ def _exercise_strings() -> None:
 
 
 def _kernels() -> Iterator[Any]:
-    """All compiled functions of :mod:`trelliswork.dp`."""
-    import trelliswork.dp
-
-    for found in pkgutil.walk_packages(trelliswork.dp.__path__, "trelliswork.dp."):
-        module = importlib.import_module(found.name)
-        for value in vars(module).values():
-            if hasattr(value, "stats") and getattr(value, "__module__", None) == module.__name__:
-                yield value
+    """The compiled functions of all modules of this package that are loaded."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("trelliswork."):
+            for value in vars(module).values():
+                if getattr(value, "__module__", None) == name and hasattr(value, "py_func"):
+                    yield value

@@ -116,6 +116,26 @@ class Structure(BaseEstimator):
         """
         return type(self)(**{**self.get_params(deep=False), **params})
 
+    @classmethod
+    def examples(cls) -> Iterator[tuple[Structure, Any, Any]]:
+        """Tiny problems: structures with inputs and outputs; here none.
+
+        ``trelliswork warmup`` runs every learner on them, so together they should use all recursions of
+        the structure.
+
+        Yields
+        ------
+        structure, X, y : tuple
+            What ``CRF(structure).fit(X, y)`` takes, for instance.
+
+        Examples
+        --------
+        >>> from trelliswork import RNA
+        >>> next(RNA.examples())
+        (RNA(), ['GGAAACC', 'GAAAC', 'ACGU'], ['((...))', '(...)', '....'])
+        """
+        return iter(())
+
     def complete(self) -> Structure:
         """The same structure with a weight for every feature, for models made of counts."""
         return self

@@ -11,14 +11,18 @@ import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, PLAIN_MOMENTS, LearnerEntry
-from trelliswork.cli._learning import Learning, learns
+from trelliswork.cli._learners import LEARNERS, PLAIN_MOMENTS, LearnerEntry, Learning, learns
 from trelliswork.cli._training import finish, watched
 
 if TYPE_CHECKING:
-    from trelliswork.cli._kinds import OpenModel, Request
+    from trelliswork.cli._models import OpenModel, Request
 
-__all__ = ["evaluate", "predict", "train"]
+__all__ = ["EVALUATE_HELP", "PREDICT_HELP", "PREDICT_OPTIONS", "STRUCTURE", "evaluate", "predict", "train"]
+
+STRUCTURE = "Alignment"
+PREDICT_HELP = "Pairs of sequences as FASTA in, alignments out; --format is fasta (the default) or cigar."
+EVALUATE_HELP = "Aligned FASTA in; the share of pairs of residues that are recovered."
+PREDICT_OPTIONS = ("--format", "--mea")
 
 _PAIRS = {"loss": "pairs"}
 _ALIGNERS = {
@@ -34,7 +38,7 @@ _ALIGNERS = {
 }
 
 
-@learns(_ALIGNERS, "crf", ("pairs", "hamming", "f1", "zero-one"))
+@learns(_ALIGNERS, "crf")
 def train(
     source: Annotated[
         str,
@@ -142,9 +146,9 @@ def predict(opened: OpenModel, request: Request) -> None:
             lists = [
                 [
                     Candidate(batch.space.path_of(row), float(v), min(1.0, math.exp(v - log_z[i])))
-                    for row, v in zip(found.codes, found.values, strict=True)
+                    for row, v in zip(best.codes, best.values, strict=True)
                 ]
-                for i, found in enumerate(batch.kbest(scores, request.kbest))
+                for i, best in enumerate(batch.kbest(scores, request.kbest))
             ]
         else:
             codes = (batch.mea(scores) if request.mea else batch.argmax(scores)).codes
@@ -155,8 +159,8 @@ def predict(opened: OpenModel, request: Request) -> None:
     except InputError as error:
         raise error.placed(data.name, data.lines) from None
     lines = []
-    for x, names, found in zip(data.X, data.names, lists, strict=True):
-        for rank, candidate in enumerate(found, 1):
+    for x, names, candidates in zip(data.X, data.names, lists, strict=True):
+        for rank, candidate in enumerate(candidates, 1):
             lines += _shown(x, names, candidate, rank, request, learner.structure.gap)
     write_text(request.output, "\n".join(lines) + "\n", request.encoding or "utf-8")
 
@@ -191,12 +195,12 @@ def evaluate(opened: OpenModel, request: Request) -> None:
     learner = opened.learner
     structure = learner.structure
     try:
-        found = learner.predict(data.X)
+        predicted = learner.predict(data.X)
     except InputError as error:
         raise error.placed(data.name, data.lines) from None
-    shares = [accuracy(a, b, structure.gap, structure.core) for a, b in zip(data.y, found, strict=True)]
+    shares = [accuracy(a, b, structure.gap, structure.core) for a, b in zip(data.y, predicted, strict=True)]
     true = [reference_pairs(y, structure.gap, structure.core) for y in data.y]
-    right = sum(len(t & reference_pairs(y, structure.gap)) for t, y in zip(true, found, strict=True))
+    right = sum(len(t & reference_pairs(y, structure.gap)) for t, y in zip(true, predicted, strict=True))
     total = sum(map(len, true))
     scores = {
         "pairs": len(data.X),

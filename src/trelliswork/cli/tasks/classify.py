@@ -14,21 +14,31 @@ import typer
 
 from trelliswork._errors import InputError, ModelFileError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, PLAIN_MOMENTS, LearnerEntry
-from trelliswork.cli._learning import Learning, learns
-from trelliswork.cli._training import finish, watched
-from trelliswork.cli._wording import counted, ending
+from trelliswork.cli._learners import LEARNERS, PLAIN_MOMENTS, LearnerEntry, Learning, learns
+from trelliswork.cli._training import counted, ending, finish, watched
 
 if TYPE_CHECKING:
-    from trelliswork.cli._kinds import OpenModel, Request
+    from trelliswork.cli._models import OpenModel, Request
     from trelliswork.io.rows import Rows
 
-__all__ = ["CLASSIFIERS", "evaluate", "predict", "train"]
+__all__ = [
+    "EVALUATE_HELP",
+    "PREDICT_HELP",
+    "STRUCTURE",
+    "evaluate",
+    "facts",
+    "predict",
+    "train",
+]
+
+STRUCTURE = "Classes"
+PREDICT_HELP = "CSV and jsonl files get the column or key 'predicted'; svmlight files become lines of labels."
+EVALUATE_HELP = "Accuracy, the tree loss if there is a taxonomy, and a table of labels."
 
 _LOSS = ({"loss": "zero-one, with --taxonomy tree"}, {"loss": "zero-one"})
 
 # Every learner of this command is listed here once.
-CLASSIFIERS = {
+_CLASSIFIERS = {
     "svm": replace(LEARNERS["svm"].but(*_LOSS), about="multiclass SVM"),
     "crf": replace(LEARNERS["crf"], about="multinomial logistic regression"),
     "perceptron": LEARNERS["perceptron"],
@@ -40,7 +50,7 @@ CLASSIFIERS = {
 }
 
 
-@learns(CLASSIFIERS, "svm", ("zero-one", "tree"))
+@learns(_CLASSIFIERS, "svm")
 def train(
     source: Annotated[
         str, typer.Argument(metavar="TRAIN", help="File of rows, plain or gzip; - reads standard input.")
@@ -70,7 +80,7 @@ def train(
     ] = None,
     format: Annotated[
         str | None,
-        typer.Option(help="svmlight, csv or jsonl; by default told from the first line.", show_default=False),
+        typer.Option(help="svmlight, csv or jsonl; by default judged by the first line.", show_default=False),
     ] = None,
     label: Annotated[
         str | None,
@@ -171,16 +181,16 @@ def _fit_and_save(
 
 def stored_layout(opened: OpenModel, request: Request) -> dict[str, Any]:
     """How the training file was read, with what the request changes."""
-    found = opened.info.get("rows", {})
+    stored = opened.info.get("rows", {})
     expected = {"format", "label", "columns", "text", "separator", "encoding"}
-    if not isinstance(found, dict) or (found and set(found) != expected):
+    if not isinstance(stored, dict) or (stored and set(stored) != expected):
         raise ModelFileError(f"{opened.path}: the model file is damaged (how rows are read)")
     for name, value in (("--columns", request.columns), ("--label", request.label)):
         if value is not None:
             raise InputError(f"{name} is for models of sentences; rows are read as in training")
     if request.comment is not None:
         raise InputError("--comment is for models of sentences")
-    layout = {**found}
+    layout = {**stored}
     if request.separator is not None:
         layout["separator"] = request.separator
     if request.encoding is not None:
@@ -210,21 +220,21 @@ def predict(opened: OpenModel, request: Request) -> None:
             lists = [[(label,)] for label in learner.predict(rows.X)]
     except InputError as error:
         raise rows.located(error) from None
-    added = [_added(found, request) for found in lists]
+    added = [_added(candidates, request) for candidates in lists]
     from trelliswork._text import write_text
 
     write_text(request.output, _written(rows, added))
 
 
-def _added(found: Any, request: Request) -> dict[str, Any]:
+def _added(candidates: Any, request: Request) -> dict[str, Any]:
     """New cells of one row."""
     out: dict[str, Any] = {}
     for k in range(request.kbest):
         end = "" if k == 0 else f"_{k + 1}"
-        there = k < len(found)
-        out[f"predicted{end}"] = str(found[k][0]) if there else None
+        exists = k < len(candidates)
+        out[f"predicted{end}"] = str(candidates[k][0]) if exists else None
         if request.probabilities:
-            out[f"probability{end}"] = float(f"{found[k].probability:.6g}") if there else 0.0
+            out[f"probability{end}"] = float(f"{candidates[k].probability:.6g}") if exists else 0.0
     return out
 
 
@@ -257,49 +267,47 @@ def evaluate(opened: OpenModel, request: Request) -> None:
     """
     rows = _read(request.source, stored_layout(opened, request))
     try:
-        found = [str(label) for label in opened.learner.predict(rows.X)]
+        predicted = [str(label) for label in opened.learner.predict(rows.X)]
     except InputError as error:
         raise rows.located(error) from None
     assert rows.y is not None
-    scores = _scores(rows.y, found, getattr(opened.learner.space_, "taxonomy", None))
+    scores = _scores(rows.y, predicted, getattr(opened.learner.space_, "taxonomy", None))
     if request.as_json:
         json.dump(scores, sys.stdout, indent=2, ensure_ascii=False)
         print()
         return
-    from rich.table import Table
-
-    from trelliswork.cli._show import console
+    from trelliswork.cli._show import console, score_table
 
     print(f"rows       {scores['rows']:9,}")
     print(f"accuracy   {scores['accuracy']:9.2%}")
     if scores["tree_loss"] is not None:
         print(f"tree loss  {scores['tree_loss']:9.4f}")
-    table = Table("label")
-    for name in ("precision", "recall", "F1", "true", "predicted", "correct"):
-        table.add_column(name, justify="right")
-    for label, row in scores["labels"].items():
-        shares = [f"{row[name]:.2%}" for name in ("precision", "recall", "f1")]
-        table.add_row(label, *shares, *(f"{row[name]:,}" for name in ("true", "predicted", "correct")))
-    console().print(table)
+    console().print(score_table("label", scores["labels"]))
 
 
-def _scores(y: list[str], found: list[str], taxonomy: Any) -> dict[str, Any]:
+def facts(opened: OpenModel) -> list[tuple[str, str]]:
+    """How the rows of the training file were read."""
+    given = {name: value for name, value in opened.info.get("rows", {}).items() if value}
+    return [("rows", ", ".join(f"{name} {value}" for name, value in given.items()))] if given else []
+
+
+def _scores(y: list[str], predicted: list[str], taxonomy: Any) -> dict[str, Any]:
     """Accuracy, mean tree loss where there is a taxonomy, and counts per label."""
-    right = [a for a, b in zip(y, found, strict=True) if a == b]
+    right = [a for a, b in zip(y, predicted, strict=True) if a == b]
     rows = {}
-    for label in sorted({*y, *found}):
-        true, predicted, correct = y.count(label), found.count(label), right.count(label)
+    for label in sorted({*y, *predicted}):
+        n_true, n_predicted, n_correct = y.count(label), predicted.count(label), right.count(label)
         rows[label] = {
-            "precision": correct / predicted if predicted else 0.0,
-            "recall": correct / true if true else 0.0,
-            "f1": 2 * correct / (true + predicted),
-            "true": true,
-            "predicted": predicted,
-            "correct": correct,
+            "precision": n_correct / n_predicted if n_predicted else 0.0,
+            "recall": n_correct / n_true if n_true else 0.0,
+            "f1": 2 * n_correct / (n_true + n_predicted),
+            "true": n_true,
+            "predicted": n_predicted,
+            "correct": n_correct,
         }
     tree = None
     if taxonomy is not None:
-        known = [(a, b) for a, b in zip(y, found, strict=True) if a in taxonomy.heights]
+        known = [(a, b) for a, b in zip(y, predicted, strict=True) if a in taxonomy.heights]
         unknown = len(y) - len(known)  # a label that the taxonomy lacks is as far off as can be
         tree = (sum(taxonomy.height_of_meeting(a, b) for a, b in known) + unknown * taxonomy.height) / len(y)
     return {"rows": len(y), "accuracy": len(right) / len(y), "tree_loss": tree, "labels": rows}

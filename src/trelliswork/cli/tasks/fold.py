@@ -11,16 +11,23 @@ import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, LearnerEntry
-from trelliswork.cli._learning import Learning, learns
+from trelliswork.cli._learners import LEARNERS, LearnerEntry, Learning, learns
 from trelliswork.cli._report import one_line
 from trelliswork.cli._training import finish, watched
 
 if TYPE_CHECKING:
-    from trelliswork.cli._kinds import OpenModel, Request
+    from trelliswork.cli._models import OpenModel, Request
     from trelliswork.io import RnaData
 
-__all__ = ["evaluate", "predict", "train"]
+__all__ = ["EVALUATE_HELP", "PREDICT_HELP", "PREDICT_OPTIONS", "STRUCTURE", "evaluate", "predict", "train"]
+
+STRUCTURE = "RNA"
+PREDICT_HELP = (
+    "FASTA or any other file of sequences in, structures out; --format is dot-bracket (the default), "
+    "bpseq, ct or picture (png, svg, pdf)."
+)
+EVALUATE_HELP = "Sequences with structures in; sensitivity, positive predictive value and F1 of base pairs."
+PREDICT_OPTIONS = ("--format", "--mea")
 
 _FOLDERS = {"scfg": LearnerEntry("Generative", "stochastic grammar", {"smoothing": "1"})}
 _FOLDERS |= {name: entry for name, entry in LEARNERS.items() if name != "hmm"}
@@ -29,7 +36,7 @@ _FORMATS = ("dot-bracket", "bpseq", "ct", "picture")
 _MOST_PICTURES = 20
 
 
-@learns(_FOLDERS, "crf", ("hamming", "base-pairs", "f1", "zero-one"))
+@learns(_FOLDERS, "crf")
 def train(
     source: Annotated[
         str,
@@ -140,27 +147,27 @@ def predict(opened: OpenModel, request: Request) -> None:
     if form == "picture" and request.output == "-":
         raise InputError("--format picture needs --output FILE, such as fold.png, fold.svg or fold.pdf")
     _options.check_output(request.output)
-    data, name = _read(request.source, request.encoding, structures=False)
+    data, file = _read(request.source, request.encoding, structures=False)
     learner = opened.learner
     names, X, notes = data.names, data.X, None
     try:
         if listed:
             lists = learner.predict_kbest(X, request.kbest)
             names = [
-                n if len(own) == 1 else f"{n}_{k + 1}"
-                for n, own in zip(names, lists)
-                for k in range(len(own))
+                name if len(candidates) == 1 else f"{name}_{k + 1}"
+                for name, candidates in zip(names, lists)
+                for k in range(len(candidates))
             ]
-            X = [x for x, own in zip(X, lists) for _ in own]
-            y = [c.output for own in lists for c in own]
+            X = [x for x, candidates in zip(X, lists) for _ in candidates]
+            y = [c.output for candidates in lists for c in candidates]
             if request.probabilities:
-                notes = [f"({c.probability:.6g})" for own in lists for c in own]
+                notes = [f"({c.probability:.6g})" for candidates in lists for c in candidates]
         elif request.mea:
             y = _with_gamma(learner, request.gamma).predict_mea(X)
         else:
             y = learner.predict(X)
     except InputError as error:
-        raise error.placed(name, data.names) from None
+        raise error.placed(file, data.names) from None
     _write(form, request.output, names, X, y, notes, data.y)
 
 
@@ -197,10 +204,10 @@ def _draw(output: str, names: list[str], X: list[str], y: list[str], true: list[
     width = min(max(max(map(len, X)) / 6, 4), 30)
     figure = _matplotlib("figure").Figure(figsize=(width, 3.5 * len(X)), layout="constrained")
     references: list[str | None] = [None] * len(X) if true is None else [*true]
-    for ax, name, x, found, reference in zip(
+    for ax, name, x, structure, reference in zip(
         figure.subplots(len(X), squeeze=False).ravel(), names, X, y, references, strict=True
     ):
-        arcs(x, found, reference, title=name, ax=ax)
+        arcs(x, structure, reference, title=name, ax=ax)
     try:
         figure.savefig(output)
     except ValueError as error:  # an ending that is no picture format
@@ -223,18 +230,19 @@ def evaluate(opened: OpenModel, request: Request) -> None:
     data, name = _read(request.source, request.encoding)
     assert data.y is not None
     try:
-        found = opened.learner.predict(data.X)
+        predicted = opened.learner.predict(data.X)
     except InputError as error:
         raise error.placed(name, data.names) from None
-    scores = base_pair_scores(data.y, found)
+    scores = base_pair_scores(data.y, predicted)
+    exact = [set(base_pairs(a)) == set(base_pairs(b)) for a, b in zip(data.y, predicted)]
     out = {
         "sequences": len(data.X),
         "bases": sum(map(len, data.X)),
         "sensitivity": scores.sensitivity,
         "ppv": scores.ppv,
         "f1": scores.f1,
-        "f1_slip_1": base_pair_scores(data.y, found, slip=1).f1,
-        "exact": sum(set(base_pairs(a)) == set(base_pairs(b)) for a, b in zip(data.y, found)) / len(found),
+        "f1_slip_1": base_pair_scores(data.y, predicted, slip=1).f1,
+        "exact": sum(exact) / len(exact),
     }
     if request.as_json:
         json.dump(out, sys.stdout, indent=2)
@@ -249,8 +257,8 @@ def evaluate(opened: OpenModel, request: Request) -> None:
     print(f"structures right     {out['exact']:7.2%}")
 
 
-def _brief(y: Any, found: list[str]) -> str:
+def _brief(y: Any, predicted: list[str]) -> str:
     from trelliswork.metrics import base_pair_scores
 
-    scores = base_pair_scores(y, found)
+    scores = base_pair_scores(y, predicted)
     return f"sensitivity {scores.sensitivity:.2%}, PPV {scores.ppv:.2%}, F1 {scores.f1:.2%}"

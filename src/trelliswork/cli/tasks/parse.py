@@ -11,21 +11,24 @@ import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, LearnerEntry
-from trelliswork.cli._learning import Learning, learns
+from trelliswork.cli._learners import LEARNERS, LearnerEntry, Learning, learns
 from trelliswork.cli._report import say
 from trelliswork.cli._training import finish, watched
 
 if TYPE_CHECKING:
-    from trelliswork.cli._kinds import OpenModel, Request
+    from trelliswork.cli._models import OpenModel, Request
 
-__all__ = ["evaluate", "predict", "train"]
+__all__ = ["EVALUATE_HELP", "PREDICT_HELP", "STRUCTURE", "evaluate", "predict", "train"]
+
+STRUCTURE = "Grammar"
+PREDICT_HELP = "One sentence per line in, one tree per line out."
+EVALUATE_HELP = "Bracketed trees in; scores of their brackets."
 
 _PARSERS = {"pcfg": LearnerEntry("Generative", "probabilistic grammar", {"smoothing": "1"})}
 _PARSERS |= {name: entry for name, entry in LEARNERS.items() if name != "hmm"}
 
 
-@learns(_PARSERS, "pcfg", ("hamming", "brackets", "bracket-f1", "zero-one"))
+@learns(_PARSERS, "pcfg")
 def train(
     source: Annotated[
         str, typer.Argument(metavar="TREES", help="Bracketed trees, plain or gzip; - reads standard input.")
@@ -136,17 +139,17 @@ def predict(opened: OpenModel, request: Request) -> None:
     X = [[_token(word, tagged) for word in lines[i].split()] for i in rows]
     try:
         if request.kbest > 1 or request.probabilities:
-            found = learner.predict_kbest(X, request.kbest)
-            out = [[_shown(c, request.probabilities) for c in own] for own in found]
-            failed = sum(own[0].score == -math.inf for own in found)
+            lists = learner.predict_kbest(X, request.kbest)
+            shown = [[_shown(c, request.probabilities) for c in candidates] for candidates in lists]
+            failed = sum(candidates[0].score == -math.inf for candidates in lists)
         else:
             batch = learner.pack(X)
             codes = batch.argmax(learner.part_scores(batch, X)).codes
-            out = [["" if tree is None else str(tree)] for tree in batch.unpack(codes)]
+            shown = [["" if tree is None else str(tree)] for tree in batch.unpack(codes)]
             failed = int((codes.lengths == 0).sum())
     except InputError as error:
         raise error.placed(name, [i + 1 for i in rows]) from None
-    written = {i: "\n".join(own) + ("\n" if request.kbest > 1 else "") for i, own in zip(rows, out)}
+    written = {i: "\n".join(trees) + ("\n" if request.kbest > 1 else "") for i, trees in zip(rows, shown)}
     body = "".join(written.get(i, "") + "\n" for i in range(len(lines)))
     write_text(request.output, body, request.encoding or "utf-8")
     if failed:
@@ -180,13 +183,13 @@ def evaluate(opened: OpenModel, request: Request) -> None:
     learner = opened.learner
     data, name = _read(request.source, learner.structure.input, request.encoding)
     try:
-        found = learner.predict(data.X)
+        predicted = learner.predict(data.X)
     except InputError as error:
         raise error.placed(name, data.lines) from None
     reports = {
-        "brackets": bracket_scores(data.y, found),
-        "without_root": bracket_scores(data.y, found, root=False),
-        "without_punctuation": bracket_scores(data.y, found, punctuation=False),
+        "brackets": bracket_scores(data.y, predicted),
+        "without_root": bracket_scores(data.y, predicted, root=False),
+        "without_punctuation": bracket_scores(data.y, predicted, punctuation=False),
     }
     if request.as_json:
         json.dump({key: asdict(report) for key, report in reports.items()}, sys.stdout, indent=2)

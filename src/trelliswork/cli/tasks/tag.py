@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
+import json
+import re
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS
-from trelliswork.cli._learning import Learning, learns
-from trelliswork.cli._training import finish, watched
-from trelliswork.cli._wording import counted, ending
+from trelliswork.cli._learners import LEARNERS, Learning, learns
+from trelliswork.cli._training import counted, ending, finish, watched
 
 if TYPE_CHECKING:
     from trelliswork.cli._columns import Document, Layout
-    from trelliswork.cli._kinds import OpenModel, Request
+    from trelliswork.cli._models import OpenModel, Request
 
-__all__ = ["evaluate", "predict", "train"]
+__all__ = ["EVALUATE_HELP", "PREDICT_HELP", "STRUCTURE", "evaluate", "facts", "predict", "train"]
+
+STRUCTURE = "Chain"
+PREDICT_HELP = (
+    "INPUT has the columns of the training file, with or without the label, or the input columns alone; "
+    "it is written with one more column, the predicted label."
+)
+EVALUATE_HELP = "Token and sentence accuracy and, for labels such as B-PER and O, a table of entities."
 
 _SCHEMES = ("BIO", "BIOES")
-_SPARSE = ("crf", "perceptron", "svm", "vcrf", "structboost")  # what may learn of observed pairs alone
+# Learners that may have weights for the pairs of feature and label in the data alone.
+_SPARSE = ("crf", "perceptron", "svm", "vcrf", "structboost")
 _TAGGERS = {
     name: entry.but({"observed": "all-emissions"}, {}) if name in _SPARSE else entry
     for name, entry in LEARNERS.items()
 }
 _MISSING = "_"  # label of a candidate that a short sentence does not have
+_ROLE = re.compile(r"[BIESLU]-.+")
 
 
-@learns(_TAGGERS, "crf", ("hamming", "edit", "zero-one"))
+@learns(_TAGGERS, "crf")
 def train(
     source: Annotated[
         str, typer.Argument(metavar="TRAIN", help="Column file, plain or gzip; - reads standard input.")
@@ -171,8 +181,7 @@ def _fit_and_save(
         + ending(estimator, done.interrupted),
     ]
     if held_out is not None:
-        found = estimator.predict(window.transform(held_out[0]))
-        said.append("dev " + _brief(held_out[1], found))
+        said.append("dev " + _brief(held_out[1], estimator.predict(window.transform(held_out[0]))))
     info = {"kind": "tag", "learner": learning.name, "layout": layout.to_info()}
     model = make_pipeline(window, estimator)
     finish(model, output, info, said, interrupted=done.interrupted, quiet=quiet)
@@ -190,7 +199,7 @@ def predict(opened: OpenModel, request: Request) -> None:
         fewer. ``probabilities`` adds to each label its probability: of the label at this token or, with
         ``kbest``, of the whole candidate.
     """
-    if request.kbest > 1:  # so that a mistake is told before the work
+    if request.kbest > 1:  # report a mistake before the work
         _require(opened, "kbest")
     if request.probabilities:
         _require(opened, "marginals")
@@ -204,13 +213,13 @@ def predict(opened: OpenModel, request: Request) -> None:
         if request.kbest > 1:
             columns = _candidates(learner.predict_kbest(features, request.kbest), request, features)
         else:
-            found = learner.predict(features)
-            columns = [[str(label) for y in found for label in y]]
+            predicted = learner.predict(features)
+            columns = [[str(label) for y in predicted for label in y]]
             if request.probabilities:
                 place = {label: j for j, label in enumerate(learner.classes_)}
                 tables = learner.predict_marginals(features)
                 columns.append(
-                    [f"{p[t, place[a]]:.6g}" for y, p in zip(found, tables) for t, a in enumerate(y)]
+                    [f"{p[t, place[a]]:.6g}" for y, p in zip(predicted, tables) for t, a in enumerate(y)]
                 )
     except InputError as error:
         raise document.located(error) from None
@@ -230,10 +239,10 @@ def _candidates(lists: Any, request: Request, features: Any) -> list[list[str]]:
     for k in range(request.kbest):
         labels: list[str] = []
         shares: list[str] = []
-        for found, n in zip(lists, lengths):
-            n = int(n)
-            labels += map(str, found[k].output) if k < len(found) else [_MISSING] * n
-            shares += [f"{found[k].probability if k < len(found) else 0.0:.6g}"] * n
+        for candidates, n in zip(lists, map(int, lengths)):
+            exists = k < len(candidates)
+            labels += map(str, candidates[k].output) if exists else [_MISSING] * n
+            shares += [f"{candidates[k].probability if exists else 0.0:.6g}"] * n
         columns += [labels, shares] if request.probabilities else [labels]
     return columns
 
@@ -251,12 +260,19 @@ def evaluate(opened: OpenModel, request: Request) -> None:
     layout = stored_layout(opened).changed(request.separator, request.comment, request.encoding)
     X, y, document = _labelled(layout.read(request.source), layout, request)
     try:
-        found = opened.learner.predict(opened.features(X))
+        predicted = opened.learner.predict(opened.features(X))
     except InputError as error:
         raise document.located(error) from None
-    from trelliswork.cli._scores import print_scores
+    _print_scores(y, [[str(label) for label in row] for row in predicted], as_json=request.as_json)
 
-    print_scores(y, [[str(a) for a in row] for row in found], as_json=request.as_json)
+
+def facts(opened: OpenModel) -> list[tuple[str, str]]:
+    """Columns of the training file."""
+    if "layout" not in opened.info:
+        return []
+    layout = stored_layout(opened)
+    inputs = ", ".join(map(str, layout.inputs))
+    return [("columns", f"{layout.n_columns}: input {inputs}; label {layout.label}")]
 
 
 def stored_layout(opened: OpenModel) -> Layout:
@@ -269,9 +285,59 @@ def stored_layout(opened: OpenModel) -> Layout:
     return Layout(None, tuple(range(needed)), None)
 
 
-def _brief(y: Any, found: Any) -> str:
-    from trelliswork.cli._scores import looks_like_entities
+def _brief(y: Any, predicted: Any) -> str:
     from trelliswork.metrics import entity_f1, token_accuracy
 
-    text = f"accuracy {token_accuracy(y, found):.2%}"
-    return f"{text}, entity F1 {entity_f1(y, found):.2%}" if looks_like_entities(y) else text
+    text = f"accuracy {token_accuracy(y, predicted):.2%}"
+    return f"{text}, entity F1 {entity_f1(y, predicted):.2%}" if _looks_like_entities(y) else text
+
+
+def _looks_like_entities(y: Any) -> bool:
+    """Whether every label is ``O`` or a role and a type (``B-PER``), with at least one type."""
+    labels = {label for row in y for label in row} - {"O"}
+    return bool(labels) and all(_ROLE.fullmatch(label) for label in labels)
+
+
+def _scores(y: Any, predicted: Any) -> dict[str, Any]:
+    """Token and sentence accuracy and, for entity labels, their scores."""
+    from trelliswork.metrics import entity_scores, sequence_accuracy, token_accuracy
+
+    scores: dict[str, Any] = {
+        "sentences": len(y),
+        "tokens": sum(map(len, y)),
+        "token_accuracy": token_accuracy(y, predicted),
+        "sentence_accuracy": sequence_accuracy(y, predicted),
+        "entities": None,
+    }
+    if _looks_like_entities(y):
+        report = entity_scores(y, predicted)
+        by_type = {kind: _counts(counts) for kind, counts in report.by_type.items()}
+        scores["entities"] = _counts(report) | {"by_type": by_type}
+    return scores
+
+
+def _counts(counts: Any) -> dict[str, Any]:
+    return {
+        "precision": counts.precision,
+        "recall": counts.recall,
+        "f1": counts.f1,
+        "true": counts.n_true,
+        "predicted": counts.n_predicted,
+        "correct": counts.n_correct,
+    }
+
+
+def _print_scores(y: Any, predicted: Any, *, as_json: bool) -> None:
+    scores = _scores(y, predicted)
+    if as_json:
+        json.dump(scores, sys.stdout, indent=2, ensure_ascii=False)
+        print()
+        return
+    from trelliswork.cli._show import console, score_table
+
+    print(f"sentences          {scores['sentences']:7,}")
+    print(f"tokens             {scores['tokens']:7,}")
+    print(f"token accuracy     {scores['token_accuracy']:7.2%}")
+    print(f"sentence accuracy  {scores['sentence_accuracy']:7.2%}")
+    if scores["entities"] is not None:
+        console().print(score_table("entity", scores["entities"]["by_type"], total=scores["entities"]))

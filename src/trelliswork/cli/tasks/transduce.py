@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,12 +11,16 @@ import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
-from trelliswork.cli._report import say
+from trelliswork.cli._training import finish
 
 if TYPE_CHECKING:
-    from trelliswork.cli._kinds import OpenModel, Request
+    from trelliswork.cli._models import OpenModel, Request
 
-__all__ = ["evaluate", "predict", "train"]
+__all__ = ["EVALUATE_HELP", "PREDICT_HELP", "STRUCTURE", "evaluate", "predict", "train"]
+
+STRUCTURE = "KernelRegression"
+PREDICT_HELP = "One input per line in, input and output separated by a tab out."
+EVALUATE_HELP = "Pairs separated by tabs in; exact matches and edit distances."
 
 _UNITS = ("char", "word")
 
@@ -50,7 +53,9 @@ def train(
     basis: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Use so many training pairs as basis functions, for large files.", show_default=False
+            min=1,
+            help="Number of training pairs that serve as basis functions, for large files.",
+            show_default=False,
         ),
     ] = None,
     encoding: _options.Encoding = None,
@@ -71,7 +76,6 @@ def train(
 
     from trelliswork import KernelRegression, NGramModel, NGrams
     from trelliswork.kernels import Normalized, Spectrum
-    from trelliswork.persist import save
 
     started = time.perf_counter()
     model = KernelRegression(
@@ -86,12 +90,10 @@ def train(
         f"ridge {model.ridge_:.3g} in {time.perf_counter() - started:.1f} s",
     ]
     if held_out is not None:
-        found = _scores(held_out[1], model.predict(held_out[0]))
-        said.append(f"dev exact {found['exact_match']:.2%}, symbol error {found['symbol_error']:.2%}")
-    save(model, output, info={"kind": "transduce", "units": list(units)})
-    said.append(f"saved {output} ({os.path.getsize(output):,} bytes)")
-    if not quiet:
-        say("; ".join(said))
+        scores = _scores(held_out[1], model.predict(held_out[0]))
+        said.append(f"dev exact {scores['exact_match']:.2%}, symbol error {scores['symbol_error']:.2%}")
+    info = {"kind": "transduce", "units": list(units)}
+    finish(model, output, info, said, interrupted=False, quiet=quiet)
 
 
 def predict(opened: OpenModel, request: Request) -> None:
@@ -111,7 +113,7 @@ def predict(opened: OpenModel, request: Request) -> None:
     units = _stored_units(opened)
     X, _, lines = _pairs(request.source, units, request.encoding, labelled=False)
     if request.kbest > 1:
-        lists = [found[: request.kbest] for found in opened.learner.predict_candidates(X)]
+        lists = [candidates[: request.kbest] for candidates in opened.learner.predict_candidates(X)]
     else:
         lists = [[y] for y in opened.learner.predict(X)]
     rows = ["\t".join([line, *(_joined(y) for y in ys)]) for line, ys in zip(lines, lists, strict=True)]
@@ -131,25 +133,25 @@ def evaluate(opened: OpenModel, request: Request) -> None:
         Files; ``as_json`` prints JSON.
     """
     X, y, _ = _pairs(request.source, _stored_units(opened), request.encoding, labelled=True)
-    found = _scores(y, opened.learner.predict(X))
+    scores = _scores(y, opened.learner.predict(X))
     if request.as_json:
-        json.dump(found, sys.stdout, indent=2)
+        json.dump(scores, sys.stdout, indent=2)
         print()
         return
-    print(f"pairs               {found['pairs']:7,}")
-    print(f"exact match         {found['exact_match']:7.2%}")
-    print(f"mean edit distance  {found['edit_distance']:7.3f}")
-    print(f"symbol error        {found['symbol_error']:7.2%}")
+    print(f"pairs               {scores['pairs']:7,}")
+    print(f"exact match         {scores['exact_match']:7.2%}")
+    print(f"mean edit distance  {scores['edit_distance']:7.3f}")
+    print(f"symbol error        {scores['symbol_error']:7.2%}")
 
 
-def _scores(y: Any, found: Any) -> dict[str, Any]:
+def _scores(y: Any, predicted: Any) -> dict[str, Any]:
     from trelliswork.metrics import edit_error, mean_edit_distance
 
     return {
         "pairs": len(y),
-        "exact_match": sum(list(a) == list(b) for a, b in zip(y, found, strict=True)) / len(y),
-        "edit_distance": mean_edit_distance(y, found),
-        "symbol_error": edit_error(y, found),
+        "exact_match": sum(list(a) == list(b) for a, b in zip(y, predicted, strict=True)) / len(y),
+        "edit_distance": mean_edit_distance(y, predicted),
+        "symbol_error": edit_error(y, predicted),
     }
 
 

@@ -86,6 +86,12 @@ class Retrieval(Structure):
         self.check()
         return RetrievalSpace(self, self.inner.bind_names(names))
 
+    @classmethod
+    def examples(cls) -> Iterator[tuple[Structure, Any, Any]]:
+        """Two sequences with two candidates each."""
+        X = [("ab", ["b", "a"]), ("b", ["a", "b"])]
+        yield cls(Alignment()), X, [(0, ("ab", "-b")), (1, ("b", "b"))]
+
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
         """Share of right candidates."""
         right = [float(a[0] == b[0]) for a, b in zip(y_true, y_pred, strict=True)]

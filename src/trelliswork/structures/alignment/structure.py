@@ -244,6 +244,14 @@ class Alignment(Structure):
                 symbols.update({name[1]: None, name[2]: None})
         return AlignmentSpace(self, _in_order(symbols))
 
+    @classmethod
+    def examples(cls) -> Iterator[tuple[Structure, Any, Any]]:
+        """A long and a short pair, global and local."""
+        X = [("AB" * 40, "B" * 80), ("A", "AB")]
+        y = [("AB" * 40, "B" * 80), ("A-", "AB")]
+        for mode in ("global", "local"):
+            yield cls(mode=mode), X, y
+
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
         """Mean share of the pairs of the true alignments that are predicted."""
         shares = [accuracy(a, b, self.gap, self.core) for a, b in zip(y_true, y_pred, strict=True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -196,6 +196,17 @@ class Chain(Structure):
         """The chain with a weight for every pair of attribute and label."""
         self.check()
         return self.with_params(emissions="all")
+
+    @classmethod
+    def examples(cls) -> Iterator[tuple[Structure, Any, Any]]:
+        """Words and numbers; two orders, all and observed pairs, and edge features."""
+        y = [["B-X", "I-X", "O"], ["O", "B-X"], ["O"]]
+        words = [["a", "b", "c"], ["c", "a"], ["c"]]
+        for order in (1, 2):
+            yield cls(order=order), words, y
+            yield cls(order=order, emissions="observed", scheme="BIO"), words, y
+        yield cls(edge_features="all"), words, y
+        yield cls(), [np.arange(2.0 * len(row)).reshape(-1, 2) for row in y], y
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
         """Share of tokens with the right label."""

@@ -136,6 +136,11 @@ class Classes(Structure):
         labels = list(dict.fromkeys(self.labels)) if self.labels is not None else sorted_labels(found)
         return ClassesSpace(self, labels, list(attributes), taxonomy)
 
+    @classmethod
+    def examples(cls) -> Iterator[tuple[Structure, Any, Any]]:
+        """Three rows."""
+        yield cls(), np.eye(3), ["a", "b", "c"]
+
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
         """Share of right labels."""
         right = np.array([a == b for a, b in zip(y_true, y_pred, strict=True)], dtype=float)

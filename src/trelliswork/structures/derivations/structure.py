@@ -170,6 +170,20 @@ class Derivations(Structure):
                 raise InputError(f"unknown feature {name!r}; derivations have ('feature', name)")
         return DerivationSpace(self, list(dict.fromkeys(name for _, name in names)))
 
+    @classmethod
+    def examples(cls) -> Iterator[tuple[Structure, Any, Any]]:
+        """Segmentations of three sequences."""
+        X = [["a", "b", "c"], ["c", "a"], ["c"]]
+        yield cls(_segments), X, [[(0, 2), (2, 3)], [(0, 1), (1, 2)], [(0, 1)]]
+
+
+def _segments(x: Sequence[str]) -> Iterator[Edge]:
+    """All ways to cut a sequence into pieces."""
+    yield Edge(len(x))
+    for i in reversed(range(len(x))):
+        for j in range(i + 1, len(x) + 1):
+            yield Edge(i, [j], ["".join(x[i:j])], (i, j))
+
 
 class DerivationSpace(Space):
     """Features of a :class:`Derivations` after seeing data.

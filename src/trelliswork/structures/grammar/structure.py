@@ -266,6 +266,12 @@ class Grammar(Structure):
         except InputError as error:
             raise InputError(error.message, sample=i) from None
 
+    @classmethod
+    def examples(cls) -> Iterator[tuple[Structure, Any, Any]]:
+        """Three short trees."""
+        X = [["a", "b", "c"], ["c", "a"], ["c"]]
+        yield cls(), X, ["(S (A a) (B b) (C c))", "(S (C c) (A a))", "(S (C c))"]
+
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
         """F1 of labelled brackets, roots included; share of right tags if no tree has a bracket."""
         report = bracket_scores(y_true, y_pred, sample_weight=sample_weight)

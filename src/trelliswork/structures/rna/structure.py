@@ -125,6 +125,11 @@ class RNA(Structure):
         """Space for given weights; the rules are always the same."""
         return self.bind()
 
+    @classmethod
+    def examples(cls) -> Iterator[tuple[Structure, Any, Any]]:
+        """Three short sequences."""
+        yield cls(), ["GGAAACC", "GAAAC", "ACGU"], ["((...))", "(...)", "...."]
+
     def representable(self, X: Any, y: Any) -> list[bool]:
         """Whether the grammar can hold each given structure as it is.
 
