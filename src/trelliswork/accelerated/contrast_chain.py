@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._ragged import Ragged
+from trelliswork.dp.solvers.chain import Features
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain.batch import ChainBatch
@@ -29,7 +30,7 @@ def contrast(batch: ChainBatch, codes: Ragged, samples: np.ndarray) -> sp.csr_ma
     pairs = np.full(k * k, -1, dtype=np.int64)
     grams = space.ngram_matrix.tocoo()
     pairs[grams.row] = grams.col + space.n_emissions
-    tokens = (matrix.indptr, matrix.indices, matrix.data, rows, batch.offsets)
+    tokens = (Features(matrix.indptr, matrix.indices, matrix.data, rows), batch.offsets)
     args = (*tokens, batch.gold_codes.values, codes.values, samples, k, flat, pairs)
     indptr = np.zeros(samples.size + 1, dtype=np.int64)
     chain_contrast.contrast(*args, indptr, np.zeros(0, dtype=np.int32), np.zeros(0), False)

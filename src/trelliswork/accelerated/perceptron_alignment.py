@@ -26,11 +26,11 @@ def passes(
     from trelliswork.structures.alignment.search import TRACED_CELLS
 
     gold = batch.gold_codes
-    sequences = batch.first.values, batch.first.offsets, batch.second.values, batch.second.offsets
+    pairs = batch.arrays()
     maps = batch.of_pair, batch.space.of_gap, batch.flags, TRACED_CELLS
     weights = np.asarray(weights, dtype=np.float64)
     for order in orders:
         order = np.asarray(order, dtype=np.int64)
         yield int(
-            viterbi.perceptron_pass(*sequences, *maps, gold.values, gold.offsets, order, weights, clock, w, u)
+            viterbi.perceptron_pass(pairs, *maps, gold.values, gold.offsets, order, weights, clock, w, u)
         )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trelliswork.dp.solvers.chain import Features, Limits
+
 if TYPE_CHECKING:
     from trelliswork.structures.chain.batch import ChainBatch
 
@@ -52,14 +54,15 @@ def _passes(
     end_ok = everything if space.end_mask is None else space.end_mask
     data = matrix.data[:0] if np.all(matrix.data == 1.0) else matrix.data
     whole = not np.any(data % 1.0) and not np.any(weights % 1.0) and not np.any(tables[0] % 1.0)
-    arrays = (matrix.indptr, matrix.indices, data, rows.astype(np.int32), batch.offsets)
+    features = Features(matrix.indptr, matrix.indices, data, rows.astype(np.int32))
     try:
         for order in orders:
             # Sums of whole numbers are exact in single precision too, in half the memory.
             small = whole and np.abs(tables[0]).max(initial=0.0) < 2**22
             tables[0] = tables[0].astype(np.float32 if small else np.float64, copy=False)
             yield chain_perceptron.perceptron_pass(
-                *arrays,
+                features,
+                batch.offsets,
                 batch.gold_codes.values,
                 order,
                 weights,
@@ -68,9 +71,7 @@ def _passes(
                 stored,
                 trans[0],
                 trans[1],
-                mask,
-                start_ok,
-                end_ok,
+                Limits(mask, start_ok, end_ok),
                 clock,
             )
     finally:

@@ -8,6 +8,7 @@ import numpy as np
 
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork.accelerated.ascent import DualProblem
+from trelliswork.dp.solvers.chain import Features, Limits, Planes, Sequences, Weights
 from trelliswork.structures.base import Parts
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class ChainAscent:
         self.batch, self.costs, self.cap = batch, costs, cap
         matrix, rows = batch.emission.stacked()
         gold = batch.gold_codes.values
-        self._data = (matrix.indptr, matrix.indices, matrix.data, rows, batch.offsets, gold)
+        self._features = Features(matrix.indptr, matrix.indices, matrix.data, rows)
+        self._sequences = Sequences(batch.offsets, gold, costs.unary)
         self.emission = np.zeros((layout.n_attributes, k))
         self.trans = np.zeros((k, k))
         stored = np.zeros((0, 0), dtype=bool)
@@ -49,7 +51,7 @@ class ChainAscent:
             stored.ravel()[layout.flat] = True
         everything = np.ones(k, dtype=bool)
         self._stored = stored
-        self._limits = (
+        self._limits = Limits(
             np.where(space.context_mask, 0.0, -np.inf),
             everything if space.start_mask is None else space.start_mask,
             everything if space.end_mask is None else space.end_mask,
@@ -100,20 +102,12 @@ class ChainAscent:
         new, full = chain_ascent.sweep(
             order,
             search,
-            *self._data,
-            self.costs.unary,
-            self.emission,
-            self._stored,
-            self.trans,
-            *self._limits,
+            self._features,
+            self._sequences,
+            Weights(self.emission, self._stored, self.trans),
+            self._limits,
             self.cap,
-            self.count,
-            self.labels,
-            self.height,
-            self.beta,
-            self.gram,
-            self.idle,
-            self.mass,
+            Planes(self.count, self.labels, self.height, self.beta, self.gram, self.idle, self.mass),
             self.gap,
             _BLOCK_STEPS,
             not self._can_grow(),

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork.accelerated.ascent import DualProblem
+from trelliswork.dp.solvers.classes import Classes, Rows
 from trelliswork.kernels import Kernel
 from trelliswork.kernels._compose import similarities
 from trelliswork.structures.abilities import RowView
@@ -50,8 +51,8 @@ class ClassesAscent:
         self.batch, self.height, self.scale, self.cap, self.curvature = batch, height, scale, cap, curvature
         above = batch.space.above
         self.gold = batch.gold_codes.values
-        self._above = (above.indptr, above.indices, above.data)
         self._common = (above @ above.T).toarray()
+        self._classes = Classes(above.indptr, above.indices, above.data, self._common, height, scale)
         n = self.gold.size
         self.beta = np.zeros((n, batch.space.n_labels))
         self.mass, self.gap = np.zeros(n), np.zeros(n)
@@ -111,7 +112,7 @@ class RowAscent(ClassesAscent):
 
     def __init__(self, batch: ClassesBatch, rows: sp.csr_matrix, *problem: np.ndarray):
         super().__init__(batch, *problem)
-        self._rows = (rows.indptr, rows.indices, rows.data)
+        self._rows = Rows(rows.indptr, rows.indices, rows.data)
         self._norm = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
         self.table = np.zeros((rows.shape[1], batch.space.above.shape[1]))
 
@@ -126,13 +127,10 @@ class RowAscent(ClassesAscent):
 
         classes_ascent.sweep(
             order,
-            *self._rows,
+            self._rows,
             self._norm,
             self.gold,
-            *self._above,
-            self._common,
-            self.height,
-            self.scale,
+            self._classes,
             self.table,
             self.beta,
             self.mass,
@@ -147,7 +145,7 @@ class RowAscent(ClassesAscent):
         from trelliswork.dp.solvers import classes_ascent
 
         top = np.empty(self.gold.size)
-        classes_ascent.largest(*self._rows, self.gold, *self._above, self.height, self.scale, self.table, top)
+        classes_ascent.largest(self._rows, self.gold, self._classes, self.table, top)
         return top
 
     def weights(self) -> np.ndarray:
@@ -201,10 +199,7 @@ class GramAscent(ClassesAscent):
             order,
             self._gram,
             self.gold,
-            *self._above,
-            self._common,
-            self.height,
-            self.scale,
+            self._classes,
             self._scores,
             self.beta,
             self.mass,
@@ -219,7 +214,7 @@ class GramAscent(ClassesAscent):
         from trelliswork.dp.solvers import classes_ascent
 
         top = np.empty(self.gold.size)
-        classes_ascent.largest_gram(self.gold, *self._above, self.height, self.scale, self._scores, top)
+        classes_ascent.largest_gram(self.gold, self._classes, self._scores, top)
         return top
 
     def weights(self) -> np.ndarray:

@@ -73,7 +73,7 @@ class Case:
         log_z, counts = np.empty(1), np.zeros((1, self.D, N_RULES))
         probs = np.empty(self.pair_offsets[1])
         along = (self.h, self.hp)
-        inside.expect(*self.data(table, pair), width, goal, *along, log_z, counts, probs)
+        inside.expect(*self.data(table, pair), width, goal, along, inside.Expected(log_z, counts, probs))
         return log_z[0], counts[0], probs
 
 
@@ -165,7 +165,7 @@ def test_hypergraph_engine_agrees(n, D):
     width = inside.block_width(table, NONE)
     assert width == (64 if n != 60 else 8)
     log_z, counts, probs = np.empty(1), np.zeros((1, D, N_RULES)), np.empty(size)
-    inside.expect(*data, width, inside.EVERYTHING, table, NONE, log_z, counts, probs)
+    inside.expect(*data, width, inside.EVERYTHING, (table, NONE), inside.Expected(log_z, counts, probs))
     assert np.isclose(log_z[0], log_beta[-1])
     used = rules >= 0
     assert np.allclose(counts.ravel(), np.bincount(rules[used], rho[used], minlength=D * N_RULES))
@@ -193,7 +193,7 @@ def test_long_sequences_neither_overflow_nor_lose_probability():
         log_z, counts, probs = np.empty(1), np.zeros((1, 1, N_RULES)), np.empty(size)
         width = inside.block_width(table, NONE)
         data = seq, np.array([0, n]), table, NONE, np.array([0, size]), 0, 1
-        inside.expect(*data, width, inside.EVERYTHING, table, NONE, log_z, counts, probs)
+        inside.expect(*data, width, inside.EVERYTHING, (table, NONE), inside.Expected(log_z, counts, probs))
         assert abs(log_z[0]) > 710  # the partition function itself is no double
         each = np.bincount(i, probs, minlength=n) + np.bincount(j[i < j], probs[i < j], minlength=n)
         assert np.allclose(each, 1.0, atol=1e-9)
@@ -211,7 +211,7 @@ def test_no_structure_where_costs_forbid_it():
     viterbi.viterbi(*data, partner, value)
     assert value[0] == -np.inf
     log_z, counts, probs = np.empty(1), np.zeros((1, 1, N_RULES)), np.empty(10)
-    inside.expect(*data, 64, inside.EVERYTHING, data[2], NONE, log_z, counts, probs)
+    inside.expect(*data, 64, inside.EVERYTHING, (data[2], NONE), inside.Expected(log_z, counts, probs))
     assert log_z[0] == -np.inf
     assert not counts.any()
     assert not probs.any()

@@ -19,6 +19,7 @@ import numpy as np
 
 from trelliswork._jit import njit
 from trelliswork.dp.alignment.flags import CANONICAL, FREE_FIRST, FREE_SECOND, LOCAL, LOGS
+from trelliswork.dp.alignment.pairs import Pair
 
 __all__ = ["block_rows", "log_partition", "marginals", "pair_backward", "pair_block", "tangent"]
 
@@ -52,8 +53,9 @@ def _log_sum(x, y, z, t):
 
 
 @njit
-def _match_row(r, a, b, table, miss, partner, cell, flags, w):
+def _match_row(r, pair, w):
     """Weight of matching residue ``r`` of the first sequence with every residue of the second."""
+    a, b, table, _, miss, partner, cell, flags = pair
     n2 = b.size
     row = table[a[r]]
     neutral = 0.0 if flags & LOGS else 1.0
@@ -69,12 +71,14 @@ def _match_row(r, a, b, table, miss, partner, cell, flags, w):
 
 
 @njit
-def _row(i, n1, n2, w, gap, miss, flags, tail, next_m, next_d, next_e, M, D, N, E, P):
+def _row(i, pair, w, tail, next_m, next_d, next_e, M, D, N, E, P):
     """Row ``i`` of B from row i + 1, and the probabilities of moves if ``P`` (n2 + 1, 9) has rows.
 
     ``P[j, 3 s + t]`` is the probability of state t next, in state s = M, D, I. ``tail`` is the log
     weight of ending a local alignment in this row.
     """
+    n1, n2 = pair.first.size, pair.second.size
+    gap, miss, flags = pair.gap, pair.miss, pair.flags
     keep = P.shape[0] > 0
     local = flags & LOCAL
     tail_m, tail_e = _split(tail) if local else (1.0, 0)
@@ -132,8 +136,10 @@ def _row(i, n1, n2, w, gap, miss, flags, tail, next_m, next_d, next_e, M, D, N, 
 
 
 @njit
-def _log_row(i, n1, n2, w, gap, miss, flags, tail, next_m, next_d, M, D, N, P):
+def _log_row(i, pair, w, tail, next_m, next_d, M, D, N, P):
     """Like :func:`_row`, on logarithms."""
+    n1, n2 = pair.first.size, pair.second.size
+    gap, miss, flags = pair.gap, pair.miss, pair.flags
     keep = P.shape[0] > 0
     local = flags & LOCAL
     factor = miss[i] if i < n1 else 0.0
@@ -184,10 +190,10 @@ def _heads(miss, flags):
 
 
 @njit
-def pair_backward(a, b, table, gap, miss, partner, cell, flags, step, kept):
+def pair_backward(pair, step, kept):
     """Log partition; rows at multiples of ``step`` go to ``kept`` (n_blocks, 3, n2 + 1) if it has rows."""
-    n1, n2 = a.size, b.size
-    heads = _heads(miss, flags)
+    n1, n2, flags = pair.first.size, pair.second.size, pair.flags
+    heads = _heads(pair.miss, flags)
     w = np.empty(n2)
     no_moves = np.empty((0, 9))
     M, D, N = np.zeros(n2 + 1), np.zeros(n2 + 1), np.zeros(n2 + 1)
@@ -197,7 +203,7 @@ def pair_backward(a, b, table, gap, miss, partner, cell, flags, step, kept):
     for i in range(n1, -1, -1):
         next_m, M, next_d, D, next_e, E = M, next_m, D, next_d, E, next_e
         if i < n1:
-            _match_row(i, a, b, table, miss, partner, cell, flags, w)
+            _match_row(i, pair, w)
         tail = heads[n1] - heads[i]
         if flags & LOCAL and i < n1:
             for j in range(n2):  # alignments that start with residues i and j
@@ -211,9 +217,9 @@ def pair_backward(a, b, table, gap, miss, partner, cell, flags, step, kept):
                 if top > -np.inf:
                     total = top + np.log(np.exp(total - top) + np.exp(value - top))
         if flags & LOGS:
-            _log_row(i, n1, n2, w, gap, miss, flags, tail, next_m, next_d, M, D, N, no_moves)
+            _log_row(i, pair, w, tail, next_m, next_d, M, D, N, no_moves)
         else:
-            _row(i, n1, n2, w, gap, miss, flags, tail, next_m, next_d, next_e, M, D, N, E, no_moves)
+            _row(i, pair, w, tail, next_m, next_d, next_e, M, D, N, E, no_moves)
         if kept.shape[0] and i % step == 0:
             kept[i // step, 0], kept[i // step, 1] = M, D
             for j in range(n2 + 1):
@@ -226,14 +232,14 @@ def pair_backward(a, b, table, gap, miss, partner, cell, flags, step, kept):
 
 
 @njit
-def pair_block(q, a, b, table, gap, miss, partner, cell, flags, step, kept, log_z, P, entry):
+def pair_block(q, pair, step, kept, log_z, P, entry):
     """Probabilities of the moves out of the rows of block ``q``, from the checkpoint below it.
 
     ``P`` (step, n2 + 1, 9); ``entry`` (step, n2) gets the probability that a local alignment
     starts with the match of residues i and j.
     """
-    n1, n2 = a.size, b.size
-    heads = _heads(miss, flags)
+    n1, n2, flags = pair.first.size, pair.second.size, pair.flags
+    heads = _heads(pair.miss, flags)
     w = np.empty(n2)
     M, D, N = np.zeros(n2 + 1), np.zeros(n2 + 1), np.zeros(n2 + 1)
     next_m, next_d = np.zeros(n2 + 1), np.zeros(n2 + 1)
@@ -246,13 +252,13 @@ def pair_block(q, a, b, table, gap, miss, partner, cell, flags, step, kept, log_
     for i in range(bottom - 1, q * step - 1, -1):
         next_m, M, next_d, D, next_e, E = M, next_m, D, next_d, E, next_e
         if i < n1:
-            _match_row(i, a, b, table, miss, partner, cell, flags, w)
+            _match_row(i, pair, w)
         tail = heads[n1] - heads[i]
         moves = P[i - q * step]
         if flags & LOGS:
-            _log_row(i, n1, n2, w, gap, miss, flags, tail, next_m, next_d, M, D, N, moves)
+            _log_row(i, pair, w, tail, next_m, next_d, M, D, N, moves)
         else:
-            _row(i, n1, n2, w, gap, miss, flags, tail, next_m, next_d, next_e, M, D, N, E, moves)
+            _row(i, pair, w, tail, next_m, next_d, next_e, M, D, N, E, moves)
         if flags & LOCAL and i < n1:
             for j in range(n2):
                 if flags & LOGS:
@@ -265,79 +271,63 @@ def pair_block(q, a, b, table, gap, miss, partner, cell, flags, step, kept, log_
 
 
 @njit
-def _prepared(a, b, table, gap, miss, partner, cell, flags):
+def _prepared(pair):
     """Checkpoints, log partition and buffers for the way down."""
-    n1, n2 = a.size, b.size
+    n1, n2 = pair.first.size, pair.second.size
     step = block_rows(n1, n2)
     n_blocks = -(-(n1 + 1) // step)
     kept = np.empty((n_blocks, 3, n2 + 1))
-    log_z = pair_backward(a, b, table, gap, miss, partner, cell, flags, step, kept)
-    entry = np.zeros((step if flags & LOCAL else 0, n2))
+    log_z = pair_backward(pair, step, kept)
+    entry = np.zeros((step if pair.flags & LOCAL else 0, n2))
     return step, n_blocks, kept, log_z, np.empty((step, n2 + 1, 9)), entry
 
 
 @njit
-def _slices(p, a, a_ptr, b, b_ptr, tables, gaps, miss, partner, cell, cell_ptr):
-    t = p if tables.shape[0] > 1 else 0
-    rows = slice(a_ptr[p], a_ptr[p + 1])
-    of_cells = cell[cell_ptr[p] : cell_ptr[p + 1]] if cell.size else cell
-    return a[rows], b[b_ptr[p] : b_ptr[p + 1]], tables[t], gaps[t], miss[rows], partner[rows], of_cells
+def _pair(pairs, law, p):
+    """Pair ``p`` with its scores."""
+    t = p if law.tables.shape[0] > 1 else 0
+    rows = slice(pairs.first_ptr[p], pairs.first_ptr[p + 1])
+    return Pair(
+        pairs.first[rows],
+        pairs.second[pairs.second_ptr[p] : pairs.second_ptr[p + 1]],
+        law.tables[t],
+        law.gaps[t],
+        law.miss[rows],
+        pairs.partner[rows],
+        law.cell[pairs.cell_ptr[p] : pairs.cell_ptr[p + 1]] if law.cell.size else law.cell,
+        law.flags,
+    )
 
 
 @njit
-def log_partition(a, a_ptr, b, b_ptr, tables, gaps, miss, partner, cell, cell_ptr, flags, start, stop, log_z):
+def log_partition(pairs, law, start, stop, log_z):
     """Log partition of every pair."""
     nothing = np.empty((0, 3, 1))
     for p in range(start, stop):
-        one = _slices(p, a, a_ptr, b, b_ptr, tables, gaps, miss, partner, cell, cell_ptr)
-        log_z[p] = pair_backward(
-            one[0], one[1], one[2], one[3], one[4], one[5], one[6], flags, np.int64(1), nothing
-        )
+        log_z[p] = pair_backward(_pair(pairs, law, p), np.int64(1), nothing)
 
 
 @njit
-def marginals(
-    a, a_ptr, b, b_ptr, tables, gaps, miss, partner, cell, cell_ptr, flags, start, stop,
-    weights, each, log_z, counts, gap_counts, missed, posterior,
-):  # fmt: skip
-    """Expected use of all parts.
-
-    ``counts`` (1 or n, K, K) and ``gap_counts`` (1 or n, 2) are added to, times ``weights``, in row 0
-    or, with ``each``, in row p - start; ``missed`` (n1 of all) gets the probability that a residue is not
-    matched with its partner, and ``posterior``, unless empty, that of the match of every cell.
-    """
+def marginals(pairs, law, start, stop, weights, each, log_z, expected):
+    """Expected use of all parts, times ``weights``; counts go to row 0, or to row p - start with ``each``."""
+    flags = law.flags
+    counts, gap_counts, missed, posterior = expected
     for p in range(start, stop):
-        one = _slices(p, a, a_ptr, b, b_ptr, tables, gaps, miss, partner, cell, cell_ptr)
-        first, second, table, gap, own_miss, own_partner, own_cell = one
+        pair = _pair(pairs, law, p)
+        first, second, partner = pair.first, pair.second, pair.partner
         n1, n2 = first.size, second.size
-        step, n_blocks, kept, log_z[p], P, entry = _prepared(
-            first, second, table, gap, own_miss, own_partner, own_cell, flags
-        )
+        row_base, cell_base = pairs.first_ptr[p], pairs.cell_ptr[p]
+        step, n_blocks, kept, log_z[p], P, entry = _prepared(pair)
         share, row = weights[p], p - start if each else 0
         for i in range(n1):
-            missed[a_ptr[p] + i] = share if own_partner[i] >= 0 else 0.0
+            missed[row_base + i] = share if partner[i] >= 0 else 0.0
         m, d = np.zeros(n2 + 1), np.zeros(n2 + 1)
         next_m, next_d = np.zeros(n2 + 1), np.zeros(n2 + 1)
         if not flags & LOCAL:
             m[0] = share
         opened = extended = 0.0
         for q in range(n_blocks):
-            pair_block(
-                q,
-                first,
-                second,
-                table,
-                gap,
-                own_miss,
-                own_partner,
-                own_cell,
-                flags,
-                step,
-                kept,
-                log_z[p],
-                P,
-                entry,
-            )
+            pair_block(q, pair, step, kept, log_z[p], P, entry)
             for i in range(q * step, min((q + 1) * step, n1 + 1)):
                 x = 0.0
                 free_row = flags & FREE_SECOND and (i == 0 or i == n1)
@@ -355,10 +345,10 @@ def marginals(
                                 value += share * entry[i - q * step, j]
                             next_m[j + 1] = value
                             counts[row, first[i], second[j]] += value
-                            if own_partner[i] == j:
-                                missed[a_ptr[p] + i] -= value
+                            if partner[i] == j:
+                                missed[row_base + i] -= value
                             if posterior.size:
-                                posterior[cell_ptr[p] + i * n2 + j] = value
+                                posterior[cell_base + i * n2 + j] = value
                     if j < n2:
                         o, e = m[j] * moves[2] + d[j] * moves[5], x * moves[8]
                         x = o + e
@@ -372,10 +362,11 @@ def marginals(
 
 
 @njit
-def _mean_row(
-    i, n1, n2, first, second, P, h_table, h_gap, h_miss, partner, h_cell, flags, tail, next_m, next_d, M, D, N
-):
-    """Mean of the rest of the direction's score in row ``i``, per state, from row i + 1."""
+def _mean_row(i, pair, along, P, tail, next_m, next_d, M, D, N):
+    """Mean of the rest of the score of ``along`` in row ``i``, per state, from row i + 1."""
+    first, second, partner, flags = pair.first, pair.second, pair.partner, pair.flags
+    n1, n2 = first.size, second.size
+    _, _, h_table, h_gap, h_miss, _, h_cell, _ = along
     local = flags & LOCAL
     shift = h_miss[i] if i < n1 else 0.0
     free_row = flags & FREE_SECOND and (i == 0 or i == n1)
@@ -405,29 +396,24 @@ def _mean_row(
 
 
 @njit
-def tangent(
-    a, a_ptr, b, b_ptr, tables, gaps, miss, partner, cell, cell_ptr, flags, start, stop,
-    h_tables, h_gaps, h_miss, h_cell, weights, each, counts, gap_counts, missed, posterior,
-):  # fmt: skip
+def tangent(pairs, law, direction, start, stop, weights, each, expected):
     """Derivative of :func:`marginals` when scores move along a direction; arrays as there.
 
     Cov(part, direction) = P(part) (E[direction | part] - E[direction]), the conditional mean being
     what was collected before the part, the part itself, and the mean of what comes after it.
     """
+    flags = law.flags
+    counts, gap_counts, missed, posterior = expected
     for p in range(start, stop):
-        one = _slices(p, a, a_ptr, b, b_ptr, tables, gaps, miss, partner, cell, cell_ptr)
-        first, second, table, gap, own_miss, own_partner, own_cell = one
+        pair, along = _pair(pairs, law, p), _pair(pairs, direction, p)
+        first, second, partner = pair.first, pair.second, pair.partner
+        h_table, h_gap, h_miss, h_cell = along.table, along.gap, along.miss, along.cell
         n1, n2 = first.size, second.size
-        h = p if h_tables.shape[0] > 1 else 0
-        h_table, h_gap = h_tables[h], h_gaps[h]
-        along_miss = h_miss[a_ptr[p] : a_ptr[p + 1]]
-        along_cell = h_cell[cell_ptr[p] : cell_ptr[p + 1]] if h_cell.size else h_cell
-        step, n_blocks, kept, log_z, P, entry = _prepared(
-            first, second, table, gap, own_miss, own_partner, own_cell, flags
-        )
+        row_base, cell_base = pairs.first_ptr[p], pairs.cell_ptr[p]
+        step, n_blocks, kept, log_z, P, entry = _prepared(pair)
         heads = np.zeros(n1 + 1)
         for i in range(n1):
-            heads[i + 1] = heads[i] + along_miss[i]
+            heads[i + 1] = heads[i] + h_miss[i]
         kept_mean = np.zeros((n_blocks + 1, 2, n2 + 1))
         mean_m, mean_d = np.zeros((step + 1, n2 + 1)), np.zeros((step + 1, n2 + 1))
         mean_i = np.empty(n2 + 1)
@@ -436,7 +422,7 @@ def tangent(
         if flags & LOCAL:  # the empty alignment
             total = 0.0
             for i in range(n1):
-                total += own_miss[i] if flags & LOGS else np.log(own_miss[i])
+                total += pair.miss[i] if flags & LOGS else np.log(pair.miss[i])
             mean = np.exp(total - log_z) * heads[n1]
         m, d, gone_m, gone_d = np.zeros(n2 + 1), np.zeros(n2 + 1), np.zeros(n2 + 1), np.zeros(n2 + 1)
         next_m, next_d = np.zeros(n2 + 1), np.zeros(n2 + 1)
@@ -445,40 +431,23 @@ def tangent(
             q = n_blocks - 1 - turn if turn < n_blocks else turn - n_blocks
             low, high = q * step, min((q + 1) * step, n1 + 1)
             if turn != n_blocks:
-                pair_block(
-                    q,
-                    first,
-                    second,
-                    table,
-                    gap,
-                    own_miss,
-                    own_partner,
-                    own_cell,
-                    flags,
-                    step,
-                    kept,
-                    log_z,
-                    P,
-                    entry,
-                )
+                pair_block(q, pair, step, kept, log_z, P, entry)
                 mean_m[high - low], mean_d[high - low] = kept_mean[q + 1, 0], kept_mean[q + 1, 1]
                 for i in range(high - 1, low - 1, -1):
                     k = i - low
-                    _mean_row(
-                        i, n1, n2, first, second, P[k], h_table, h_gap, along_miss, own_partner, along_cell,
-                        flags, heads[n1] - heads[i],
-                        mean_m[k + 1], mean_d[k + 1], mean_m[k], mean_d[k], mean_i,
-                    )  # fmt: skip
+                    tail = heads[n1] - heads[i]
+                    rows = (mean_m[k + 1], mean_d[k + 1], mean_m[k], mean_d[k])
+                    _mean_row(i, pair, along, P[k], tail, *rows, mean_i)
             if turn < n_blocks:
                 kept_mean[q, 0], kept_mean[q, 1] = mean_m[0], mean_d[0]
                 if flags & LOCAL:
                     for i in range(low, min(high, n1)):
                         for j in range(n2):
                             value = heads[i] + h_table[first[i], second[j]] + mean_m[i - low + 1, j + 1]
-                            if along_cell.size:
-                                value += along_cell[i * n2 + j]
-                            if j != own_partner[i]:
-                                value += along_miss[i]
+                            if h_cell.size:
+                                value += h_cell[i * n2 + j]
+                            if j != partner[i]:
+                                value += h_miss[i]
                             mean += entry[i - low, j] * value
                 elif turn == n_blocks - 1:
                     mean = mean_m[0, 0]
@@ -486,19 +455,18 @@ def tangent(
             if turn == n_blocks:
                 m[0] = 0.0 if flags & LOCAL else share
                 for i in range(n1):
-                    missed[a_ptr[p] + i] = 0.0
+                    missed[row_base + i] = 0.0
             for i in range(low, high):
                 k = i - low
                 # Means of insertions of this row, from right to left, once more.
-                _mean_row(
-                    i, n1, n2, first, second, P[k], h_table, h_gap, along_miss, own_partner, along_cell,
-                    flags, heads[n1] - heads[i], mean_m[k + 1], mean_d[k + 1], mean_m[k], mean_d[k], mean_i,
-                )  # fmt: skip
+                tail = heads[n1] - heads[i]
+                rows = (mean_m[k + 1], mean_d[k + 1], mean_m[k], mean_d[k])
+                _mean_row(i, pair, along, P[k], tail, *rows, mean_i)
                 x = gone_x = 0.0
                 free_row = flags & FREE_SECOND and (i == 0 or i == n1)
                 open_i = 0.0 if free_row else h_gap[0]
                 extend_i = 0.0 if free_row else h_gap[1]
-                shift = along_miss[i] if i < n1 else 0.0
+                shift = h_miss[i] if i < n1 else 0.0
                 for j in range(n2 + 1):
                     v = P[k, j]
                     if i < n1:
@@ -512,24 +480,24 @@ def tangent(
                             gap_counts[row, 0] += gone_o + o * rest
                             gap_counts[row, 1] += gone_e + e * rest
                         if j < n2:
-                            own = h_table[first[i], second[j]]
-                            if along_cell.size:
-                                own += along_cell[i * n2 + j]
-                            if j != own_partner[i]:
-                                own += shift
+                            score = h_table[first[i], second[j]]
+                            if h_cell.size:
+                                score += h_cell[i * n2 + j]
+                            if j != partner[i]:
+                                score += shift
                             value = m[j] * v[0] + d[j] * v[3] + x * v[6]
-                            gone = gone_m[j] * v[0] + gone_d[j] * v[3] + gone_x * v[6] + value * own
+                            gone = gone_m[j] * v[0] + gone_d[j] * v[3] + gone_x * v[6] + value * score
                             if flags & LOCAL:
                                 start_here = share * entry[k, j]
                                 value += start_here
-                                gone += start_here * (heads[i] + own)
+                                gone += start_here * (heads[i] + score)
                             next_m[j + 1], next_gone_m[j + 1] = value, gone
                             moved = gone + value * (mean_m[k + 1, j + 1] - mean)
                             counts[row, first[i], second[j]] += moved
-                            if own_partner[i] == j:
-                                missed[a_ptr[p] + i] -= moved
+                            if partner[i] == j:
+                                missed[row_base + i] -= moved
                             if posterior.size:
-                                posterior[cell_ptr[p] + i * n2 + j] = moved
+                                posterior[cell_base + i * n2 + j] = moved
                     if j < n2:
                         o, e = m[j] * v[2] + d[j] * v[5], x * v[8]
                         gone_o = gone_m[j] * v[2] + gone_d[j] * v[5] + o * open_i

@@ -11,7 +11,7 @@ NOT_STARTED, _ENDED = 3, 4  # states beside M, D, I
 
 
 @njit
-def start_block(low, high, entry, passed, marks, order, state, at, paths, used):
+def start_block(low, high, entry, passed, marks, order, state, cell, paths, used):
     """Let local alignments start in the rows low .. high - 1; returns the probability so far.
 
     Walk ``k`` starts where the sum of ``entry``, row by row, passes ``marks[k]``; ``order`` sorts the
@@ -30,20 +30,20 @@ def start_block(low, high, entry, passed, marks, order, state, at, paths, used):
                 paths[k, i : i + j] = 4
                 paths[k, i + j] = 0
                 used[k] = i + j + 1
-                state[k], at[k, 0], at[k, 1] = 0, i + 1, j + 1
+                state[k], cell[k, 0], cell[k, 1] = 0, i + 1, j + 1
     return passed
 
 
 @njit
-def walk_block(low, high, n1, n2, flags, P, uniform, state, at, paths, used):
+def walk_block(low, high, n1, n2, flags, P, uniform, state, cell, paths, used):
     """Move all walks on as long as they are in the rows low .. high - 1.
 
-    ``state``, ``at`` (cell) and ``used`` (columns so far) belong to the walks; the move from a cell takes
+    ``state``, ``cell`` and ``used`` (columns so far) belong to the walks; the move from a cell takes
     the number ``uniform[k, i + j]``.
     """
     for k in range(state.size):
-        while state[k] < NOT_STARTED and low <= at[k, 0] < high:
-            i, j = at[k, 0], at[k, 1]
+        while state[k] < NOT_STARTED and low <= cell[k, 0] < high:
+            i, j = cell[k, 0], cell[k, 1]
             if not flags & LOCAL and i == n1 and j == n2:
                 break
             p, s, u = P[i - low, j], 3 * state[k], uniform[k, i + j]
@@ -61,18 +61,18 @@ def walk_block(low, high, n1, n2, flags, P, uniform, state, at, paths, used):
             paths[k, used[k]] = move
             used[k] += 1
             state[k] = move
-            at[k, 0] += move != 2
-            at[k, 1] += move != 1
+            cell[k, 0] += move != 2
+            cell[k, 1] += move != 1
 
 
 @njit
-def finish(n1, n2, flags, at, paths, used):
+def finish(n1, n2, flags, cell, paths, used):
     """Skip what local alignments leave out behind them."""
     for k in range(used.size):
         if flags & LOCAL:
-            rest = n1 - at[k, 0]
+            rest = n1 - cell[k, 0]
             paths[k, used[k] : used[k] + rest] = 3
             used[k] += rest
-            rest = n2 - at[k, 1]
+            rest = n2 - cell[k, 1]
             paths[k, used[k] : used[k] + rest] = 4
             used[k] += rest

@@ -24,6 +24,7 @@ import numpy as np
 
 from trelliswork._jit import njit
 from trelliswork.dp.alignment.flags import CANONICAL, FREE_FIRST, FREE_SECOND, LOCAL
+from trelliswork.dp.alignment.pairs import Pair
 
 __all__ = [
     "DELETE",
@@ -48,8 +49,9 @@ _ANY, _M_OR_I, _M_OR_D = 3, 4, 5
 
 
 @njit
-def _match_row(r, a, b, table, miss, partner, cell, sub):
+def _match_row(r, pair, sub):
     """Score of matching residue ``r`` of the first sequence with every residue of the second."""
+    a, b, table, _, miss, partner, cell, _ = pair
     n2 = b.size
     row = table[a[r]]
     for j in range(n2):
@@ -78,14 +80,15 @@ def _first_row(n2, gap, flags, M, D, N):
 
 
 @njit
-def _rows(top, bottom, a, b, table, gap, miss, partner, cell, flags, before, sub, M, D, N, trace):
+def _rows(top, bottom, pair, before, sub, M, D, N, trace):
     """Rows top + 1 .. bottom from row ``top``, in place; the trace is kept if it has rows."""
-    n1, n2 = a.size, b.size
+    n1, n2 = pair.first.size, pair.second.size
+    gap, miss, flags = pair.gap, pair.miss, pair.flags
     local, canonical = flags & LOCAL, flags & CANONICAL
     keep = trace.shape[0] > 0
     for i in range(top + 1, bottom + 1):
         r = i - 1
-        _match_row(r, a, b, table, miss, partner, cell, sub)
+        _match_row(r, pair, sub)
         free_row = flags & FREE_SECOND and i == n1
         open_i = 0.0 if free_row else gap[0]
         extend_i = 0.0 if free_row else gap[1]
@@ -170,9 +173,9 @@ def _repeat(code, times, codes, size):
 
 
 @njit
-def _best_path(a, b, table, gap, miss, partner, cell, flags, most, codes):
+def _best_path(pair, most, codes):
     """Value of the best path and its codes, last column first; returns also their number."""
-    n1, n2 = a.size, b.size
+    n1, n2, miss, flags = pair.first.size, pair.second.size, pair.miss, pair.flags
     local = flags & LOCAL
     before = np.zeros(n1 + 1)
     for i in range(n1):
@@ -186,18 +189,18 @@ def _best_path(a, b, table, gap, miss, partner, cell, flags, most, codes):
     rows = np.empty((n_blocks, 3, n2 + 1))
     trace = np.empty((min(step, n1), n2 + 1), np.uint8)
     nothing = np.empty((0, n2 + 1), np.uint8)
-    _first_row(n2, gap, flags, M, D, N)
+    _first_row(n2, pair.gap, flags, M, D, N)
     best, best_i, best_j = before[n1], 0, 0  # of local paths: the empty one
     for q in range(n_blocks):
         rows[q, 0], rows[q, 1], rows[q, 2] = M, D, N
         bottom = min((q + 1) * step, n1)
         if not local:
             kept = trace if q == n_blocks - 1 else nothing
-            _rows(q * step, bottom, a, b, table, gap, miss, partner, cell, flags, before, sub, M, D, N, kept)
+            _rows(q * step, bottom, pair, before, sub, M, D, N, kept)
             continue
         for i in range(q * step, bottom):
             kept = trace[i - q * step : i - q * step + 1] if n_blocks == 1 else nothing
-            _rows(i, i + 1, a, b, table, gap, miss, partner, cell, flags, before, sub, M, D, N, kept)
+            _rows(i, i + 1, pair, before, sub, M, D, N, kept)
             for j in range(1, n2 + 1):
                 value = M[j] + before[n1] - before[i + 1]
                 if value > best:
@@ -218,7 +221,7 @@ def _best_path(a, b, table, gap, miss, partner, cell, flags, most, codes):
         if q != known:
             M[:], D[:], N[:] = rows[q, 0], rows[q, 1], rows[q, 2]
             bottom = min((q + 1) * step, n1)
-            _rows(q * step, bottom, a, b, table, gap, miss, partner, cell, flags, before, sub, M, D, N, trace)
+            _rows(q * step, bottom, pair, before, sub, M, D, N, trace)
         i, j, state, size = _walk(q * step, i, j, state, size, trace, flags, codes)
         if state == -1:
             break
@@ -228,31 +231,38 @@ def _best_path(a, b, table, gap, miss, partner, cell, flags, most, codes):
 
 
 @njit
-def viterbi(
-    a, a_ptr, b, b_ptr, tables, gaps, miss, partner, cell, cell_ptr, flags, start, stop,
-    most, values, codes, lengths,
-):  # fmt: skip
+def _pair(pairs, law, p):
+    """Pair ``p`` with its scores."""
+    t = p if law.tables.shape[0] > 1 else 0
+    rows = slice(pairs.first_ptr[p], pairs.first_ptr[p + 1])
+    return Pair(
+        pairs.first[rows],
+        pairs.second[pairs.second_ptr[p] : pairs.second_ptr[p + 1]],
+        law.tables[t],
+        law.gaps[t],
+        law.miss[rows],
+        pairs.partner[rows],
+        law.cell[pairs.cell_ptr[p] : pairs.cell_ptr[p + 1]] if law.cell.size else law.cell,
+        law.flags,
+    )
+
+
+@njit
+def viterbi(pairs, law, start, stop, most, values, codes, lengths):
     """Best path of every pair.
 
-    ``tables`` (1 or n, K, K) and ``gaps`` (1 or n, 2) hold the scores of all pairs or of each. Up to
-    ``most`` cells the trace of a pair is kept, beyond only that of blocks of rows, twice computed.
-    The codes of pair p go to ``codes[a_ptr[p] + b_ptr[p]:]``, ``lengths[p]`` of them. Ties: the
+    Up to ``most`` cells the trace of a pair is kept, beyond only that of blocks of rows, twice computed.
+    The codes of pair p go to ``codes[first_ptr[p] + second_ptr[p]:]``, ``lengths[p]`` of them. Ties: the
     last column is a match rather than a deletion rather than an insertion, and a gap opens as
     late as it can; then the same for the columns before it.
     """
+    ptr, other_ptr = pairs.first_ptr, pairs.second_ptr
     for p in range(start, stop):
-        t = p if tables.shape[0] > 1 else 0
-        base = a_ptr[p] + b_ptr[p]
-        own = codes[base : a_ptr[p + 1] + b_ptr[p + 1]]
-        first, second = a[a_ptr[p] : a_ptr[p + 1]], b[b_ptr[p] : b_ptr[p + 1]]
-        of_cells = cell[cell_ptr[p] : cell_ptr[p + 1]] if cell.size else cell
-        of_rows = slice(a_ptr[p], a_ptr[p + 1])
-        values[p], lengths[p] = _best_path(
-            first, second, tables[t], gaps[t], miss[of_rows], partner[of_rows], of_cells, flags, most, own
-        )
+        path = codes[ptr[p] + other_ptr[p] : ptr[p + 1] + other_ptr[p + 1]]
+        values[p], lengths[p] = _best_path(_pair(pairs, law, p), most, path)
         for k in range(lengths[p] // 2):
             other = lengths[p] - 1 - k
-            own[k], own[other] = own[other], own[k]
+            path[k], path[other] = path[other], path[k]
 
 
 @njit
@@ -277,14 +287,13 @@ def _add_features(first, second, codes, of_pair, of_gap, flags, step, w):
 
 
 @njit
-def perceptron_pass(
-    a, a_ptr, b, b_ptr, of_pair, of_gap, flags, most, gold, gold_ptr, order, weights, clock, w, u,
-):  # fmt: skip
+def perceptron_pass(pairs, of_pair, of_gap, flags, most, gold, gold_ptr, order, weights, clock, w, u):
     """One pass of the perceptron over the pairs in ``order``; returns the number of mistakes.
 
     A mistake moves ``w`` by the weight of the pair times the difference of the features of the true and
     of the best path, and ``u`` by ``clock[0]`` (pairs seen, this one included) times that.
     """
+    a, a_ptr, b, b_ptr, _, _ = pairs
     n_symbols = of_pair.shape[0]
     table, gap = np.zeros((n_symbols, n_symbols)), np.zeros(2)
     longest = 0
@@ -301,16 +310,17 @@ def perceptron_pass(
         gap[0], gap[1] = w[of_gap[0]], w[of_gap[1]]
         first, second = a[a_ptr[p] : a_ptr[p + 1]], b[b_ptr[p] : b_ptr[p + 1]]
         n1 = first.size
-        _, size = _best_path(first, second, table, gap, miss[:n1], partner[:n1], cell, flags, most, codes)
-        found, true = path[:size], gold[gold_ptr[p] : gold_ptr[p + 1]]
+        pair = Pair(first, second, table, gap, miss[:n1], partner[:n1], cell, flags)
+        _, size = _best_path(pair, most, codes)
+        best, true = path[:size], gold[gold_ptr[p] : gold_ptr[p + 1]]
         right = size == true.size
         for t in range(size):
-            found[t] = codes[size - 1 - t]
-            right = right and found[t] == true[t]
+            best[t] = codes[size - 1 - t]
+            right = right and best[t] == true[t]
         if right:
             continue
         mistakes += 1
-        for sign, columns in ((1.0, true), (-1.0, found)):
+        for sign, columns in ((1.0, true), (-1.0, best)):
             _add_features(first, second, columns, of_pair, of_gap, flags, sign * weights[p], w)
             _add_features(first, second, columns, of_pair, of_gap, flags, sign * weights[p] * clock[0], u)
     return mistakes
@@ -325,8 +335,9 @@ def first_of_rows(values, offsets, kept, start, stop, out):
 
 
 @njit
-def path_values(a, a_ptr, b, b_ptr, table, gap, flags, start, stop, codes, ptr, values):
+def path_values(pairs, table, gap, flags, start, stop, codes, ptr, values):
     """Scores of given paths, one per pair; ``table`` and ``gap`` are those of all pairs."""
+    a, a_ptr, b, b_ptr, _, _ = pairs
     for p in range(start, stop):
         i = a_ptr[p]
         j = b_ptr[p]

@@ -64,8 +64,12 @@ def _origin(opening, low, open_, base):
 
 
 @njit
-def _sweep(a, profile, seg, lanes, open_, base, low, canonical, H, T, D, M, N, trace):
-    """All rows; ``open_``, ``base`` and ``low`` hold one number each. H is that of the last row."""
+def _sweep(a, profile, seg, lanes, open_, base, low, canonical, rows, trace):
+    """All rows; ``open_``, ``base`` and ``low`` hold one number each.
+
+    ``rows[0]`` gets the best values of the last row; the other rows are scratch.
+    """
+    H, T, D, M, N = rows[0], rows[1], rows[2], rows[3], rows[4]
     keep = trace.shape[0] > 0
     o, none, origin = fill(open_[0]), fill(low[0]), fill(base[0])
     edge = add(origin, o)  # a run of gaps from the origin
@@ -154,17 +158,18 @@ def _follow(n1, n2, seg, lanes, trace, canonical, codes):
 
 
 @njit
-def viterbi(a, a_ptr, b, b_ptr, table, gap, flags, pairs, scales, start, stop, low, codes, lengths):
-    """Best path of the pairs ``pairs[start:stop]``, none of which has an empty sequence.
+def viterbi(pairs, table, gap, flags, chosen, scales, start, stop, low, codes, lengths):
+    """Best path of the pairs ``chosen[start:stop]``, none of which has an empty sequence.
 
     ``scales`` (of the same pairs) multiply the scores; ``low`` (an array of one number) is minus infinity,
     and its type decides on the arithmetic. Codes and lengths are as in
     ``viterbi`` of ``dp/alignment/viterbi.py``.
     """
+    a, a_ptr, b, b_ptr, _, _ = pairs
     lanes = 32 // low.itemsize
     most1 = most2 = 0
     for q in range(start, stop):
-        p = pairs[q]
+        p = chosen[q]
         most1 = max(most1, a_ptr[p + 1] - a_ptr[p])
         most2 = max(most2, b_ptr[p + 1] - b_ptr[p])
     width = (most2 + lanes - 1) // lanes * lanes
@@ -173,43 +178,38 @@ def viterbi(a, a_ptr, b, b_ptr, table, gap, flags, pairs, scales, start, stop, l
     space = np.empty(most1 * width, np.uint8)
     open_, base = np.zeros(1, low.dtype), np.zeros(1, low.dtype)
     for q in range(start, stop):
-        p = pairs[q]
+        p = chosen[q]
         first, second = a[a_ptr[p] : a_ptr[p + 1]], b[b_ptr[p] : b_ptr[p + 1]]
-        own = codes[a_ptr[p] + b_ptr[p] : a_ptr[p + 1] + b_ptr[p + 1]]
+        path = codes[a_ptr[p] + b_ptr[p] : a_ptr[p + 1] + b_ptr[p + 1]]
         seg = _profile(second, table, 2.0 * gap[1], scales[q], low, lanes, profile)
         _origin((gap[0] - gap[1]) * scales[q], low, open_, base)
         trace = space[: first.size * seg * lanes].reshape(first.size, seg * lanes)
-        _sweep(
-            first, profile, seg, lanes, open_, base, low, flags & CANONICAL != 0,
-            rows[0], rows[1], rows[2], rows[3], rows[4], trace,
-        )  # fmt: skip
-        lengths[p] = _follow(first.size, second.size, seg, lanes, trace, flags & CANONICAL != 0, own)
+        _sweep(first, profile, seg, lanes, open_, base, low, flags & CANONICAL != 0, rows, trace)
+        lengths[p] = _follow(first.size, second.size, seg, lanes, trace, flags & CANONICAL != 0, path)
         for k in range(lengths[p] // 2):
             other = lengths[p] - 1 - k
-            own[k], own[other] = own[other], own[k]
+            path[k], path[other] = path[other], path[k]
 
 
 @njit
-def best_values(a, a_ptr, b, b_ptr, table, gap, flags, pairs, scales, start, stop, low, values):
-    """Score of the best path of the pairs ``pairs[start:stop]``; arguments as in :func:`viterbi`."""
+def best_values(pairs, table, gap, flags, chosen, scales, start, stop, low, values):
+    """Score of the best path of the pairs ``chosen[start:stop]``; arguments as in :func:`viterbi`."""
+    a, a_ptr, b, b_ptr, _, _ = pairs
     lanes = 32 // low.itemsize
     most2 = 0
     for q in range(start, stop):
-        most2 = max(most2, b_ptr[pairs[q] + 1] - b_ptr[pairs[q]])
+        most2 = max(most2, b_ptr[chosen[q] + 1] - b_ptr[chosen[q]])
     width = (most2 + lanes - 1) // lanes * lanes
     profile = np.empty((table.shape[0], width), low.dtype)
     rows = np.empty((5, width), low.dtype)
     nothing = np.empty((0, 0), np.uint8)
     open_, base = np.zeros(1, low.dtype), np.zeros(1, low.dtype)
     for q in range(start, stop):
-        p = pairs[q]
+        p = chosen[q]
         first, second = a[a_ptr[p] : a_ptr[p + 1]], b[b_ptr[p] : b_ptr[p + 1]]
         seg = _profile(second, table, 2.0 * gap[1], scales[q], low, lanes, profile)
         _origin((gap[0] - gap[1]) * scales[q], low, open_, base)
-        _sweep(
-            first, profile, seg, lanes, open_, base, low, flags & CANONICAL != 0,
-            rows[0], rows[1], rows[2], rows[3], rows[4], nothing,
-        )  # fmt: skip
+        _sweep(first, profile, seg, lanes, open_, base, low, flags & CANONICAL != 0, rows, nothing)
         j = second.size - 1
         last = rows[0, (j % seg) * lanes + j // seg]
         values[p] = (float(last) - float(base[0])) / scales[q] + gap[1] * (first.size + second.size)

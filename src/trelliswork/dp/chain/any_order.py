@@ -417,18 +417,18 @@ def kbest(unary, trans, edge, successor, level_ptr, k):
     heap = np.empty(size, dtype=np.int64)
     n_nodes = np.int64(0)
     n_heap = np.int64(0)
-    found = 0
+    n_found = 0
     current = -1
     while True:
         t = 0 if current < 0 else depth[current] + 1
         if t == n_steps:
-            score[found] = key[current]
+            score[n_found] = key[current]
             node = current
             for i in range(n_steps - 1, -1, -1):
-                labels[found, i] = label[node]
+                labels[n_found, i] = label[node]
                 node = parent[node]
-            found += 1
-            if found == k:
+            n_found += 1
+            if n_found == k:
                 break
         else:
             if n_nodes + n_labels > size:
@@ -464,7 +464,7 @@ def kbest(unary, trans, edge, successor, level_ptr, k):
             break
         current = _pop(heap, n_heap, key, depth)
         n_heap -= 1
-    return labels[:found], score[:found]
+    return labels[:n_found], score[:n_found]
 
 
 @njit

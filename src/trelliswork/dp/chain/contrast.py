@@ -9,13 +9,10 @@ from trelliswork._jit import njit
 
 @njit
 def contrast(
-    indptr,
-    indices,
-    data,
-    token_rows,
+    features,
     offsets,
     gold,
-    found,
+    guesses,
     samples,
     n_labels,
     flat,
@@ -29,11 +26,9 @@ def contrast(
 
     Parameters
     ----------
-    indptr, indices, data : CSR arrays
-        Distinct feature rows of all blocks.
-    token_rows : (n_tokens, n_blocks)
-        Rows of each token, -1 for none.
-    offsets, gold, found
+    features : Features
+        Features of the tokens.
+    offsets, gold, guesses
         Token ranges and two label sequences.
     samples : int array
         The sequences, one row each.
@@ -46,11 +41,12 @@ def contrast(
     fill : bool
         Whether to fill in the entries; else only count them.
     """
+    indptr, indices, data, token_rows = features
     for i in range(samples.size):
         s = samples[i]
-        at = out_ptr[i] if fill else 0
+        filled = out_ptr[i] if fill else 0
         for t in range(offsets[s], offsets[s + 1]):
-            right, guess = gold[t], found[t]
+            right, guess = gold[t], guesses[t]
             if right != guess:
                 for block in range(token_rows.shape[1]):
                     r = token_rows[t, block]
@@ -65,19 +61,19 @@ def contrast(
                                     continue
                                 place = where
                             if fill:
-                                out_indices[at] = place
-                                out_data[at] = data[j] if sign == 0 else -data[j]
-                            at += 1
-            if t > offsets[s] and (right != guess or gold[t - 1] != found[t - 1]):
+                                out_indices[filled] = place
+                                out_data[filled] = data[j] if sign == 0 else -data[j]
+                            filled += 1
+            if t > offsets[s] and (right != guess or gold[t - 1] != guesses[t - 1]):
                 for sign in range(2):
                     if sign == 0:
                         place = pairs[gold[t - 1] * n_labels + right]
                     else:
-                        place = pairs[found[t - 1] * n_labels + guess]
+                        place = pairs[guesses[t - 1] * n_labels + guess]
                     if place >= 0:
                         if fill:
-                            out_indices[at] = place
-                            out_data[at] = 1.0 if sign == 0 else -1.0
-                        at += 1
+                            out_indices[filled] = place
+                            out_data[filled] = 1.0 if sign == 0 else -1.0
+                        filled += 1
         if not fill:
-            out_ptr[i + 1] = at
+            out_ptr[i + 1] = filled

@@ -152,10 +152,10 @@ def prepare(unary, factors, offsets, members, base, first, last, ahead, rho, wei
                     largest = max(largest, row[a])
                 if not 1e-280 < largest < 1e280:
                     return False
-                at = base[g, 0] + (t - lo) * n_labels * n_lanes + i
+                place = base[g, 0] + (t - lo) * n_labels * n_lanes + i
                 for a in range(n_labels):
                     row[a] /= largest
-                    ahead[at + a * n_lanes] = row[a]
+                    ahead[place + a * n_lanes] = row[a]
             if hi > lo:
                 value = 0.0
                 for a in range(n_labels):
@@ -180,10 +180,10 @@ def prepare(unary, factors, offsets, members, base, first, last, ahead, rho, wei
                         there[b] += q
                         pairs[a, b] += w * q
                         doubtful[a, b] += w * q * (1.0 - min(q, 1.0))
-                at = base[g, 0] + (t + 1 - lo) * n_labels * n_lanes + i
+                place = base[g, 0] + (t + 1 - lo) * n_labels * n_lanes + i
                 for b in range(n_labels):
                     here[b] = there[b]
-                    rho[at + b * n_lanes] = there[b]
+                    rho[place + b * n_lanes] = there[b]
     return True
 
 
@@ -196,9 +196,9 @@ def by_tokens(table, offsets, members, base, first, last, out):
         for i in range(n_lanes):
             s = members[base[g, 1] + i]
             for t in range(offsets[s + 1] - offsets[s]):
-                at = base[g, 0] + t * n_labels * n_lanes + i
+                place = base[g, 0] + t * n_labels * n_lanes + i
                 for k in range(n_labels):
-                    out[offsets[s] + t, k] = table[at + k * n_lanes]
+                    out[offsets[s] + t, k] = table[place + k * n_lanes]
 
 
 @njit(inline="always")
@@ -286,19 +286,19 @@ def gibbs_product(
             while n_here < n_lanes and length[n_here] > t:
                 n_here += 1
             for i in range(n_here):
-                at = low[i] + t
+                token = low[i] + t
                 for k in range(n_labels):
                     u[k] = 0.0
                 for j in range(n_blocks):
-                    r = index[at, j]
+                    r = index[token, j]
                     for k in range(n_labels):
                         u[k] += rows[r, k]
                 for k in range(n_labels):
                     after[t, k, i] = u[k]
                 if about_gold:
-                    total[i] += u[gold[at]]
+                    total[i] += u[gold[token]]
                     if t > 0:
-                        total[i] += trans[gold[at - 1], gold[at]]
+                        total[i] += trans[gold[token - 1], gold[token]]
             if n_next:
                 for b in range(n_labels):
                     for i in range(n_next):
@@ -327,15 +327,15 @@ def gibbs_product(
         n_here = n_next
         for t in range(n_steps):
             for i in range(n_here):
-                at = low[i] + t
+                token = low[i] + t
                 for k in range(n_labels):
                     u[k] = w[i] * change[k, i] - lift[i] * rho[t, k, i]
                 if about_gold:
-                    u[gold[at]] += lift[i]
+                    u[gold[token]] += lift[i]
                     if t > 0:
-                        out_trans[gold[at - 1], gold[at]] += lift[i]
+                        out_trans[gold[token - 1], gold[token]] += lift[i]
                 for j in range(n_blocks):
-                    r = index[at, j]
+                    r = index[token, j]
                     for k in range(n_labels):
                         out_rows[r, k] += u[k]
             while n_here > 0 and length[n_here - 1] <= t + 1:

@@ -135,19 +135,19 @@ def plain_product(
         for t in range(n_steps - 1, -1, -1):
             r = n_steps - 1 - t
             for i in range(n_lanes):
-                at = low[i] + t
+                token = low[i] + t
                 for k in range(n_labels):
                     u[k] = 0.0
                 for j in range(n_blocks):
-                    source = index[at, j]
+                    source = index[token, j]
                     for k in range(n_labels):
                         u[k] += rows[source, k]
                 for k in range(n_labels):
                     after[t, k, i] = u[k]
                 if about_gold:
-                    total[i] += u[gold[at]]
+                    total[i] += u[gold[token]]
                     if t > 0:
-                        total[i] += trans[gold[at - 1], gold[at]]
+                        total[i] += trans[gold[token - 1], gold[token]]
             if r:
                 for a in range(n_labels):
                     means, row, constant = up[t, a], after[t, a], mean_trans[r, a]
@@ -170,15 +170,15 @@ def plain_product(
         for t in range(n_steps):
             r = n_steps - 1 - t
             for i in range(n_lanes):
-                at = low[i] + t
+                token = low[i] + t
                 for k in range(n_labels):
                     u[k] = w[i] * change[k, i] - lift[i] * rho[t, k]
                 if about_gold:
-                    u[gold[at]] += lift[i]
+                    u[gold[token]] += lift[i]
                     if t > 0:
-                        out_trans[gold[at - 1], gold[at]] += lift[i]
+                        out_trans[gold[token - 1], gold[token]] += lift[i]
                 for j in range(n_blocks):
-                    target = index[at, j]
+                    target = index[token, j]
                     for k in range(n_labels):
                         out_rows[target, k] += u[k]
             if r == 0:

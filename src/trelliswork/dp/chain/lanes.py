@@ -43,8 +43,8 @@ def _sum_rows(out, rows, first, stride, weights, width):
         out[lane] = 0.0
     for i in range(0, n4, 4):
         x0, x1, x2, x3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
-        at = first + i * stride
-        r0, r1, r2, r3 = rows[at], rows[at + stride], rows[at + 2 * stride], rows[at + 3 * stride]
+        row = first + i * stride
+        r0, r1, r2, r3 = rows[row], rows[row + stride], rows[row + 2 * stride], rows[row + 3 * stride]
         for lane in range(width):
             out[lane] += r0[lane] * x0 + r1[lane] * x1 + r2[lane] * x2 + r3[lane] * x3
     for i in range(n4, n):

@@ -27,12 +27,12 @@ def _step(unary, trans, cost, below, n_below, here):
     for c in range(n_below + 1):
         row = below[c]
         for a in range(n_labels):
-            at = c + cost[a]
-            if at <= n_here:
+            total = c + cost[a]
+            if total <= n_here:
                 best = -np.inf
                 for b in range(n_labels):
                     best = max(best, trans[a, b] + row[b])
-                here[at, a] = unary[a] + best
+                here[total, a] = unary[a] + best
     return n_here
 
 

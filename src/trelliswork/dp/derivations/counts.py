@@ -70,13 +70,13 @@ def count_profile(node_ptr, tail_ptr, tails, scores, first, second):
                     if left == -np.inf:
                         continue
                     left += score
-                    at = start + a * width[v] + b
+                    place = start + a * width[v] + b
                     if arity == 1:
-                        table[at] = max(table[at], left)
+                        table[place] = max(table[place], left)
                         continue
                     x = tails[low + 1]
                     for c in range(height[x]):
-                        row, out = table_ptr[x] + c * width[x], at + c * width[v]
+                        row, out = table_ptr[x] + c * width[x], place + c * width[v]
                         for d in range(width[x]):
                             table[out + d] = max(table[out + d], left + table[row + d])
     return height, width, table_ptr, table
@@ -127,11 +127,11 @@ def count_derivation(
             a, b = p - first[e], q - second[e]
             low = tail_ptr[e]
             arity = tail_ptr[e + 1] - low
-            found = False
+            settled = False
             if a < 0 or b < 0 or scores[e] == -np.inf:
                 continue
             if arity == 0:
-                found = a == 0 and b == 0 and scores[e] == wanted
+                settled = a == 0 and b == 0 and scores[e] == wanted
             else:
                 u = tails[low]
                 for c in range(min(a + 1, height[u])):
@@ -139,7 +139,7 @@ def count_derivation(
                         left = scores[e] + table[table_ptr[u] + c * width[u] + d]
                         if arity == 1:
                             if c == a and d == b and left == wanted:
-                                found = True
+                                settled = True
                         else:
                             x = tails[low + 1]
                             if a - c < height[x] and b - d < width[x]:
@@ -147,14 +147,14 @@ def count_derivation(
                                 if left + right == wanted:
                                     stack[depth, 0], stack[depth, 1], stack[depth, 2] = x, a - c, b - d
                                     depth += 1
-                                    found = True
-                        if found:
+                                    settled = True
+                        if settled:
                             stack[depth, 0], stack[depth, 1], stack[depth, 2] = u, c, d
                             depth += 1
                             break
-                    if found:
+                    if settled:
                         break
-            if found:
+            if settled:
                 edges = _grown(edges, n + 1)
                 edges[n] = e
                 n += 1

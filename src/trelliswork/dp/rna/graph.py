@@ -26,7 +26,7 @@ def _walk(seq, n_depths, node_ptr, tail_ptr, tails, rules, places):
         whole = length == n
         for i in range(n - length + 1):
             j = i + length - 1
-            at = i * n - (i * (i - 1)) // 2 - i + j
+            place = i * n - (i * (i - 1)) // 2 - i + j
             kind = KIND[seq[i], seq[j]] if length >= 4 else -1
             for d in range(n_depths):
                 inner = min(d + 1, n_depths - 1)
@@ -35,7 +35,7 @@ def _walk(seq, n_depths, node_ptr, tail_ptr, tails, rules, places):
                 if length == 1 or (kind >= 0 and F[inner, i + 1, j - 1] >= 0):
                     if write:
                         tail_ptr[n_edges] = n_tails
-                        places[n_edges] = at
+                        places[n_edges] = place
                         rules[n_edges] = d * N_RULES + (BASE + seq[i] if length == 1 else L_PAIR + kind)
                         if length == 1 and seq[i] == 4:
                             rules[n_edges] = -1
@@ -56,7 +56,7 @@ def _walk(seq, n_depths, node_ptr, tail_ptr, tails, rules, places):
                     if target == 0 and kind >= 0 and F[d, i + 1, j - 1] >= 0:
                         if write:
                             tail_ptr[n_edges], tails[n_tails] = n_tails, F[d, i + 1, j - 1]
-                            rules[n_edges], places[n_edges] = d * N_RULES + F_PAIR + kind, at
+                            rules[n_edges], places[n_edges] = d * N_RULES + F_PAIR + kind, place
                         n_edges, n_tails = n_edges + 1, n_tails + 1
                     if target == 1 and L[d, i, j] >= 0:
                         if write:

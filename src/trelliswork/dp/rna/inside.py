@@ -20,13 +20,14 @@ With ``dual`` every number carries its derivative along a direction of scores.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from trelliswork._jit import njit
 from trelliswork.dp.rna.rules import BASE, F_LS, F_PAIR, KIND, L_PAIR, N_RULES, S_L, S_LS
 
-__all__ = ["BLOCK", "DERIVATIVES", "EVERYTHING", "LOG_Z", "block_width", "expect", "inside"]
+__all__ = ["BLOCK", "DERIVATIVES", "EVERYTHING", "LOG_Z", "Expected", "block_width", "expect", "inside"]
 
 BLOCK = 64
 LOG_Z, EVERYTHING, DERIVATIVES = 0, 1, 2  # goals of ``expect``
@@ -35,6 +36,63 @@ _NONE = -(1 << 29)  # exponent of zero
 _LOW, _HIGH = -1074, 1023
 _POW2 = np.ldexp(1.0, np.arange(_LOW, _HIGH + 1))
 _POW2[0] = 0.0  # what is smaller than any number
+
+
+class Expected(NamedTuple):
+    """Where the results go."""
+
+    log_z: np.ndarray  # (n_sequences,)
+    counts: np.ndarray  # (n_sequences, n_depths, 19), expected uses of rules
+    probs: np.ndarray  # upper triangles of the probabilities of pairs, or empty
+
+
+class _Scores(NamedTuple):
+    """A sequence, the scores of the rules and those of positions (or none)."""
+
+    seq: np.ndarray
+    table: np.ndarray
+    pair: np.ndarray
+
+
+class _Chart(NamedTuple):
+    """Weights as mantissas and exponents.
+
+    Lists ``s`` and insides ``f`` [d, block, i, column of the block] have the exponents ``e`` [d, block, i].
+    Elements are [d, i, k] in ``Lm``, ``Le`` and [d, k, i] in ``LTm``, ``LTe``.
+    """
+
+    s: np.ndarray
+    f: np.ndarray
+    e: np.ndarray
+    Lm: np.ndarray
+    Le: np.ndarray
+    LTm: np.ndarray
+    LTe: np.ndarray
+
+
+class _Slopes(NamedTuple):
+    """Derivatives of lists and insides, and of the logarithms of elements."""
+
+    s: np.ndarray
+    f: np.ndarray
+    L: np.ndarray
+
+
+class _Outer(NamedTuple):
+    """What is around M, with exponents; probabilities of elements and of stacked pairs [d, i, j]."""
+
+    m: np.ndarray
+    e: np.ndarray
+    element: np.ndarray
+    stacked: np.ndarray
+
+
+class _OuterSlopes(NamedTuple):
+    """Derivatives of what is around M and of the probabilities."""
+
+    m: np.ndarray
+    element: np.ndarray
+    stacked: np.ndarray
 
 
 def block_width(tables: np.ndarray, pairs: np.ndarray) -> int:
@@ -88,24 +146,24 @@ def _add(out, c, row):
 
 
 @njit(fastmath={"contract"})
-def _combine(out, rows, at, coef, n_rows):
-    """Add ``coef[r] * rows[at[r]]`` for all r."""
+def _combine(out, rows, where, coef, n_rows):
+    """Add ``coef[r] * rows[where[r]]`` for all r."""
     whole = n_rows - n_rows % 4
     for r in range(0, whole, 4):
         _add4(
             out, coef[r], coef[r + 1], coef[r + 2], coef[r + 3],
-            rows[at[r]], rows[at[r + 1]], rows[at[r + 2]], rows[at[r + 3]],
+            rows[where[r]], rows[where[r + 1]], rows[where[r + 2]], rows[where[r + 3]],
         )  # fmt: skip
     for r in range(whole, n_rows):
-        _add(out, coef[r], rows[at[r]])
+        _add(out, coef[r], rows[where[r]])
 
 
 @njit(fastmath={"contract", "reassoc"})
-def _dots(v, rows, at, n_rows, out):
+def _dots(v, rows, where, n_rows, out):
     """Inner products of ``v`` with some rows."""
     whole = n_rows - n_rows % 4
     for r in range(0, whole, 4):
-        r0, r1, r2, r3 = rows[at[r]], rows[at[r + 1]], rows[at[r + 2]], rows[at[r + 3]]
+        r0, r1, r2, r3 = rows[where[r]], rows[where[r + 1]], rows[where[r + 2]], rows[where[r + 3]]
         t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
         for x in range(v.size):
             t0 += v[x] * r0[x]
@@ -114,7 +172,7 @@ def _dots(v, rows, at, n_rows, out):
             t3 += v[x] * r3[x]
         out[r], out[r + 1], out[r + 2], out[r + 3] = t0, t1, t2, t3
     for r in range(whole, n_rows):
-        row, t0 = rows[at[r]], 0.0
+        row, t0 = rows[where[r]], 0.0
         for x in range(v.size):
             t0 += v[x] * row[x]
         out[r] = t0
@@ -142,12 +200,12 @@ def _chart(n_depths, n, width):
 
 
 @njit
-def _inside(seq, table, pair, width, s, f, e, Lm, Le, LTm, LTe, dual, dtable, dpair, ds, df, dL):
-    """Fill the chart; returns mantissa and exponent of the partition function and its logarithmic derivative.
-
-    ``Lm``, ``Le`` hold the elements [d, i, k], ``LTm``, ``LTe`` the same as [d, k, i]; ``dL`` the derivative
-    of the logarithm of an element.
-    """
+def _inside(scores, width, chart, dual, direction, slopes):
+    """Fill the chart; returns mantissa and exponent of the partition function, and the slope of its log."""
+    seq, table, pair = scores
+    s, f, e, Lm, Le, LTm, LTe = chart
+    _, dtable, dpair = direction
+    ds, df, dL = slopes
     n, n_depths = seq.size, table.shape[0]
     n_blocks = (n + width - 1) // width
     places, before = np.empty((5, n), np.int64), np.empty((5, n + 3), np.int64)
@@ -156,7 +214,7 @@ def _inside(seq, table, pair, width, s, f, e, Lm, Le, LTm, LTe, dual, dtable, dp
     for d in range(n_depths):
         for r in range(N_RULES):
             rule_m[d, r], rule_e[d, r] = _split(table[d, r])
-    acc, dacc, coef, at = np.empty(width), np.empty(width), np.empty(n + 1), np.empty(n + 1, np.int64)
+    acc, dacc, coef, where = np.empty(width), np.empty(width), np.empty(n + 1), np.empty(n + 1, np.int64)
     dcoef = np.empty(n + 1)
     Qm, Qe, dQ = np.empty(width), np.empty(width, np.int64), np.empty(width)
     for block in range(n_blocks):
@@ -219,7 +277,7 @@ def _inside(seq, table, pair, width, s, f, e, Lm, Le, LTm, LTe, dual, dtable, dp
                     k = i if r < begin else places[x, r]
                     if k >= stop - 1 or Lm[d, i, k] == 0.0:
                         continue
-                    at[n_rows] = k + 1
+                    where[n_rows] = k + 1
                     top = max(top, Le[d, i, k] + e[d, block, k + 1])
                     n_rows += 1
                 acc[:] = 0.0
@@ -227,14 +285,14 @@ def _inside(seq, table, pair, width, s, f, e, Lm, Le, LTm, LTe, dual, dtable, dp
                     dacc[:] = 0.0
                 if top > _NONE:
                     for r in range(n_rows):
-                        k = at[r] - 1
+                        k = where[r] - 1
                         coef[r] = Lm[d, i, k] * _pow2(Le[d, i, k] + e[d, block, k + 1] - top)
-                    _combine(acc, s[d, block], at, coef, n_rows)
+                    _combine(acc, s[d, block], where, coef, n_rows)
                     if dual:
                         for r in range(n_rows):
-                            dcoef[r] = coef[r] * dL[d, i, at[r] - 1]
-                        _combine(dacc, ds[d, block], at, coef, n_rows)
-                        _combine(dacc, s[d, block], at, dcoef, n_rows)
+                            dcoef[r] = coef[r] * dL[d, i, where[r] - 1]
+                        _combine(dacc, ds[d, block], where, coef, n_rows)
+                        _combine(dacc, s[d, block], where, dcoef, n_rows)
                 # S and F, with the exponent of the largest of them.
                 a, b, c = rule_m[d, S_L], rule_m[d, S_LS], rule_m[d, F_LS]
                 ae, be, ce = rule_e[d, S_L], rule_e[d, S_LS], rule_e[d, F_LS]
@@ -276,11 +334,17 @@ def _inside(seq, table, pair, width, s, f, e, Lm, Le, LTm, LTe, dual, dtable, dp
 
 
 @njit
-def _outside(
-    seq, table, pair, width, s, f, e, Lm, Le, LTm, LTe, z, ze, om, oe, PL, PS,
-    dual, dtable, dpair, ds, df, dL, slope, dom, dPL, dPS,
-):  # fmt: skip
-    """Probabilities ``PL`` of elements and ``PS`` of stacked pairs [d, i, j], and their derivatives."""
+def _outside(scores, width, chart, z, ze, outer, dual, direction, slopes, slope, outer_slopes):
+    """Probabilities of elements and of stacked pairs, and their derivatives.
+
+    ``z``, ``ze`` and ``slope`` are what :func:`_inside` returns.
+    """
+    seq, table, pair = scores
+    s, f, e, Lm, Le, LTm, LTe = chart
+    om, oe, PL, PS = outer
+    _, dtable, dpair = direction
+    ds, df, dL = slopes
+    dom, dPL, dPS = outer_slopes
     n, n_depths = seq.size, table.shape[0]
     n_blocks = (n + width - 1) // width
     places, before = np.empty((5, n), np.int64), np.empty((5, n + 3), np.int64)
@@ -295,7 +359,7 @@ def _outside(
             if dual:
                 dPL[d, i, i:n] = 0.0
                 dPS[d, i, i:n] = 0.0
-    acc, dacc, coef, at = np.empty(width), np.empty(width), np.empty(n + 1), np.empty(n + 1, np.int64)
+    acc, dacc, coef, where = np.empty(width), np.empty(width), np.empty(n + 1), np.empty(n + 1, np.int64)
     dcoef, inner_p, inner_d = np.empty(n + 1), np.empty(width), np.empty(width)
     dots, dots_d = np.empty(n + 1), np.empty(n + 1)
     for block in range(n_blocks - 1, -1, -1):
@@ -326,19 +390,19 @@ def _outside(
                         h = places[y, r] if r < end else i - 1
                         if LTm[d, i - 1, h] == 0.0 or oe[d, block, h] == _NONE:
                             continue
-                        at[n_rows] = h
+                        where[n_rows] = h
                         top = max(top, LTe[d, i - 1, h] + oe[d, block, h])
                         n_rows += 1
                     if top > _NONE:
                         for r in range(n_rows):
-                            h = at[r]
+                            h = where[r]
                             coef[r] = LTm[d, i - 1, h] * _pow2(LTe[d, i - 1, h] + oe[d, block, h] - top)
-                        _combine(acc, om[d, block], at, coef, n_rows)
+                        _combine(acc, om[d, block], where, coef, n_rows)
                         if dual:
                             for r in range(n_rows):
-                                dcoef[r] = coef[r] * dL[d, at[r], i - 1]
-                            _combine(dacc, dom[d, block], at, coef, n_rows)
-                            _combine(dacc, om[d, block], at, dcoef, n_rows)
+                                dcoef[r] = coef[r] * dL[d, where[r], i - 1]
+                            _combine(dacc, dom[d, block], where, coef, n_rows)
+                            _combine(dacc, om[d, block], where, dcoef, n_rows)
                 # What the pair (i - 1, j + 1) encloses, as a probability.
                 inner_p[:] = 0.0
                 inner_d[:] = 0.0
@@ -417,14 +481,14 @@ def _outside(
                 for r in range(begin - 1, max(begin, before[x, stop - 1])):
                     k = i if r < begin else places[x, r]
                     if k < stop - 1 and Lm[d, i, k] > 0.0 and e[d, block, k + 1] > _NONE:
-                        at[n_rows] = k + 1
+                        where[n_rows] = k + 1
                         n_rows += 1
-                _dots(around, s[d, block], at, n_rows, dots)
+                _dots(around, s[d, block], where, n_rows, dots)
                 if dual:
-                    _dots(dom[d, block, i], s[d, block], at, n_rows, dots_d)
-                    _dots(around, ds[d, block], at, n_rows, dcoef)
+                    _dots(dom[d, block, i], s[d, block], where, n_rows, dots_d)
+                    _dots(around, ds[d, block], where, n_rows, dcoef)
                 for r in range(n_rows):
-                    k = at[r] - 1
+                    k = where[r] - 1
                     factor = Lm[d, i, k] * _pow2(Le[d, i, k] + e[d, block, k + 1] + common)
                     PL[d, i, k] += factor * dots[r]
                     if dual:
@@ -479,15 +543,15 @@ def _longest(offsets, start, stop):
 @njit
 def _store(n, n_depths, P, Q, out):
     """Upper triangle of the probabilities of pairs; unpaired bases on the diagonal."""
-    at = 0
+    place = 0
     for i in range(n):
         for j in range(i, n):
             total = 0.0
             if j == i or j >= i + 3:
                 for d in range(n_depths):
                     total += P[d, i, j] + Q[d, i, j]
-            out[at] = total
-            at += 1
+            out[place] = total
+            place += 1
 
 
 @njit
@@ -507,27 +571,13 @@ def inside(seq, table, pair, width):
     LTm, LTe = np.empty((D, n, n)), np.empty((D, n, n), np.int32)
     no4, no3, no1 = np.empty((1, 1, 1, 1)), np.empty((1, 1, 1)), np.empty(0)
     dual = no1.size > 0  # False; the constant would compile the recursion once more
-    _inside(seq, table, pair, width, s, f, e, Lm, Le, LTm, LTe, dual, table, no1, no4, no4, no3)
+    chart = _Chart(s, f, e, Lm, Le, LTm, LTe)
+    _inside(_Scores(seq, table, pair), width, chart, dual, _Scores(seq, table, no1), _Slopes(no4, no4, no3))
     return s, f, e, Lm, Le
 
 
 @njit
-def expect(
-    seqs,
-    offsets,
-    tables,
-    pairs,
-    pair_offsets,
-    start,
-    stop,
-    width,
-    goal,
-    dtables,
-    dpairs,
-    log_z,
-    counts,
-    probs,
-):
+def expect(seqs, offsets, tables, pairs, pair_offsets, start, stop, width, goal, direction, expected):
     """Log partition, expected uses of rules and probabilities of pairs, or their derivatives.
 
     Parameters
@@ -538,15 +588,13 @@ def expect(
         Columns of a block.
     goal : int
         LOG_Z, EVERYTHING, or DERIVATIVES of everything along a direction.
-    dtables, dpairs : ndarray
-        The direction, in the shape of ``tables`` and ``pairs`` (which may be empty).
-    log_z : ndarray of shape (n_sequences,)
-        Output.
-    counts : ndarray of shape (n_sequences, n_depths, 19)
-        Output: expected uses of rules.
-    probs : ndarray
-        Output, unless empty: upper triangles as in ``pairs``, probabilities.
+    direction : tuple of two ndarrays
+        In the shape of ``tables`` and ``pairs`` (which may be empty).
+    expected : Expected
+        Outputs.
     """
+    dtables, dpairs = direction
+    log_z, counts, probs = expected
     n, D = _longest(offsets, start, stop), tables.shape[1]
     dual = goal == DERIVATIVES
     o, q = n if goal != LOG_Z else 1, n if dual else 1
@@ -557,25 +605,23 @@ def expect(
     LTm, LTe = np.empty((D, n, n)), np.empty((D, n, n), np.int32)
     PL, PS, dPL, dPS = np.empty((D, o, o)), np.empty((D, o, o)), np.empty((D, q, q)), np.empty((D, q, q))
     P, Q = (dPL, dPS) if dual else (PL, PS)
+    chart, slopes = _Chart(s, f, e, Lm, Le, LTm, LTe), _Slopes(ds, df, dL)
+    outer, outer_slopes = _Outer(om, oe, PL, PS), _OuterSlopes(dom, dPL, dPS)
     for i in range(start, stop):
         seq = seqs[offsets[i] : offsets[i + 1]]
         table = tables[i if tables.shape[0] > 1 else 0]
         dtable = dtables[i if dtables.shape[0] > 1 else 0]
         pair = pairs[pair_offsets[i] : pair_offsets[i + 1]] if pairs.size else pairs
         dpair = dpairs[pair_offsets[i] : pair_offsets[i + 1]] if dpairs.size else dpairs
-        z, ze, slope = _inside(
-            seq, table, pair, width, s, f, e, Lm, Le, LTm, LTe, dual, dtable, dpair, ds, df, dL
-        )
+        scores, along = _Scores(seq, table, pair), _Scores(seq, dtable, dpair)
+        z, ze, slope = _inside(scores, width, chart, dual, along, slopes)
         log_z[i] = slope
         if not dual:
             log_z[i] = math.log(z) + ze * _LN2 if z > 0.0 else -np.inf
         if goal == LOG_Z:
             continue
         if z > 0.0:
-            _outside(
-                seq, table, pair, width, s, f, e, Lm, Le, LTm, LTe, z, ze, om, oe, PL, PS,
-                dual, dtable, dpair, ds, df, dL, slope, dom, dPL, dPS,
-            )  # fmt: skip
+            _outside(scores, width, chart, z, ze, outer, dual, along, slopes, slope, outer_slopes)
         else:
             P[:] = 0.0
             Q[:] = 0.0

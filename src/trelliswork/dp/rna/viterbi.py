@@ -45,7 +45,7 @@ def _fill(seq, table, pair, S, F):
                 stacked[d, x, j] = table[d, F_PAIR + kind] if kind >= 0 else -np.inf
     L, M, Q = np.empty(n), np.empty(n), np.empty(n)
     for i in range(n - 1, -1, -1):
-        at = i * n - (i * (i - 1)) // 2 - i  # pair[at + j] is the entry (i, j)
+        row_start = i * n - (i * (i - 1)) // 2 - i  # pair[row_start + j] is the entry (i, j)
         for d in range(n_depths):
             inner = min(d + 1, n_depths - 1)
             L[i] = table[d, BASE + seq[i]] if seq[i] < 4 else 0.0
@@ -59,8 +59,8 @@ def _fill(seq, table, pair, S, F):
                 Q[j] = score[j] + F[d, i + 1, j - 1]
             if pair.size:
                 for j in range(i, n):
-                    L[j] += pair[at + j]
-                    Q[j] += pair[at + j]
+                    L[j] += pair[row_start + j]
+                    Q[j] += pair[row_start + j]
             a, b, c = table[d, S_L], table[d, S_LS], table[d, F_LS]
             if d == 0 and n_depths > 1:  # outside of all pairs only lists up to the end matter
                 top = -np.inf
@@ -91,7 +91,7 @@ def _fill(seq, table, pair, S, F):
 def _element(seq, table, pair, F, d, i, k):
     """Score of the list element over i .. k: a base, or the pair (i, k) and what it encloses."""
     n = seq.size
-    at = i * n - (i * (i - 1)) // 2 - i
+    row_start = i * n - (i * (i - 1)) // 2 - i
     if i == k:
         score = table[d, BASE + seq[i]] if seq[i] < 4 else 0.0
     else:
@@ -100,7 +100,7 @@ def _element(seq, table, pair, F, d, i, k):
             return -np.inf
         score = table[d, L_PAIR + kind] + F[min(d + 1, table.shape[0] - 1), i + 1, k - 1]
     if pair.size:
-        score += pair[at + k]
+        score += pair[row_start + k]
     return score
 
 
@@ -129,8 +129,8 @@ def _trace(seq, table, pair, S, F, partner):
         depth -= 1
         goal, d, i, j = stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3]
         if goal == _SUM:
-            own = _element(seq, table, pair, F, d, i, j)
-            if table[d, S_L] + own >= S[d, i, j]:
+            element = _element(seq, table, pair, F, d, i, j)
+            if table[d, S_L] + element >= S[d, i, j]:
                 if i < j:
                     partner[i], partner[j] = j, i
                     stack[depth, 0], stack[depth, 1] = _INNER, min(d + 1, n_depths - 1)
@@ -265,11 +265,11 @@ def evaluate(seqs, offsets, tables, pairs, pair_offsets, start, stop, partners, 
                 total += counts[d, rule] * table[d, rule]
         values[i] = total
         if pairs.size:
-            n, at = partner.size, pair_offsets[i]
+            n, place = partner.size, pair_offsets[i]
             for j in range(n):
                 if partner[j] < 0 or partner[j] > j:
-                    values[i] += pairs[at + (partner[j] - j if partner[j] >= 0 else 0)]
-                at += n - j
+                    values[i] += pairs[place + (partner[j] - j if partner[j] >= 0 else 0)]
+                place += n - j
 
 
 @njit
@@ -323,11 +323,11 @@ def _row(pool, n_rows, a, b, c, d, e):
 @njit
 def _offer(values, ids, n_items, limit, value, item):
     """Insert an item into the descending list of at most ``limit``; returns the new length."""
-    at = min(n_items, limit - 1)
-    while at > 0 and values[at - 1] < value:
-        values[at], ids[at] = values[at - 1], ids[at - 1]
-        at -= 1
-    values[at], ids[at] = value, item
+    place = min(n_items, limit - 1)
+    while place > 0 and values[place - 1] < value:
+        values[place], ids[place] = values[place - 1], ids[place - 1]
+        place -= 1
+    values[place], ids[place] = value, item
     return min(n_items + 1, limit)
 
 
@@ -341,7 +341,7 @@ def _search(seq, table, pair, S, F, k, partners, totals):
     goals[0, 0], goals[0, 1], goals[0, 2], goals[0, 3], goals[0, 4] = _SUM, 0, 0, n - 1, -1
     items, n_made = np.empty((256, 5), np.int64), np.int64(1)
     items[0, 0], items[0, 1], items[0, 2], items[0, 3], items[0, 4] = 0, -1, -1, -1, 0
-    values, ids, n_items, found = np.empty(k), np.empty(k, np.int64), 0, 0
+    values, ids, n_items, n_found = np.empty(k), np.empty(k, np.int64), 0, 0
     if k > 0 and S[0, 0, n - 1] > -np.inf:
         values[0], ids[0], n_items = S[0, 0, n - 1], 0, 1
     while n_items > 0:
@@ -352,16 +352,16 @@ def _search(seq, table, pair, S, F, k, partners, totals):
         goal = items[item, 0]
         if goal < 0:
             for x in range(n):
-                partners[found, x] = -1
+                partners[n_found, x] = -1
             while item >= 0:
                 i, j = items[item, 1], items[item, 2]
                 if i >= 0:
-                    partners[found, i], partners[found, j] = j, i
+                    partners[n_found, i], partners[n_found, j] = j, i
                 item = items[item, 3]
-            totals[found] = value if found == 0 else min(value, totals[found - 1])  # but for rounding
-            found += 1
+            totals[n_found] = value if n_found == 0 else min(value, totals[n_found - 1])  # but for rounding
+            n_found += 1
             continue
-        limit = k - found
+        limit = k - n_found
         kind, d, i, j, after = goals[goal, 0], goals[goal, 1], goals[goal, 2], goals[goal, 3], goals[goal, 4]
         inner = min(d + 1, n_depths - 1)
         rest = value - (S[d, i, j] if kind == _SUM else F[d, i, j])  # everything but this span
@@ -390,7 +390,7 @@ def _search(seq, table, pair, S, F, k, partners, totals):
             items = _row(items, n_made, following, left, right, item, np.int64(0))
             n_items = _offer(values, ids, n_items, limit, total, n_made)
             n_made += 1
-    return found
+    return n_found
 
 
 @njit
@@ -434,8 +434,8 @@ def kbest(seqs, offsets, tables, pairs, pair_offsets, start, stop, k):
     for i in range(stop - start):
         n_found += counts[i]
     flat = np.empty(n_found)
-    at = 0
+    written = 0
     for i in range(stop - start):
-        flat[at : at + counts[i]] = totals[i, : counts[i]]
-        at += counts[i]
+        flat[written : written + counts[i]] = totals[i, : counts[i]]
+        written += counts[i]
     return counts, flat, partners[:filled].copy()

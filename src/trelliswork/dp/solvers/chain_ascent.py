@@ -15,8 +15,9 @@ from trelliswork._jit import njit
 
 
 @njit(fastmath={"contract"})
-def _score(indptr, indices, data, token_rows, first, n_steps, needed, emission, out):
+def _score(features, first, n_steps, needed, emission, out):
     """``out[t, k]``: score of label ``k`` at token ``first + t``, where needed."""
+    indptr, indices, data, token_rows = features
     n_labels = emission.shape[1]
     for t in range(n_steps):
         if not needed[t]:
@@ -36,8 +37,9 @@ def _score(indptr, indices, data, token_rows, first, n_steps, needed, emission, 
 
 
 @njit
-def _decode(unary, costs, first, n_steps, trans, start_ok, end_ok, best, found):
+def _decode(unary, costs, first, n_steps, trans, limits, best, guess):
     """Best labels with costs added; ties go to the first label."""
+    _, start_ok, end_ok = limits
     n_labels = trans.shape[0]
     for t in range(n_steps):
         for k in range(n_labels):
@@ -59,14 +61,14 @@ def _decode(unary, costs, first, n_steps, trans, start_ok, end_ok, best, found):
     for b in range(1, n_labels):
         if best[0, b] > best[0, choice]:
             choice = b
-    found[0] = choice
+    guess[0] = choice
     for t in range(1, n_steps):
         row = trans[choice]
         choice = 0
         for b in range(1, n_labels):
             if row[b] + best[t, b] > row[choice] + best[t, choice]:
                 choice = b
-        found[t] = choice
+        guess[t] = choice
 
 
 @njit
@@ -85,8 +87,9 @@ def _lead(unary, trans, labels, gold, n_steps):
 
 
 @njit
-def _token_products(indptr, indices, data, token_rows, first, n_steps, t, label, stored, buffer, out):
+def _token_products(features, first, n_steps, t, label, stored, buffer, out):
     """``out[u]``: product of the features of tokens ``t`` and ``u`` over attributes stored with ``label``."""
+    indptr, indices, data, token_rows = features
     for block in range(token_rows.shape[1]):
         r = token_rows[first + t, block]
         if r < 0:
@@ -189,60 +192,93 @@ def _solve(gram, top, beta, mass, cap, m, max_steps):
     return mass
 
 
+@njit
+def _free_slot(beta, idle, m):
+    """Slot for one more plane: a new one, or that of the plane longest out of use; -1 if there is none."""
+    if m < beta.size:
+        return m
+    slot = -1
+    for p in range(m):
+        if beta[p] == 0.0 and (slot < 0 or idle[p] > idle[slot]):
+            slot = p
+    return slot
+
+
+@njit
+def _remember(features, first, gold, guess, slot, m, stored, labels, gram, work):
+    """Store labels as plane ``slot`` of ``m`` planes of a sequence, with its inner products."""
+    n_steps = gold.size
+    right, wrong, counts, buffer, row = work
+    labels[slot, first : first + n_steps] = guess[:n_steps]
+    for t in range(n_steps):
+        if guess[t] != gold[t]:
+            _token_products(features, first, n_steps, t, gold[t], stored, buffer, right[t])
+            if stored.shape[0]:
+                _token_products(features, first, n_steps, t, guess[t], stored, buffer, wrong[t])
+    others = labels[:, first : first + n_steps]
+    _gram_row(gold, guess, others, m, n_steps, right, wrong if stored.shape[0] else right, counts, row)
+    for p in range(m):
+        gram[p, slot] = row[p]
+        gram[slot, p] = row[p]
+
+
+@njit
+def _drop_smallest(beta, mass, m):
+    """Take the smallest plane out of use; returns the new mass."""
+    least = 0
+    for p in range(1, m):
+        if beta[p] < beta[least]:
+            least = p
+    mass = max(mass - beta[least], 0.0)
+    beta[least] = 0.0
+    return mass
+
+
+@njit
+def _shift(gold, labels, step, trans, mask, masked, change):
+    """Add ``step`` times a plane to the weights of transitions, and to the changes of labels."""
+    for t in range(gold.size):
+        a = labels[t]
+        if a != gold[t]:
+            change[t, gold[t]] += step
+            change[t, a] -= step
+        if t > 0 and (a != gold[t] or labels[t - 1] != gold[t - 1]):
+            b, c = gold[t - 1], gold[t]
+            trans[b, c] += step
+            masked[b, c] = trans[b, c] + mask[b, c]
+            b, c = labels[t - 1], a
+            trans[b, c] -= step
+            masked[b, c] = trans[b, c] + mask[b, c]
+
+
 @njit(fastmath={"contract"})
-def sweep(
-    order,
-    search,
-    indptr,
-    indices,
-    data,
-    token_rows,
-    offsets,
-    gold,
-    costs,
-    emission,
-    stored,
-    trans,
-    mask,
-    start_ok,
-    end_ok,
-    cap,
-    count,
-    labels,
-    height,
-    beta,
-    gram,
-    idle,
-    mass,
-    gap,
-    max_steps,
-    make_room,
-):
-    """Visit the sequences of ``order``; returns how many planes are new and how many found no place.
+def sweep(order, search, features, sequences, weights, limits, cap, planes, gap, max_steps, make_room):
+    """Visit the sequences of ``order``; returns how many planes are new and for how many there was no place.
 
     Parameters
     ----------
+    order : int array
+        Sequences to visit.
     search : bool
         Whether to look for the most violated labels.
-    indptr, indices, data, token_rows
-        Features, as in :mod:`trelliswork.dp.solvers.chain_perceptron`.
-    costs : (n_tokens, n_labels)
-        Loss of every label.
-    emission, trans
-        Weights, changed in place.
-    stored : (n_attributes, n_labels) of bool, or no rows
-        Which pairs have a weight.
-    mask, start_ok, end_ok
-        Hard constraints.
+    features, sequences, limits
+        The problem, see ``dp/solvers/chain.py``.
+    weights : Weights
+        Changed in place.
     cap : (n_sequences,)
         Bound on the dual mass.
-    count, labels, height, beta, gram, idle, mass
-        Planes and dual variables.
+    planes : Planes
+        Planes and dual variables, changed in place.
     gap : (n_sequences,), out
         Duality gap of every block before it was solved.
+    max_steps : int
+        Most steps on a block.
     make_room : bool
-        Give up the smallest plane of a sequence that found no place for a new one.
+        Give up the smallest plane of a sequence that has no place for a new one.
     """
+    offsets, gold, costs = sequences
+    emission, stored, trans = weights
+    count, labels, height, beta, gram, idle, mass = planes
     n_labels = trans.shape[0]
     slots = beta.shape[1]
     longest = 0
@@ -250,13 +286,17 @@ def sweep(
         longest = max(longest, offsets[s + 1] - offsets[s])
     unary, best = np.empty((longest, n_labels)), np.empty((longest, n_labels))
     change = np.zeros((longest, n_labels))
-    found = np.empty(longest, dtype=np.int64)
+    guess = np.empty(longest, dtype=np.int64)
     needed = np.empty(longest, dtype=np.bool_)
-    right, wrong = np.empty((longest, longest)), np.empty((longest, longest))
-    counts = np.zeros((n_labels, n_labels))
-    buffer = np.zeros(emission.shape[0])
-    top, old, row = np.empty(slots), np.empty(slots), np.empty(slots)
-    masked = trans + mask
+    top, old = np.empty(slots), np.empty(slots)
+    work = (
+        np.empty((longest, longest)),
+        np.empty((longest, longest)),
+        np.zeros((n_labels, n_labels)),
+        np.zeros(emission.shape[0]),
+        np.empty(slots),
+    )
+    masked = trans + limits.mask
     n_new, n_full = 0, 0
     for s in order:
         first = offsets[s]
@@ -264,109 +304,62 @@ def sweep(
         gap[s] = 0.0
         if n_steps == 0 or (not search and count[s] == 0):
             continue
-        mine = gold[first : first + n_steps]
+        true = gold[first : first + n_steps]
         m = count[s]
         for t in range(n_steps):
             needed[t] = search
             if not search:  # planes agree with the true labels at most tokens
                 for p in range(m):
-                    needed[t] |= labels[p, first + t] != mine[t]
-        _score(indptr, indices, data, token_rows, first, n_steps, needed, emission, unary)
-        high, own = 0.0, 0.0
+                    needed[t] |= labels[p, first + t] != true[t]
+        _score(features, first, n_steps, needed, emission, unary)
+        high, weighed = 0.0, 0.0
         for p in range(m):
-            top[p] = height[s, p] + _lead(unary, trans, labels[p, first : first + n_steps], mine, n_steps)
+            top[p] = height[s, p] + _lead(unary, trans, labels[p, first : first + n_steps], true, n_steps)
             old[p] = beta[s, p]
             high = max(high, top[p])
-            own += old[p] * top[p]
+            weighed += old[p] * top[p]
         crowded = False
         if search:
-            _decode(unary, costs, first, n_steps, masked, start_ok, end_ok, best, found)
+            _decode(unary, costs, first, n_steps, masked, limits, best, guess)
             loss = 0.0
             for t in range(n_steps):
-                loss += costs[first + t, found[t]]
-            value = loss + _lead(unary, trans, found, mine, n_steps)
+                loss += costs[first + t, guess[t]]
+            value = loss + _lead(unary, trans, guess, true, n_steps)
             if value > high * (1.0 + 1e-12) + 1e-12:
                 high = value
-                at = m
-                if m == slots:
-                    at = -1
-                    for p in range(m):
-                        if beta[s, p] == 0.0 and (at < 0 or idle[s, p] > idle[s, at]):
-                            at = p
-                if at < 0:
+                slot = _free_slot(beta[s], idle[s], m)
+                if slot < 0:
                     n_full += 1
                     crowded = make_room
                 else:
-                    if at == m:
-                        m += 1
-                        count[s] = m
-                    labels[at, first : first + n_steps] = found[:n_steps]
-                    height[s, at] = loss
-                    beta[s, at] = 0.0
-                    idle[s, at] = 0
-                    top[at], old[at] = value, 0.0
-                    for t in range(n_steps):
-                        if found[t] != mine[t]:
-                            _token_products(
-                                indptr, indices, data, token_rows, first, n_steps, t, mine[t], stored, buffer,
-                                right[t],
-                            )  # fmt: skip
-                            if stored.shape[0]:
-                                _token_products(
-                                    indptr, indices, data, token_rows, first, n_steps, t, found[t], stored,
-                                    buffer, wrong[t],
-                                )  # fmt: skip
-                    _gram_row(
-                        mine,
-                        found,
-                        labels[:, first : first + n_steps],
-                        m,
-                        n_steps,
-                        right,
-                        wrong if stored.shape[0] else right,
-                        counts,
-                        row,
-                    )
-                    for p in range(m):
-                        gram[s, p, at] = row[p]
-                        gram[s, at, p] = row[p]
+                    m = max(m, slot + 1)
+                    count[s] = m
+                    height[s, slot] = loss
+                    beta[s, slot] = 0.0
+                    idle[s, slot] = 0
+                    top[slot], old[slot] = value, 0.0
+                    _remember(features, first, true, guess, slot, m, stored, labels, gram[s], work)
                     n_new += 1
-        gap[s] = cap[s] * high - own
+        gap[s] = cap[s] * high - weighed
         mass[s] = _solve(gram[s], top, beta[s], mass[s], cap[s], m, max_steps)
         if crowded:
-            least = 0
-            for p in range(1, m):
-                if beta[s, p] < beta[s, least]:
-                    least = p
-            mass[s] = max(mass[s] - beta[s, least], 0.0)
-            beta[s, least] = 0.0
+            mass[s] = _drop_smallest(beta[s], mass[s], m)
         moved = False
         for p in range(m):
             step = beta[s, p] - old[p]
             idle[s, p] = 0 if beta[s, p] > 0.0 else idle[s, p] + 1
-            if step == 0.0:
-                continue
-            moved = True
-            for t in range(n_steps):
-                a = labels[p, first + t]
-                if a != mine[t]:
-                    change[t, mine[t]] += step
-                    change[t, a] -= step
-                if t > 0 and (a != mine[t] or labels[p, first + t - 1] != mine[t - 1]):
-                    b, c = mine[t - 1], mine[t]
-                    trans[b, c] += step
-                    masked[b, c] = trans[b, c] + mask[b, c]
-                    b, c = labels[p, first + t - 1], a
-                    trans[b, c] -= step
-                    masked[b, c] = trans[b, c] + mask[b, c]
+            if step != 0.0:
+                moved = True
+                _shift(true, labels[p, first : first + n_steps], step, trans, limits.mask, masked, change)
         if moved:
-            _move(indptr, indices, data, token_rows, first, n_steps, change, stored, emission)
+            _move(features, first, n_steps, change, stored, emission)
     return n_new, n_full
 
 
 @njit(fastmath={"contract"})
-def _move(indptr, indices, data, token_rows, first, n_steps, change, stored, emission):
+def _move(features, first, n_steps, change, stored, emission):
     """Add ``change[t, k]`` times the features of token ``t`` to the weights, and clear ``change``."""
+    indptr, indices, data, token_rows = features
     n_labels = emission.shape[1]
     for t in range(n_steps):
         step = change[t]

@@ -9,51 +9,33 @@ from trelliswork._jit import njit
 
 @njit(fastmath={"contract"})
 def perceptron_pass(
-    indptr,
-    indices,
-    data,
-    token_rows,
-    offsets,
-    gold,
-    order,
-    weights,
-    emission,
-    emission_sum,
-    stored,
-    trans,
-    trans_sum,
-    trans_mask,
-    start_ok,
-    end_ok,
-    clock,
+    features, offsets, gold, order, weights, emission, emission_sum, stored, trans, trans_sum, limits, clock
 ):
     """Visit the sequences of ``order`` once, in place; returns the number of mistakes.
 
     Parameters
     ----------
-    indptr, indices, data : CSR arrays
-        Distinct feature rows of all blocks; an empty ``data`` stands for ones.
-    token_rows : (n_tokens, n_blocks)
-        Rows of each token, -1 for none.
+    features : Features
+        Features of the tokens.
     emission, emission_sum : (n_attributes, n_labels)
         Weights (of either precision), and the sum of ``clock * update`` from which the average is made.
     stored : (n_attributes, n_labels) of bool, or no rows
         Which pairs have a weight.
     trans, trans_sum : (n_labels, n_labels)
         The same for transitions ``[from, to]``.
-    trans_mask : (n_labels, n_labels)
-        0 where allowed, -inf where forbidden.
-    start_ok, end_ok : (n_labels,) of bool
-        Allowed first and last labels.
+    limits : Limits
+        Hard constraints.
     clock : (1,)
         Samples seen so far; counted in place, so that it always belongs to the weights.
     """
+    indptr, indices, data, token_rows = features
+    trans_mask, start_ok, end_ok = limits
     n_labels = trans.shape[0]
     longest = 0
     for s in order:
         longest = max(longest, offsets[s + 1] - offsets[s])
     best = np.empty((longest, n_labels))
-    found = np.empty(longest, dtype=np.int64)
+    guesses = np.empty(longest, dtype=np.int64)
     masked = np.empty((n_labels, n_labels))
     for a in range(n_labels):
         for b in range(n_labels):
@@ -101,7 +83,7 @@ def perceptron_pass(
         for b in range(1, n_labels):
             if best[0, b] > best[0, choice]:
                 choice = b
-        found[0] = choice
+        guesses[0] = choice
         wrong = choice != gold[start]
         for t in range(1, n_steps):
             row = masked[choice]
@@ -109,7 +91,7 @@ def perceptron_pass(
             for b in range(1, n_labels):
                 if row[b] + best[t, b] > row[choice] + best[t, choice]:
                     choice = b
-            found[t] = choice
+            guesses[t] = choice
             wrong |= choice != gold[start + t]
         if not wrong:
             continue
@@ -117,7 +99,7 @@ def perceptron_pass(
         now = clock[0]
         step = weights[s]
         for t in range(n_steps):
-            right, guess = gold[start + t], found[t]
+            right, guess = gold[start + t], guesses[t]
             if right != guess:
                 for block in range(token_rows.shape[1]):
                     r = token_rows[start + t, block]
@@ -132,12 +114,12 @@ def perceptron_pass(
                         if stored.shape[0] == 0 or stored[c, guess]:
                             emission[c, guess] -= x
                             emission_sum[c, guess] -= now * x
-            if t > 0 and (right != guess or gold[start + t - 1] != found[t - 1]):
+            if t > 0 and (right != guess or gold[start + t - 1] != guesses[t - 1]):
                 a, b = gold[start + t - 1], right
                 trans[a, b] += step
                 trans_sum[a, b] += now * step
                 masked[a, b] = trans[a, b] + trans_mask[a, b]
-                a, b = found[t - 1], guess
+                a, b = guesses[t - 1], guess
                 trans[a, b] -= step
                 trans_sum[a, b] -= now * step
                 masked[a, b] = trans[a, b] + trans_mask[a, b]

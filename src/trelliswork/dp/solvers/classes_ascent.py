@@ -3,6 +3,7 @@
 The features of class ``k`` are the row of the sample at the node of ``k`` and, times their share, at
 the nodes above it. Sample ``i`` with the true class ``g`` has the constraints ``scale[g, k] * (score_g
 - score_k) >= height[g, k] - slack``; the problem is that of :mod:`trelliswork.dp.solvers.planes`.
+Arguments are grouped as in ``dp/solvers/classes.py``.
 """
 
 from __future__ import annotations
@@ -15,22 +16,24 @@ _SHRUNK = 0.3  # part of the violations of a block that may be left
 
 
 @njit(fastmath={"contract"})
-def _violations(g, above_ptr, above, share, height, scale, by_node, top):
+def _violations(g, classes, by_node, top):
     """``top[k]``: violation of the constraint of every class; -inf at the true one."""
-    own = 0.0
+    above_ptr, above, share, _, height, scale = classes
+    true = 0.0
     for j in range(above_ptr[g], above_ptr[g + 1]):
-        own += share[j] * by_node[above[j]]
+        true += share[j] * by_node[above[j]]
     for k in range(top.size):
         score = 0.0
         for j in range(above_ptr[k], above_ptr[k + 1]):
             score += share[j] * by_node[above[j]]
-        top[k] = height[g, k] - scale[g, k] * (own - score)
+        top[k] = height[g, k] - scale[g, k] * (true - score)
     top[g] = -np.inf
 
 
 @njit(fastmath={"contract"})
-def _score(indptr, indices, data, i, weights, by_node):
+def _score(rows, i, weights, by_node):
     """Scores of all nodes for one row."""
+    indptr, indices, data = rows
     by_node[:] = 0.0
     for j in range(indptr[i], indptr[i + 1]):
         x = data[j]
@@ -42,25 +45,26 @@ def _score(indptr, indices, data, i, weights, by_node):
 @njit(fastmath={"contract"})
 def _gap(top, mine, mass, cap, inv_c):
     """Duality gap of one block (hard margins: its largest violation)."""
-    high, own = 0.0, 0.0
+    high, weighed = 0.0, 0.0
     for k in range(top.size):
         high = max(high, top[k])
         if mine[k] > 0.0:
-            own += top[k] * mine[k]
+            weighed += top[k] * mine[k]
     if cap < np.inf:
-        return cap * high - own
+        return cap * high - weighed
     if inv_c > 0.0:
-        return 0.5 * high * high / inv_c + 0.5 * inv_c * mass**2 - own
+        return 0.5 * high * high / inv_c + 0.5 * inv_c * mass**2 - weighed
     return high
 
 
 @njit(fastmath={"contract"})
-def _solve(g, norm, common, scale, top, mine, total, cap, extra, max_steps, some):
+def _solve(g, norm, classes, top, mine, total, cap, extra, max_steps, some):
     """Pairwise ascent on the dual variables of one block, in place; returns their sum.
 
     Only classes that are in use or violated take part (``some``: place for them), and it ends when
     the violations within the block have shrunk: the blocks are visited again anyway.
     """
+    common, scale = classes.common, classes.scale
     n_some = 0
     for k in range(top.size):
         top[k] -= extra * total
@@ -124,8 +128,9 @@ def _solve(g, norm, common, scale, top, mine, total, cap, extra, max_steps, some
 
 
 @njit
-def _moves(g, old, mine, scale, above_ptr, above, share, by_node):
+def _moves(g, old, mine, classes, by_node):
     """``by_node``: by how much the coefficients of a sample changed; returns whether they did."""
+    above_ptr, above, share, _, _, scale = classes
     by_node[:] = 0.0
     moved = False
     for k in range(old.size):
@@ -140,41 +145,17 @@ def _moves(g, old, mine, scale, above_ptr, above, share, by_node):
 
 
 @njit(fastmath={"contract"})
-def sweep(
-    order,
-    indptr,
-    indices,
-    data,
-    norm,
-    gold,
-    above_ptr,
-    above,
-    share,
-    common,
-    height,
-    scale,
-    weights,
-    beta,
-    mass,
-    cap,
-    inv_c,
-    max_steps,
-    gap,
-):
+def sweep(order, rows, norm, gold, classes, weights, beta, mass, cap, inv_c, max_steps, gap):
     """Solve the blocks of the samples of ``order``, one after the other.
 
     Parameters
     ----------
-    indptr, indices, data : CSR arrays
+    rows : Rows
         Rows of the samples.
     norm : (n,)
         Squared norms of the rows.
-    above_ptr, above, share : CSR arrays
-        Nodes of every class, itself included, and what each counts.
-    common : (n_classes, n_classes)
-        Inner products of the rows of that matrix.
-    height, scale : (n_classes, n_classes)
-        Constraints by true class and other class.
+    classes : Classes
+        The classes and their constraints.
     weights : (n_attributes, n_nodes)
         Changed in place.
     beta : (n, n_classes), mass : (n,)
@@ -184,17 +165,18 @@ def sweep(
     gap : (n,), out
         Duality gap of every block before it was solved (hard margins: largest violation).
     """
+    indptr, indices, data = rows
     by_node = np.empty(weights.shape[1])
     top, old = np.empty(beta.shape[1]), np.empty(beta.shape[1])
     some = np.empty(beta.shape[1], dtype=np.int64)
     for i in order:
         g, mine = gold[i], beta[i]
-        _score(indptr, indices, data, i, weights, by_node)
-        _violations(g, above_ptr, above, share, height, scale, by_node, top)
+        _score(rows, i, weights, by_node)
+        _violations(g, classes, by_node, top)
         old[:] = mine
         gap[i] = _gap(top, mine, mass[i], cap[i], inv_c[i])
-        mass[i] = _solve(g, norm[i], common, scale, top, mine, mass[i], cap[i], inv_c[i], max_steps, some)
-        if _moves(g, old, mine, scale, above_ptr, above, share, by_node):
+        mass[i] = _solve(g, norm[i], classes, top, mine, mass[i], cap[i], inv_c[i], max_steps, some)
+        if _moves(g, old, mine, classes, by_node):
             for j in range(indptr[i], indptr[i + 1]):
                 x = data[j]
                 row = weights[indices[j]]
@@ -203,24 +185,7 @@ def sweep(
 
 
 @njit(fastmath={"contract"})
-def sweep_gram(
-    order,
-    gram,
-    gold,
-    above_ptr,
-    above,
-    share,
-    common,
-    height,
-    scale,
-    scores,
-    beta,
-    mass,
-    cap,
-    inv_c,
-    max_steps,
-    gap,
-):
+def sweep_gram(order, gram, gold, classes, scores, beta, mass, cap, inv_c, max_steps, gap):
     """Solve blocks as :func:`sweep` does, from inner products of samples alone.
 
     Parameters
@@ -237,11 +202,11 @@ def sweep_gram(
     for i in order:
         g, mine = gold[i], beta[i]
         by_node[:] = scores[:, i]
-        _violations(g, above_ptr, above, share, height, scale, by_node, top)
+        _violations(g, classes, by_node, top)
         old[:] = mine
         gap[i] = _gap(top, mine, mass[i], cap[i], inv_c[i])
-        mass[i] = _solve(g, gram[i, i], common, scale, top, mine, mass[i], cap[i], inv_c[i], max_steps, some)
-        if _moves(g, old, mine, scale, above_ptr, above, share, by_node):
+        mass[i] = _solve(g, gram[i, i], classes, top, mine, mass[i], cap[i], inv_c[i], max_steps, some)
+        if _moves(g, old, mine, classes, by_node):
             products = gram[i]
             for v in range(by_node.size):
                 change = by_node[v]
@@ -252,20 +217,20 @@ def sweep_gram(
 
 
 @njit
-def largest(indptr, indices, data, gold, above_ptr, above, share, height, scale, weights, out):
+def largest(rows, gold, classes, weights, out):
     """Largest violation of every sample, at fixed weights."""
-    by_node, top = np.empty(weights.shape[1]), np.empty(height.shape[0])
+    by_node, top = np.empty(weights.shape[1]), np.empty(classes.height.shape[0])
     for i in range(gold.size):
-        _score(indptr, indices, data, i, weights, by_node)
-        _violations(gold[i], above_ptr, above, share, height, scale, by_node, top)
+        _score(rows, i, weights, by_node)
+        _violations(gold[i], classes, by_node, top)
         out[i] = top.max()
 
 
 @njit
-def largest_gram(gold, above_ptr, above, share, height, scale, scores, out):
+def largest_gram(gold, classes, scores, out):
     """Largest violation of every sample, at given scores (n_nodes, n)."""
-    by_node, top = np.empty(scores.shape[0]), np.empty(height.shape[0])
+    by_node, top = np.empty(scores.shape[0]), np.empty(classes.height.shape[0])
     for i in range(gold.size):
         by_node[:] = scores[:, i]
-        _violations(gold[i], above_ptr, above, share, height, scale, by_node, top)
+        _violations(gold[i], classes, by_node, top)
         out[i] = top.max()

@@ -37,7 +37,7 @@ def euler_paths(ptr, head, mult, order, edges, bounds):
         Number of paths.
     """
     left = mult.copy()
-    at = ptr[:-1].copy()
+    next_edge = ptr[:-1].copy()
     stack = np.empty(edges.size + 1, dtype=np.int64)
     n_out = 0
     n_paths = 0
@@ -47,10 +47,10 @@ def euler_paths(ptr, head, mult, order, edges, bounds):
         n_stack = 0
         v = q
         while True:
-            while at[v] < ptr[v + 1] and left[at[v]] == 0:
-                at[v] += 1
-            if at[v] < ptr[v + 1]:
-                e = at[v]
+            while next_edge[v] < ptr[v + 1] and left[next_edge[v]] == 0:
+                next_edge[v] += 1
+            if next_edge[v] < ptr[v + 1]:
+                e = next_edge[v]
                 left[e] -= 1
                 stack[n_stack] = e
                 n_stack += 1
@@ -83,20 +83,20 @@ def _reaches_all(ptr, head, left, v, remaining, seen, queue):
     seen[v] = True
     queue[0] = v
     n_queue = 1
-    found = 0
+    reached = 0
     i = 0
     while i < n_queue:
         u = queue[i]
         i += 1
         for e in range(ptr[u], ptr[u + 1]):
             if left[e] > 0:
-                found += left[e]
+                reached += left[e]
                 w = head[e]
                 if not seen[w]:
                     seen[w] = True
                     queue[n_queue] = w
                     n_queue += 1
-    return found == remaining
+    return reached == remaining
 
 
 @njit
@@ -127,17 +127,17 @@ def enumerate_trails(ptr, head, mult, start, trails):
     left = mult.copy()
     path = np.empty(length, dtype=np.int64)
     tried = np.empty(length + 1, dtype=np.int64)  # next edge to try at each depth
-    at = np.empty(length + 1, dtype=np.int64)
+    vertex = np.empty(length + 1, dtype=np.int64)
     seen = np.empty(n_vertices, dtype=np.bool_)
     queue = np.empty(n_vertices, dtype=np.int64)
     depth = 0
-    at[0] = start
+    vertex[0] = start
     tried[0] = ptr[start]
     n_trails = 0
     if length == 0:
         return min(cap, 1), False
     while depth >= 0:
-        v = at[depth]
+        v = vertex[depth]
         e = tried[depth]
         while e < ptr[v + 1] and left[e] == 0:
             e += 1
@@ -156,7 +156,7 @@ def enumerate_trails(ptr, head, mult, start, trails):
         if _reaches_all(ptr, head, left, head[e], length - depth - 1, seen, queue):
             path[depth] = e
             depth += 1
-            at[depth] = head[e]
+            vertex[depth] = head[e]
             tried[depth] = ptr[head[e]]
         else:
             left[e] += 1

@@ -13,7 +13,7 @@ index may repeat. With a ``kernel`` (n_rows, n_rows) the first ``n_rows * n_colu
 pairs of a column and a row, column by column. The inner product of two of them is
 ``kernel[row, row']`` if the columns agree, ``w`` holds products with the solution instead of the
 solution itself, and changes of the latter are added to ``solution``. ``kernel`` has no rows in
-the linear case.
+the linear case. Arguments are grouped as in ``dp/solvers/constraints.py``.
 """
 
 from __future__ import annotations
@@ -81,8 +81,9 @@ def solve(gram, top, beta, mass, cap, max_steps, tol):
 
 
 @njit
-def _add_coordinate(c, x, w, kernel, n_columns, solution):
+def _add_coordinate(c, x, metric):
     """Add ``x`` to one coordinate of the solution, in the metric of the kernel if there is one."""
+    w, kernel, n_columns, solution = metric
     n_rows = kernel.shape[0]
     if c < n_rows * n_columns:
         row = kernel[c % n_rows]  # symmetric
@@ -96,14 +97,14 @@ def _add_coordinate(c, x, w, kernel, n_columns, solution):
 
 
 @njit
-def _add_plane(idx, val, first, size, factor, w, kernel, n_columns, solution):
+def _add_plane(idx, val, first, size, factor, metric):
     """``w += factor * a``."""
     for j in range(first, first + size):
-        _add_coordinate(idx[j], factor * val[j], w, kernel, n_columns, solution)
+        _add_coordinate(idx[j], factor * val[j], metric)
 
 
 @njit
-def _add_block(idx, val, start, size, factor, place, coordinate, amount, w, kernel, n_columns, solution):
+def _add_block(idx, val, start, size, factor, place, coordinate, amount, metric):
     """``w += sum_p factor[p] * a_p``, every coordinate once.
 
     A coordinate costs a pass over a row of the kernel, and the planes of a sample share most of
@@ -126,7 +127,7 @@ def _add_block(idx, val, start, size, factor, place, coordinate, amount, w, kern
     for u in range(n_used):
         place[coordinate[u]] = -1
         if abs(amount[u]) > _ROUNDING * largest:
-            _add_coordinate(coordinate[u], amount[u], w, kernel, n_columns, solution)
+            _add_coordinate(coordinate[u], amount[u], metric)
 
 
 @njit
@@ -165,38 +166,18 @@ def _dot(idx, val, first, size, w):
 
 
 @njit
-def visit(
-    order,
-    count,
-    start,
-    size,
-    idx,
-    val,
-    offset,
-    beta,
-    gram,
-    mass,
-    cap,
-    inv_c,
-    w,
-    kernel,
-    n_columns,
-    solution,
-    max_steps,
-    tol,
-    max_idle,
-    idle,
-    gap,
-):
+def visit(order, planes, cap, inv_c, metric, max_steps, tol, max_idle, gap):
     """Solve the blocks of the samples of ``order``, one after the other.
 
     Planes that were not in use for more than ``max_idle`` visits are left out. ``gap[i]`` is
     what the block could gain at most, before it was solved (for hard margins: its largest
     violation). ``idle[i, p]`` counts visits with ``beta = 0``.
     """
+    count, start, size, idx, val, offset, beta, gram, idle, mass = planes
+    w = metric.w
     slots = beta.shape[1]
     top, old = np.empty(slots), np.empty(slots)
-    together = kernel.shape[0] > 0
+    together = metric.kernel.shape[0] > 0
     place = np.full(w.size if together else 0, -1, dtype=np.int32)
     most = 0
     if together:
@@ -211,7 +192,7 @@ def visit(
         if m == 0:
             gap[i] = 0.0
             continue
-        high, own = 0.0, 0.0
+        high, weighed = 0.0, 0.0
         for p in range(m):
             old[p] = beta[i, p]
             if old[p] == 0.0 and idle[i, p] > max_idle:
@@ -220,8 +201,8 @@ def visit(
             total = offset[i, p] - _dot(idx, val, start[i, p], size[i, p], w)
             top[p] = total
             high = max(high, total)
-            own += total * beta[i, p]
-        gap[i] = _block_gap(high, own, mass[i], cap[i], inv_c[i])
+            weighed += total * beta[i, p]
+        gap[i] = _block_gap(high, weighed, mass[i], cap[i], inv_c[i])
         if inv_c[i] > 0.0:
             for p in range(m):
                 top[p] -= inv_c[i] * mass[i]
@@ -230,47 +211,30 @@ def visit(
             old[p] = beta[i, p] - old[p]
             idle[i, p] = 0 if beta[i, p] > 0.0 else idle[i, p] + 1
             if old[p] != 0.0 and not together:
-                _add_plane(idx, val, start[i, p], size[i, p], old[p], w, kernel, n_columns, solution)
+                _add_plane(idx, val, start[i, p], size[i, p], old[p], metric)
         if together:
             scratch = (place, coordinate, amount)
-            _add_block(idx, val, start[i], size[i], old[:m], *scratch, w, kernel, n_columns, solution)
+            _add_block(idx, val, start[i], size[i], old[:m], *scratch, metric)
 
 
 @njit
-def _block_gap(high, own, mass, cap, inv_c):
+def _block_gap(high, weighed, mass, cap, inv_c):
     """Duality gap of one block from its largest violation and ``sum beta * violation``."""
     if cap < np.inf:
-        return cap * high - own
+        return cap * high - weighed
     if inv_c > 0.0:
-        return 0.5 * high * high / inv_c + 0.5 * inv_c * mass * mass - own
+        return 0.5 * high * high / inv_c + 0.5 * inv_c * mass * mass - weighed
     return high
 
 
 @njit
-def insert(
-    owner,
-    indptr,
-    count,
-    start,
-    size,
-    idx,
-    val,
-    base,
-    offset,
-    new_offset,
-    beta,
-    gram,
-    idle,
-    kernel,
-    n_columns,
-    work,
-    slot,
-):
+def insert(owner, indptr, base, new_offset, planes, kernel, n_columns, work, slot):
     """Add planes (rows of CSR arrays that were appended to ``idx, val`` at ``base``).
 
     ``slot[r]`` is the place of plane ``r``; -1 if the sample has an equal plane; -2 if it is
     full, with every plane in use.
     """
+    count, start, size, idx, val, offset, beta, gram, idle, _ = planes
     slots = beta.shape[1]
     for r in range(owner.size):
         i = owner[r]
@@ -302,56 +266,58 @@ def insert(
         if same:
             slot[r] = -1
             continue
-        at = count[i]
-        if at == slots:
-            at = -1
+        free = count[i]
+        if free == slots:
+            free = -1
             for p in range(slots):
-                if beta[i, p] == 0.0 and (at < 0 or idle[i, p] > idle[i, at]):
-                    at = p
-            if at < 0:
+                if beta[i, p] == 0.0 and (free < 0 or idle[i, p] > idle[i, free]):
+                    free = p
+            if free < 0:
                 slot[r] = -2
                 continue
         else:
             count[i] += 1
         for p in range(row.size):
-            gram[i, p, at] = row[p]
-            gram[i, at, p] = row[p]
-        gram[i, at, at] = norm
-        start[i, at] = first
-        size[i, at] = last - first
-        offset[i, at] = new_offset[r]
-        beta[i, at] = 0.0
-        idle[i, at] = 0
-        slot[r] = at
+            gram[i, p, free] = row[p]
+            gram[i, free, p] = row[p]
+        gram[i, free, free] = norm
+        start[i, free] = first
+        size[i, free] = last - first
+        offset[i, free] = new_offset[r]
+        beta[i, free] = 0.0
+        idle[i, free] = 0
+        slot[r] = free
 
 
 @njit
-def shift(owner, slot, amount, start, size, idx, val, beta, mass, w, kernel, n_columns, solution):
+def shift(owner, slot, amount, planes, metric):
     """Add to the dual variables of some planes."""
     for r in range(owner.size):
         i, p = owner[r], slot[r]
-        _add_plane(idx, val, start[i, p], size[i, p], amount[r], w, kernel, n_columns, solution)
-        beta[i, p] += amount[r]
-        mass[i] += amount[r]
+        _add_plane(planes.idx, planes.val, planes.start[i, p], planes.size[i, p], amount[r], metric)
+        planes.beta[i, p] += amount[r]
+        planes.mass[i] += amount[r]
 
 
 @njit
-def release(owner, count, start, size, idx, val, beta, mass, w, kernel, n_columns, solution, idle):
+def release(owner, planes, metric):
     """Take the smallest plane of some samples out of use, to make room; stays feasible."""
+    count, start, size, idx, val, _, beta, _, idle, mass = planes
     for i in owner:
         p = 0
         for q in range(1, count[i]):
             if beta[i, q] < beta[i, p]:
                 p = q
-        _add_plane(idx, val, start[i, p], size[i, p], -beta[i, p], w, kernel, n_columns, solution)
+        _add_plane(idx, val, start[i, p], size[i, p], -beta[i, p], metric)
         mass[i] = max(mass[i] - beta[i, p], 0.0)
         beta[i, p] = 0.0
         idle[i, p] = 1 << 30
 
 
 @njit
-def drop_idle(limit, count, start, size, offset, beta, gram, idle, serial, factor, key):
+def drop_idle(limit, planes, serial, factor, key):
     """Forget planes that were not in use for ``limit`` visits."""
+    count, start, size, _, _, offset, beta, gram, idle, _ = planes
     for i in range(count.size):
         p = 0
         while p < count[i]:
@@ -376,14 +342,15 @@ def drop_idle(limit, count, start, size, offset, beta, gram, idle, serial, facto
 
 
 @njit
-def compact(count, start, size, idx, val, new_idx, new_val):
-    """Copy the entries of all planes one after the other."""
-    at = 0
+def compact(planes, new_idx, new_val):
+    """Copy the entries of all planes one after the other; returns their number."""
+    count, start, size, idx, val, _, _, _, _, _ = planes
+    filled = 0
     for i in range(count.size):
         for p in range(count[i]):
             for j in range(start[i, p], start[i, p] + size[i, p]):
-                new_idx[at + j - start[i, p]] = idx[j]
-                new_val[at + j - start[i, p]] = val[j]
-            start[i, p] = at
-            at += size[i, p]
-    return at
+                new_idx[filled + j - start[i, p]] = idx[j]
+                new_val[filled + j - start[i, p]] = val[j]
+            start[i, p] = filled
+            filled += size[i, p]
+    return filled

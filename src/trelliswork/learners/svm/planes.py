@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._ragged import Ragged, offsets_of
+from trelliswork.dp.solvers.constraints import Metric, Planes
 from trelliswork.learners.contrast import contrast
 from trelliswork.learners.svm.start import Start
 from trelliswork.learners.svm.weights import Weights
@@ -171,9 +172,8 @@ class Shard:
             self.add(Found(codes, loss, value), weights)
             match = (self.key[at] == self._keys(codes)[at, None]) & self.in_use[at]
             there, slot = np.nonzero(match)
-            w, metric = weights.work(self.number), weights.metric(self.number)
-            planes = (self.start, self.size, self._idx, self._val, self.beta, self.mass)
-            solvers_planes.shift(at[there], slot, start.beta[chosen[there]], *planes, w, *metric)
+            metric = Metric(weights.work(self.number), *weights.metric(self.number))
+            solvers_planes.shift(at[there], slot, start.beta[chosen[there]], self._planes(), metric)
             weights.settle(self.number)
 
     def _make_room(self, at: np.ndarray, n_entries: int, weights: Weights) -> None:
@@ -217,17 +217,9 @@ class Shard:
         solvers_planes.insert(
             at,
             rows.indptr.astype(np.int64),
-            self.count,
-            self.start,
-            self.size,
-            self._idx,
-            self._val,
             base,
-            self.offset,
             h,
-            self.beta,
-            self.gram,
-            self.idle,
+            self._planes(),
             kernel,
             n_columns,
             self._work,
@@ -238,10 +230,14 @@ class Shard:
     def _release(self, at: np.ndarray, weights: Weights) -> None:
         from trelliswork.dp.solvers import planes as solvers_planes
 
-        w, metric = weights.work(self.number), weights.metric(self.number)
-        planes = (self.count, self.start, self.size, self._idx, self._val)
-        solvers_planes.release(at, *planes, self.beta, self.mass, w, *metric, self.idle)
+        metric = Metric(weights.work(self.number), *weights.metric(self.number))
+        solvers_planes.release(at, self._planes(), metric)
         weights.settle(self.number)
+
+    def _planes(self) -> Planes:
+        """The constraints as the compiled ascent wants them."""
+        entries = (self.count, self.start, self.size, self._idx, self._val)
+        return Planes(*entries, self.offset, self.beta, self.gram, self.idle, self.mass)
 
     def _reserve(self, more: int) -> None:
         if self._filled + more > self._idx.size:
@@ -256,17 +252,14 @@ class Shard:
         spare = alive if 24 * (alive + more) <= self._bytes // 2 else 0
         capacity = max(alive + more + spare, 1024)
         idx, val = np.empty(capacity, dtype=np.int32), np.empty(capacity)
-        self._filled = solvers_planes.compact(
-            self.count, self.start, self.size, self._idx, self._val, idx, val
-        )
+        self._filled = solvers_planes.compact(self._planes(), idx, val)
         self._idx, self._val = idx, val
 
     def forget(self, limit: int) -> None:
         """Drop constraints that were not in use for ``limit`` visits."""
         from trelliswork.dp.solvers import planes as solvers_planes
 
-        tables = (self.start, self.size, self.offset, self.beta, self.gram, self.idle)
-        solvers_planes.drop_idle(limit, self.count, *tables, self.serial, self.factor, self.key)
+        solvers_planes.drop_idle(limit, self._planes(), self.serial, self.factor, self.key)
         self._drop_codes()
 
     # -- ascent ---------------------------------------------------------------------------------
@@ -275,15 +268,11 @@ class Shard:
         """Solve the block of every sample of ``order``; returns the sum of their gaps before."""
         from trelliswork.dp.solvers import planes as solvers_planes
 
-        kernel, n_columns, solution = weights.metric(self.number)
-        planes = (self.count, self.start, self.size, self._idx, self._val, self.offset, self.beta, self.gram)
-        limits = (self.mass, self.cap, self.inv_c)
+        metric = Metric(weights.work(self.number), *weights.metric(self.number))
+        problem = (order, self._planes(), self.cap, self.inv_c, metric)
         seen = np.inf
-        metric = (weights.work(self.number), kernel, n_columns, solution)
         for _ in range(weights.repeats):
-            solvers_planes.visit(
-                order, *planes, *limits, *metric, _BLOCK_STEPS, 1e-12, max_idle, self.idle, self.gap
-            )
+            solvers_planes.visit(*problem, _BLOCK_STEPS, 1e-12, max_idle, self.gap)
             if seen == np.inf:
                 gap = self.gap[order]
                 seen = float(gap.max(initial=0.0) if self.form.slack == "none" else gap.sum())

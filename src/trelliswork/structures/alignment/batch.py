@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +12,7 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork.dp.alignment.flags import LOCAL, LOGS
+from trelliswork.dp.alignment.pairs import Expected, Law, Pairs
 from trelliswork.structures.abilities import LossProfiles, Multinomials, PartlyKnown, Storable
 from trelliswork.structures.alignment import graph, search
 from trelliswork.structures.alignment.columns import Columns, gapped_texts
@@ -30,16 +31,6 @@ _LARGEST = 300.0  # scores beyond are summed as logarithms
 _NEVER = 2.0**30  # a cost that rules an alignment out
 _MAX_CELLS = 1 << 29  # posteriors of cells, 4 GiB
 _COUNTS = 1 << 22  # entries of the tables of counts per pair that are held at a time
-
-
-class Law(NamedTuple):
-    """Scores in the form of the recursions: arrays of ``dp/alignment/viterbi.py``, and flags."""
-
-    tables: np.ndarray
-    gaps: np.ndarray
-    miss: np.ndarray
-    cell: np.ndarray
-    flags: int
 
 
 class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
@@ -210,12 +201,10 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
                 tables, gaps, miss, cell = map(np.exp, arrays)
         return Law(tables, gaps, miss, cell, flags)
 
-    def _arrays(self, law: Law) -> tuple[Any, ...]:
-        """Arguments that all recursions begin with."""
-        return (
-            *(self.first.values, self.first.offsets, self.second.values, self.second.offsets),
-            *(law.tables, law.gaps, law.miss, self.partner, law.cell, self.cell_ptr, law.flags),
-        )
+    def arrays(self) -> Pairs:
+        """The sequences as the recursions want them."""
+        sequences = self.first.values, self.first.offsets, self.second.values, self.second.offsets
+        return Pairs(*sequences, self.partner, self.cell_ptr)
 
     def _run(self, task: Callable[[int, int], Any]) -> list[Any]:
         cells = offsets_of((self.first.lengths + 1) * (self.second.lengths + 1))
@@ -273,8 +262,8 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
         """Log of the sum over all alignments."""
         from trelliswork.dp.alignment import inside
 
-        arrays, out = self._arrays(self._law(scores, costs, sums=True)), np.empty(len(self))
-        self._run(lambda a, b: inside.log_partition(*arrays, a, b, out))
+        pairs, law, out = self.arrays(), self._law(scores, costs, sums=True), np.empty(len(self))
+        self._run(lambda a, b: inside.log_partition(pairs, law, a, b, out))
         return out
 
     def _sums(
@@ -283,7 +272,7 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
         """Log partitions and marginals, or the derivative of the marginals along a direction."""
         from trelliswork.dp.alignment import inside
 
-        arrays, n = self._arrays(law), len(self)
+        pairs, n = self.arrays(), len(self)
         if cells and self.cell_ptr[-1] > _MAX_CELLS:
             size = self.cell_ptr[-1] * 8 / 2**30
             raise InputError(f"the posteriors of all cells take {size:,.0f} GiB; ask for fewer pairs at once")
@@ -295,11 +284,11 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
         def part(a: int, b: int) -> np.ndarray:
             rows = b - a if each else 1
             counts, gaps = np.zeros((rows, k, k)), np.zeros((rows, 2))
+            expected = Expected(counts, gaps, missed, posterior)
             if direction is None:
-                inside.marginals(*arrays, a, b, own, each, log_z, counts, gaps, missed, posterior)
+                inside.marginals(pairs, law, a, b, own, each, log_z, expected)
             else:
-                along = direction[:4]
-                inside.tangent(*arrays, a, b, *along, own, each, counts, gaps, missed, posterior)
+                inside.tangent(pairs, law, direction, a, b, own, each, expected)
             feature = (to_features.T @ counts.reshape(rows, -1).T).T
             feature[:, self.space.of_gap[0]] += gaps[:, 0]
             feature[:, self.space.of_gap[1]] += gaps[:, 1]

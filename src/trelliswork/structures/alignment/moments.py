@@ -97,17 +97,19 @@ def _add_columns(
     local = bool(pair.flags & LOCAL)
     kept = np.zeros((pair.n_blocks + 1, 2, n2 + 2, width))  # means of the first row of every block
     M, D, N = (np.zeros((step + 1, n2 + 2, width)) for _ in range(3))
-    grid = (pair.first, pair.second, of_pair, of_gap, c, pair.flags)
+    means = moments.Means(M, D, N)
+    grid = moments.Grid(pair.first, pair.second, of_pair, of_gap, c, pair.flags)
     mean = np.zeros(width)
     m, d = np.zeros((2, n2 + 2)), np.zeros((2, n2 + 2))
     got_m, got_d = np.zeros((2, n2 + 2, width)), np.zeros((2, n2 + 2, width))
+    collected = moments.Collected(m, d, got_m, got_d)
     m[0, 0] = 0.0 if local else 1.0
     upwards = list(range(pair.n_blocks - 1, -1, -1))
     for turn, q in enumerate(upwards + upwards[::-1]):
         low, high = pair.block(q)
         if turn != pair.n_blocks:  # the first block downwards is the last upwards
             M[high - low], D[high - low] = kept[q + 1]
-            moments.mean_block(*grid, low, high, pair.moves, M, D, N)
+            moments.mean_block(grid, low, high, pair.moves, means)
         if turn < pair.n_blocks:
             kept[q, 0], kept[q, 1] = M[0], D[0]
             if local:
@@ -115,10 +117,8 @@ def _add_columns(
             elif q == 0:
                 mean = M[0, 0].copy()
             continue
-        moments.collect_block(
-            *(*grid, low, high, pair.moves, pair.entry, M, D, N, mean, m, d, got_m, got_d),
-            *(1.0, with_gaps, covariance),
-        )
+        block = (low, high, pair.moves, pair.entry)
+        moments.collect_block(grid, *block, means, mean, collected, 1.0, with_gaps, covariance)
 
 
 def _mean_of_starts(

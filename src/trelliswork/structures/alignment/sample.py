@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trelliswork.dp.alignment.flags import LOCAL
+from trelliswork.dp.alignment.pairs import Pair
 
 if TYPE_CHECKING:
     from trelliswork.structures.alignment.batch import AlignmentBatch, Law
@@ -41,13 +42,13 @@ class PairLaw:
         self.first, self.second, self.flags = batch.first[p], batch.second[p], law.flags
         t = p if law.tables.shape[0] > 1 else 0
         cell = law.cell[batch.cell_ptr[p] : batch.cell_ptr[p + 1]] if law.cell.size else law.cell
-        own = law.tables[t], law.gaps[t], law.miss[rows], batch.partner[rows], cell
-        self._pair: tuple[Any, ...] = (self.first, self.second, *own, law.flags)
+        scores = law.tables[t], law.gaps[t], law.miss[rows], batch.partner[rows], cell
+        self._pair = Pair(self.first, self.second, *scores, law.flags)
         n1, n2 = self.first.size, self.second.size
         self.step = int(inside.block_rows(n1, n2))
         self.n_blocks = -(-(n1 + 1) // self.step)
         self._kept = np.empty((self.n_blocks, 3, n2 + 1))
-        self._log_z = inside.pair_backward(*self._pair, self.step, self._kept)
+        self._log_z = inside.pair_backward(self._pair, self.step, self._kept)
         self.moves, self.entry = np.empty((self.step, n2 + 1, 9)), np.zeros((self.step, n2))
         self._known = -1
 
@@ -57,7 +58,7 @@ class PairLaw:
 
         if q != self._known:
             kept = self.step, self._kept, self._log_z, self.moves, self.entry
-            inside.pair_block(q, *self._pair, *kept)
+            inside.pair_block(q, self._pair, *kept)
             self._known = q
         return q * self.step, min((q + 1) * self.step, self.first.size + 1)
 

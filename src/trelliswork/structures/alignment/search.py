@@ -131,12 +131,11 @@ def best_paths(batch: AlignmentBatch, law: Law, fast: bool) -> Ragged:
     offsets = batch.first.offsets + batch.second.offsets
     lengths, codes = np.zeros(n, dtype=np.int64), np.empty(offsets[-1], dtype=np.uint8)
     rest = np.ones(n, dtype=bool)
-    sequences = batch.first.values, batch.first.offsets, batch.second.values, batch.second.offsets
     threads = n_threads(batch.n_jobs)
     for pairs, scales, low in _lanes(batch, law, _LANE_CELLS).calls() if fast else []:
         from trelliswork.dp.alignment import viterbi_lanes
 
-        arrays = (*sequences, law.tables[0], law.gaps[0], law.flags, pairs, scales)
+        arrays = (batch.arrays(), law.tables[0], law.gaps[0], law.flags, pairs, scales)
         run(
             lambda a, b, arrays=arrays, low=low: viterbi_lanes.viterbi(*arrays, a, b, low, codes, lengths),
             _in_chunks(batch, pairs),
@@ -148,12 +147,11 @@ def best_paths(batch: AlignmentBatch, law: Law, fast: bool) -> Ragged:
         values, own_lengths = np.empty(len(part)), np.empty(len(part), dtype=np.int64)
         own_offsets = part.first.offsets + part.second.offsets
         own = codes if part is batch else np.empty(own_offsets[-1], dtype=np.uint8)
-        arrays = (
-            part._arrays(law)
-            if part is batch
-            else part._arrays(law._replace(miss=np.zeros(part.first.values.size)))
+        part_law = law if part is batch else law._replace(miss=np.zeros(part.first.values.size))
+        part_pairs = part._pairs()
+        part._run(
+            lambda a, b: viterbi.viterbi(part_pairs, part_law, a, b, TRACED_CELLS, values, own, own_lengths)
         )
-        part._run(lambda a, b: viterbi.viterbi(*arrays, a, b, TRACED_CELLS, values, own, own_lengths))
         if part is batch:
             lengths = own_lengths
         else:
@@ -175,11 +173,10 @@ def best_paths(batch: AlignmentBatch, law: Law, fast: bool) -> Ragged:
 def best_scores(batch: AlignmentBatch, law: Law, scores: Parts, fast: bool) -> np.ndarray:
     """Score of the best alignment of every pair; ``fast`` allows less than double precision."""
     out, rest = np.empty(len(batch)), np.ones(len(batch), dtype=bool)
-    sequences = batch.first.values, batch.first.offsets, batch.second.values, batch.second.offsets
     for pairs, scales, low in _lanes(batch, law, np.iinfo(np.int64).max).calls() if fast else []:
         from trelliswork.dp.alignment import viterbi_lanes
 
-        arrays = (*sequences, law.tables[0], law.gaps[0], law.flags, pairs, scales)
+        arrays = (batch.arrays(), law.tables[0], law.gaps[0], law.flags, pairs, scales)
         run(
             lambda a, b, arrays=arrays, low=low: viterbi_lanes.best_values(*arrays, a, b, low, out),
             _in_chunks(batch, pairs),
@@ -197,10 +194,7 @@ def path_values(batch: AlignmentBatch, law: Law, codes: Ragged) -> np.ndarray:
     from trelliswork.dp.alignment import viterbi
 
     out = np.empty(len(batch))
-    arrays = (
-        *(batch.first.values, batch.first.offsets, batch.second.values, batch.second.offsets),
-        *(law.tables[0], law.gaps[0], law.flags),
-    )
+    arrays = (batch.arrays(), law.tables[0], law.gaps[0], law.flags)
     run(
         lambda a, b: viterbi.path_values(*arrays, a, b, codes.values, codes.offsets, out),
         balanced_chunks(codes.offsets, _COLUMNS_PER_CHUNK),

@@ -37,15 +37,15 @@ _CHOICES = {
 }
 
 
-class Pairs(list[Any]):
-    """Pairs of sequences that were checked: none has the gap symbol."""
+class CheckedPairs(list[Any]):
+    """CheckedPairs of sequences that were checked: none has the gap symbol."""
 
     def __init__(self, pairs: Iterable[Any], gap: str):
         super().__init__(pairs)
         self.gap = gap
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Pairs, (list(self), self.gap)
+        return CheckedPairs, (list(self), self.gap)
 
 
 class Alignment(Structure):
@@ -177,9 +177,9 @@ class Alignment(Structure):
         """Whether lower case is read as upper case."""
         return isinstance(self.alphabet, str) and self.alphabet in ALPHABETS
 
-    def prepare(self, X: Any) -> Pairs:
+    def prepare(self, X: Any) -> CheckedPairs:
         """Check that the inputs are pairs of sequences, once."""
-        if isinstance(X, Pairs) and X.gap == self.gap:
+        if isinstance(X, CheckedPairs) and X.gap == self.gap:
             return X
         if isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__len__"):
             raise InputError(f"X must be a list of pairs of sequences, got {type(X).__name__}")
@@ -204,7 +204,7 @@ class Alignment(Structure):
                         f"{at}; inputs have no gaps",
                         sample=i,
                     )
-        return Pairs(X, self.gap)
+        return CheckedPairs(X, self.gap)
 
     def symbols(self, X: Any) -> list[Any]:
         """Both sequences of a pair, with a mark between them that is no symbol."""
@@ -330,7 +330,7 @@ class AlignmentSpace(Space):
         X : list of pairs
             Sequences without gaps.
         y : list of alignments or None
-            Pairs of gapped sequences, or :class:`AlignPath`.
+            CheckedPairs of gapped sequences, or :class:`AlignPath`.
         n_jobs : int or None
             Threads of the batch's verbs.
         unknown : {"error", "mark"}

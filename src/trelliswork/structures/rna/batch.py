@@ -206,7 +206,8 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
         log_z, counts = np.empty(len(self)), np.zeros((len(self), self.space.n_depths, N_RULES))
         probs = np.empty(self.pair_ptr[-1] if pairs else 0)
         number = {"inside": inside.LOG_Z, "expect": inside.EVERYTHING, "tangent": inside.DERIVATIVES}[goal]
-        self._run(goal, lambda a, b: inside.expect(*data, a, b, width, number, *along, log_z, counts, probs))
+        expected = inside.Expected(log_z, counts, probs)
+        self._run(goal, lambda a, b: inside.expect(*data, a, b, width, number, along, expected))
         return log_z, self._rules(counts), probs
 
     def log_partition(self, scores: Parts, costs: Parts | None = None) -> np.ndarray:
