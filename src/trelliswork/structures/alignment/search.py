@@ -148,7 +148,7 @@ def best_paths(batch: AlignmentBatch, law: Law, fast: bool) -> Ragged:
         own_offsets = part.first.offsets + part.second.offsets
         own = codes if part is batch else np.empty(own_offsets[-1], dtype=np.uint8)
         part_law = law if part is batch else law._replace(miss=np.zeros(part.first.values.size))
-        part_pairs = part._pairs()
+        part_pairs = part.arrays()
         part._run(
             lambda a, b: viterbi.viterbi(part_pairs, part_law, a, b, TRACED_CELLS, values, own, own_lengths)
         )
