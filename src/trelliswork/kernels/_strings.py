@@ -182,6 +182,10 @@ class VectorNGrams(Kernel):
 
     def __call__(self, A: Any, B: Any) -> np.ndarray:
         """Sums over pairs."""
+        return self._sums(A, B, _PAIRS)
+
+    def _sums(self, A: Any, B: Any, max_pairs: int) -> np.ndarray:
+        """Sums over pairs, of which about ``max_pairs`` are in memory at a time."""
         base = Polynomial(2) if self.kernel is None else self.kernel
         left, right = self._windows(A), self._windows(B)
         out = np.zeros((len(left), len(right)))
@@ -192,7 +196,7 @@ class VectorNGrams(Kernel):
             raise InputError(f"width must be a finite number > 0 or None, got {self.width!r}")
         columns = right.offsets[:-1][filled]
         here = _positions(right)
-        step = max(1, _PAIRS // max(right.values.shape[0], 1))
+        step = max(1, max_pairs // max(right.values.shape[0], 1))
         first = 0
         while first < len(left):  # as many left sequences at a time as memory allows
             last = int(np.searchsorted(left.offsets, left.offsets[first] + step, side="right")) - 1
