@@ -14,14 +14,18 @@ from trelliswork.structures.base import Batch
 
 __all__ = ["SOLVERS", "find"]
 
-# (what is solved, class of the batch) -> module and function
+_CHAIN = "trelliswork.structures.chain.batch:ChainBatch"
+_CLASSES = "trelliswork.structures.classes.batch:ClassesBatch"
+_ALIGNMENT = "trelliswork.structures.alignment.batch:AlignmentBatch"
+
+# (what is solved, class of the batch) -> the function; all by name, so that nothing is imported in vain
 SOLVERS: dict[tuple[str, str], str] = {
-    ("svm", "ChainBatch"): "trelliswork.accelerated.svm_chain:ascent",
-    ("svm", "ClassesBatch"): "trelliswork.accelerated.svm_classes:ascent",
-    ("kernel svm", "ClassesBatch"): "trelliswork.accelerated.svm_classes:kernel_ascent",
-    ("perceptron", "ChainBatch"): "trelliswork.accelerated.perceptron_chain:passes",
-    ("perceptron", "AlignmentBatch"): "trelliswork.accelerated.perceptron_alignment:passes",
-    ("contrast", "ChainBatch"): "trelliswork.accelerated.contrast_chain:contrast",
+    ("svm", _CHAIN): "trelliswork.accelerated.svm_chain:ascent",
+    ("svm", _CLASSES): "trelliswork.accelerated.svm_classes:ascent",
+    ("kernel svm", _CLASSES): "trelliswork.accelerated.svm_classes:kernel_ascent",
+    ("perceptron", _CHAIN): "trelliswork.accelerated.perceptron_chain:passes",
+    ("perceptron", _ALIGNMENT): "trelliswork.accelerated.perceptron_alignment:passes",
+    ("contrast", _CHAIN): "trelliswork.accelerated.contrast_chain:contrast",
 }
 
 
@@ -44,7 +48,7 @@ def find(what: str, batch: Batch) -> Callable[..., Any]:
     'passes'
     """
     for cls in type(batch).__mro__:
-        place = SOLVERS.get((what, cls.__name__))
+        place = SOLVERS.get((what, f"{cls.__module__}:{cls.__qualname__}"))
         if place is not None:
             module, _, name = place.partition(":")
             return getattr(importlib.import_module(module), name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork._validate import check_number
+from trelliswork._validate import check_number, count_samples
 
 if TYPE_CHECKING:
     from trelliswork.structures.base import Parts
@@ -65,12 +65,13 @@ def relative_rank(
     """
     for name, value in (("max_rank", max_rank), ("n_samples", n_samples)):
         check_number(name, value, 1, whole=True)
-    if len(X) != len(y):
-        raise InputError(f"X has {len(X)} samples but y has {len(y)}")
+    if count_samples(X) != len(y):
+        raise InputError(f"X has {count_samples(X)} samples but y has {len(y)}")
     batch = model.pack(X, y)
 
     def scores_of(samples: np.ndarray) -> Parts:
-        return model.part_scores(batch.subset(samples), [X[i] for i in samples.tolist()])
+        rows = X[samples] if hasattr(X, "shape") else [X[i] for i in samples.tolist()]
+        return model.part_scores(batch.subset(samples), rows)
 
     gold = batch.evaluate(batch.gold_codes, model.part_scores(batch, X))
     shares = np.ones(len(batch))
