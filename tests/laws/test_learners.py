@@ -1,4 +1,4 @@
-"""Every learner of the registry keeps the laws on every structure; the run ends with a table of what was checked."""
+"""Every learner keeps the laws on every structure; the run ends with a table of what was checked."""
 
 from __future__ import annotations
 
