@@ -16,6 +16,7 @@ import trelliswork
 # own layer and of the layers below.
 LAYERS = (
     (
+        "_blas",
         "_counts",
         "_dotbracket",
         "_errors",

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from trelliswork._blas import one_blas_thread
 from trelliswork._errors import InputError
 from trelliswork._validate import (
     as_number,
@@ -92,6 +93,13 @@ class StructuredEstimator(BaseEstimator):
     coef_: np.ndarray
     history_: list[dict[str, Any]]
     n_iter_: int
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Limit BLAS to one thread in what a learner does with matrices; see ``_blas.py``."""
+        super().__init_subclass__(**more)
+        for name in ("fit", "partial_fit", "fit_path", "part_scores"):
+            if name in vars(cls):
+                setattr(cls, name, one_blas_thread(vars(cls)[name]))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,7 +6,6 @@ import threading
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import offsets_of
@@ -293,9 +292,7 @@ class KLRSO(StructuredEstimator):
                     records[i] = progress.history[-1]
 
             try:
-                # Threads of the matrix products would fight with ours, and change the last bits.
-                with threadpool_limits(1, user_api="blas"):
-                    run(task, [(i,) for i in order], n_threads(self.n_jobs))
+                run(task, [(i,) for i in order], n_threads(self.n_jobs))
             except KeyboardInterrupt:
                 stopped.set()
                 warn_interrupted(f"{len(records)} of {len(todo)} multinomials are predicted")

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
+from trelliswork._blas import one_blas_thread
 from trelliswork._errors import InputError
 from trelliswork._ngrams import check_sequences
 from trelliswork._ragged import Ragged
@@ -143,6 +144,7 @@ class KernelRegression(BaseEstimator):
 
     # -- fitting -------------------------------------------------------------------------
 
+    @one_blas_thread
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegression:
         """Solve for the weights of all output features.
 
@@ -264,6 +266,7 @@ class KernelRegression(BaseEstimator):
 
     # -- prediction -----------------------------------------------------------------------
 
+    @one_blas_thread
     def decision_function(self, X: Any) -> Any:
         """Predicted features of the outputs, before an output is searched.
 
