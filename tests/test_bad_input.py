@@ -16,7 +16,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold, cross_val_score
 
 import trelliswork as tw
-from trelliswork.structures.base import Batch, Unsupported
+from trelliswork.structures.abilities import CountedParts, require
+from trelliswork.structures.base import Unsupported
 
 X = [["the", "cat"], ["a", "dog", "barks"], ["the", "dog"]]
 Y = [["D", "N"], ["D", "N", "V"], ["D", "N"]]
@@ -578,9 +579,9 @@ def test_labels_that_break_the_scheme():
 
 def test_what_a_structure_lacks_is_said_with_the_structures_that_have_it():
     batch = tw.Chain().bind(X, Y).pack(X, Y)
-    message = r"Chain does not offer 'kbest'; these structures do: .*Derivations"
+    message = "Chain does not offer best scores by numbers of parts; these structures do: Grammar, RNA"
     with pytest.raises(Unsupported, match=message):
-        Batch.kbest(batch, batch.scores(np.zeros(batch.space.n_features)), 3)
+        require(batch, CountedParts)
 
 
 # -- sizes -------------------------------------------------------------------------------------------

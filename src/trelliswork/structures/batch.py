@@ -129,8 +129,12 @@ class Batch(ABC):
             b = other.__dict__.get(name)
             if a is None or b is None:
                 continue
-            both = (np.broadcast_to(x, a.shape).reshape(a.shape[0], -1) for x in (a, b))
-            rows = np.einsum("ij,ij->i", *both)
+            if a.ndim == 1:
+                rows = a * b
+            else:  # without a table of products
+                size = int(np.prod(a.shape[1:]))
+                tables = (np.broadcast_to(x, a.shape).reshape(a.shape[0], size) for x in (a, b))
+                rows = np.einsum("ij,ij->i", *tables)
             if name in offsets:
                 owner = np.repeat(np.arange(len(self)), np.diff(offsets[name]))
                 rows = np.bincount(owner, rows, minlength=len(self))

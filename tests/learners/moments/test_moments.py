@@ -436,7 +436,7 @@ def test_large_tau_is_the_plain_z_score():
 def test_losses_may_be_dicts_or_objects():
     X, y = tagged(np.random.default_rng(13))
 
-    class Double:
+    class Double(tw.losses.Loss):
         def part_costs(self, batch):
             costs, constant = batch.mismatch()
             return costs * 2.0, constant
@@ -444,9 +444,17 @@ def test_losses_may_be_dicts_or_objects():
     one = tw.SODA(tw.Chain(), loss=dict.fromkeys("XYZ", 2.0)).fit(X, y)
     assert_same_weights(one, tw.SODA(tw.Chain(), loss=Double()).fit(X, y))
     np.testing.assert_allclose(one.coef_, 2 * tw.SODA(tw.Chain(), loss="hamming").fit(X, y).coef_, atol=1e-9)
-    for bad in ("edit", 3):
-        with pytest.raises(tw.InputError, match="loss must be"):
+    for bad, message in (("edit", "not a sum over the parts of Chain"), (3, "loss must be one of")):
+        with pytest.raises(tw.InputError, match=message):
             tw.SODA(tw.Chain(), loss=bad).fit(X, y)
+    with pytest.raises(tw.Unsupported, match="loss 'pairs' compares outputs of the kind 'alignment'"):
+        tw.SODA(tw.Chain(), loss="pairs").fit(X, y)
+    pairs, gapped = [("ab", "b"), ("b", "ab")], [("ab", "-b"), ("-b", "ab")]
+    named, plain = (
+        tw.SODA(tw.Alignment("linear"), loss=loss).fit(pairs, gapped)
+        for loss in ("pairs", tw.losses.MissedPairs())
+    )
+    assert np.array_equal(named.coef_, plain.coef_)
 
 
 # -- constraints -----------------------------------------------------------------------------------
@@ -749,7 +757,7 @@ def test_sums_are_for_what_they_were_made_with(learner):
     assert "compiled" in repr(learner(structure, solver="cg").fit(X, y).moments_)
 
 
-class Loss:
+class Scaled(tw.losses.Loss):
     def __init__(self, factor):
         self.factor = factor
 
@@ -761,14 +769,14 @@ class Loss:
 def test_parameters_are_equal_by_value():
     X, y = tagged(np.random.default_rng(0))
     one, two = dict.fromkeys("XYZ", 1.0), dict.fromkeys("ZYX", 1)
-    for a, b in [(one, two), (Loss(2), Loss(2.0))]:
+    for a, b in [(one, two), (Scaled(2), Scaled(2.0))]:
         models = [
             tw.SODA(tw.Chain(labels=names), loss=v).fit(X, y)
             for names, v in [(list("XYZ"), a), (tuple("XYZ"), b)]
         ]
         models[0].merge(models[1])
     with pytest.raises(tw.InputError, match="equal parameters: loss"):
-        tw.SODA(tw.Chain(), loss=Loss(2)).fit(X, y).merge(tw.SODA(tw.Chain(), loss=Loss(3)).fit(X, y))
+        tw.SODA(tw.Chain(), loss=Scaled(2)).fit(X, y).merge(tw.SODA(tw.Chain(), loss=Scaled(3)).fit(X, y))
 
 
 def test_a_refused_ridge_changes_nothing():
