@@ -51,7 +51,9 @@ def __getattr__(name: str) -> Any:
         module = _of_tables().get(name)
     if module is None:
         raise AttributeError(f"module 'trelliswork' has no attribute {name!r}")
-    value = getattr(importlib.import_module(module), name)
+    holder = importlib.import_module(module)
+    # Other packages add classes to the tables, not to the modules.
+    value = getattr(holder, name) if name in _NAMES else getattr(holder, _TABLES[module])[name]
     globals()[name] = value
     return value
 

@@ -257,7 +257,8 @@ def _cross_validation(case: _Case) -> None:
     scoring: dict[str, Any] = {"score": default}
     ragged = None
     if all(isinstance(y, (list, tuple, np.ndarray)) for y in case.y):
-        scoring |= {"tokens": scorers.token_accuracy, "sequences": scorers.sequence_accuracy}
+        if all(len(x) == len(y) for x, y in zip(case.X, case.y)):  # one label per token: what they compare
+            scoring |= {"tokens": scorers.token_accuracy, "sequences": scorers.sequence_accuracy}
         ragged = _ragged(case.X)
     on_lists = _validated(case, case.X, scoring)
     for name, scores in on_lists.items():
@@ -291,12 +292,13 @@ def _ragged(X: Any) -> Ragged | None:
 
 def _deterministic(case: _Case) -> None:
     """Two fits give the same bits, and so does a second fit of one model."""
+    wanted = case.values(case.model)  # first: where the learner cannot be fitted, the law is skipped
     again = case.second
-    assert np.array_equal(case.values(again), case.values(case.model)), "a second clone finds other weights"
+    assert np.array_equal(case.values(again), wanted), "a second clone finds other weights"
     if "warm_start" in case.params:
         again.set_params(warm_start=False)
     again.fit(case.X, case.y)
-    assert np.array_equal(case.values(again), case.values(case.model)), "a second fit finds other weights"
+    assert np.array_equal(case.values(again), wanted), "a second fit finds other weights"
 
 
 def _threads(case: _Case) -> None:

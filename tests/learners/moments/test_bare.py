@@ -134,21 +134,24 @@ class PickSpace(Space):
 class Pick(Structure):
     """The number of one item of a list; an item is a list of features."""
 
+    space_class: ClassVar = PickSpace
     batch_class: ClassVar = PickBatch
 
     def bind(self, X, y):
         return PickSpace(self, dict.fromkeys(f for x in X for item in x for f in item))
 
 
+class PickFixedSpace(PickSpace):
+    outputs_fixed = True
+
+
 class PickFixed(Pick):
     """The same with features that are known beforehand, so that sums are enough."""
 
+    space_class: ClassVar = PickFixedSpace
+
     def bind(self, X, y):
         return PickFixedSpace(self, "abcde")
-
-
-class PickFixedSpace(PickSpace):
-    outputs_fixed = True
 
 
 X = [["a b", "c", "d"], ["b", "a e"], ["c d", "a", "b e", "e"], ["d", "c a"], ["a"], ["e", "b c"]]
