@@ -18,7 +18,6 @@ from trelliswork._tokens import TokenTable
 
 __all__ = ["Block", "Layout", "TokenMap"]
 
-_ROWS_PER_CHUNK = 16384
 _SCATTER_FROM = 8  # entries per attribute
 _PARTIAL_TABLES = 4
 
@@ -93,7 +92,7 @@ class Block:
         dp_rows.collect(self.index, values, out)
         return out
 
-    def add_adjoint(self, rows: np.ndarray, table: np.ndarray, threads: int) -> None:
+    def add_adjoint(self, rows: np.ndarray, table: np.ndarray, threads: int, rows_per_chunk: int) -> None:
         """``table += matrix.T @ rows``."""
         from trelliswork.dp import rows as dp_rows
 
@@ -116,7 +115,7 @@ class Block:
             m = self.transposed()
             run(
                 lambda a, b: dp_rows.add_times(m.indptr, m.indices, m.data, rows, table, a, b),
-                balanced_chunks(m.indptr, 8 * _ROWS_PER_CHUNK),
+                balanced_chunks(m.indptr, 8 * rows_per_chunk),
                 threads,
             )
 
@@ -172,14 +171,16 @@ class TokenMap:
             blocks.append(Block(matrix, index, b.columns))
         return TokenMap(self.layout, blocks, tokens.size)
 
-    def scores(self, w: np.ndarray, threads: int, out: np.ndarray | None = None) -> np.ndarray:
+    def scores(
+        self, w: np.ndarray, threads: int, rows_per_chunk: int, out: np.ndarray | None = None
+    ) -> np.ndarray:
         """Scores (n_tokens, C) of emission weights."""
         from trelliswork.dp import rows as dp_rows
 
         table = np.ascontiguousarray(self.layout.table(w))
         if out is None:
             out = np.empty((self.n_tokens, self.layout.n_columns))
-        token_chunks = even_chunks(self.n_tokens, _ROWS_PER_CHUNK)
+        token_chunks = even_chunks(self.n_tokens, rows_per_chunk)
         for number, block in enumerate(self.blocks):
             add = number > 0
             m = block.matrix
@@ -188,7 +189,7 @@ class TokenMap:
             else:
                 in_place = block.identity and not add
                 rows = out if in_place else np.empty((m.shape[0], self.layout.n_columns))
-                chunks = balanced_chunks(m.indptr, 8 * _ROWS_PER_CHUNK)
+                chunks = balanced_chunks(m.indptr, 8 * rows_per_chunk)
                 run(
                     lambda a, b, m=m, rows=rows: dp_rows.times(
                         m.indptr, m.indices, m.data, table, rows, a, b
@@ -207,13 +208,13 @@ class TokenMap:
             )
         return out
 
-    def pull(self, values: np.ndarray, threads: int) -> np.ndarray:
+    def pull(self, values: np.ndarray, threads: int, rows_per_chunk: int) -> np.ndarray:
         """Adjoint of :meth:`scores`."""
         layout = self.layout
         rows = run(lambda block: block.collect(values), [(block,) for block in self.blocks], threads)
         table = np.zeros((layout.n_attributes, layout.n_columns))
         for block, summed in zip(self.blocks, rows, strict=True):
-            block.add_adjoint(summed, table, threads)
+            block.add_adjoint(summed, table, threads, rows_per_chunk)
         return layout.gather(table)
 
     def pull_each(self, values: np.ndarray, offsets: np.ndarray) -> sp.csr_matrix:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["argmax_at_loss", "check_sizes", "count", "kbest", "loss_profile"]
 
-_MAX_CELLS = 1 << 23
 _TIE = 1e-12  # relative difference of scores that only rounding tells apart
 _END, _ENTRY, _EMPTY = 3, 4, 5  # kinds of edges beside the moves M, D, I
 
@@ -39,11 +38,11 @@ class _Grid(NamedTuple):
 
 def check_sizes(batch: AlignmentBatch) -> None:
     """Refuse pairs that are too long for graphs."""
-    lengths = batch.first.lengths, batch.second.lengths
-    for p in np.flatnonzero((lengths[0] + 1) * (lengths[1] + 1) > _MAX_CELLS)[:1].tolist():
+    lengths, most = (batch.first.lengths, batch.second.lengths), batch.limits.graph_cells
+    for p in np.flatnonzero((lengths[0] + 1) * (lengths[1] + 1) > most)[:1].tolist():
         raise InputError(
             f"{lengths[0][p]:,} x {lengths[1][p]:,} residues are too many for k-best lists and "
-            f"loss profiles (at most {_MAX_CELLS:,} cells); sample alignments instead",
+            f"loss profiles (at most {most:,} cells); sample alignments instead",
             sample=p,
         )
 

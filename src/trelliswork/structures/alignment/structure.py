@@ -20,6 +20,7 @@ from trelliswork.structures.alignment.columns import (
 from trelliswork.structures.alignment.path import AlignPath
 from trelliswork.structures.alignment.weights import sorted_pair
 from trelliswork.structures.base import Batch, Space, Structure
+from trelliswork.structures.limits import AlignmentLimits
 
 __all__ = ["Alignment", "AlignmentSpace"]
 
@@ -127,6 +128,7 @@ class Alignment(Structure):
     space_class: ClassVar[type[Space]]  # set below, where the class is known
     batch_class: ClassVar[type[Batch]] = AlignmentBatch
     output_kind: ClassVar[str] = "alignment"
+    limits: AlignmentLimits = AlignmentLimits()
 
     def __init__(
         self,

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ChainSpace"]
 
-_MAX_NGRAMS = 3_000_000  # entries of the map from n-gram weights to context scores
-
 
 class ChainSpace(Space):
     """Alphabets and sizes of a :class:`Chain` after seeing data.
@@ -52,6 +50,8 @@ class ChainSpace(Space):
     width : int or None
         Number of columns, when the attributes are the columns of arrays.
     """
+
+    structure: Chain
 
     def __init__(
         self,
@@ -86,9 +86,10 @@ class ChainSpace(Space):
         if structure.scheme is not None:
             follows, self.start_mask, self.end_mask = scheme_masks(structure.scheme, self.labels)
             mask = allowed & follows
-        if (self.order + 1) * np.log(max(n, 1)) + np.log(self.order) > np.log(_MAX_NGRAMS) or self.order > 64:
+        most = structure.limits.ngrams
+        if (self.order + 1) * np.log(max(n, 1)) + np.log(self.order) > np.log(most) or self.order > 64:
             raise InputError(
-                f"order {self.order} with {n} labels means over {_MAX_NGRAMS:,} n-grams; lower the order"
+                f"order {self.order} with {n} labels means over {most:,} n-grams; lower the order"
             )
         self.level_ptr = level_starts(n, self.order)
         self.successor = successors(n, self.order)

@@ -27,6 +27,7 @@ from trelliswork.structures.tokens_store import (
 if TYPE_CHECKING:
     from trelliswork.structures.classes.structure import ClassesSpace
     from trelliswork.structures.factors import Factors
+    from trelliswork.structures.limits import ClassesLimits
 
 __all__ = ["ClassesBatch", "single_labels"]
 
@@ -62,6 +63,11 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
 
     def _take(self, index: np.ndarray, gold: Ragged | None) -> ClassesBatch:
         return ClassesBatch(self.space, self.emission.subset(index), gold, self.n_jobs)
+
+    @property
+    def limits(self) -> ClassesLimits:
+        """Bounds on memory and on the work done at a time."""
+        return self.space.structure.limits
 
     # -- storing and joining ----------------------------------------------------------------
 
@@ -103,7 +109,9 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
 
     def scores(self, w: np.ndarray) -> Parts:
         """Class scores of a weight vector."""
-        by_node = self.emission.scores(np.asarray(w, dtype=np.float64), n_threads(self.n_jobs))
+        by_node = self.emission.scores(
+            np.asarray(w, dtype=np.float64), n_threads(self.n_jobs), self.limits.rows_per_chunk
+        )
         return Parts(label=by_node if self._flat else by_node @ self.space.above.T)
 
     def _by_node(self, parts: Parts) -> np.ndarray:
@@ -112,7 +120,7 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
 
     def pull(self, parts: Parts) -> np.ndarray:
         """Class values to features, summed over samples."""
-        return self.emission.pull(self._by_node(parts), n_threads(self.n_jobs))
+        return self.emission.pull(self._by_node(parts), n_threads(self.n_jobs), self.limits.rows_per_chunk)
 
     def pull_each(self, parts: Parts) -> sp.csr_matrix:
         """Class values to features, one row per sample."""

@@ -15,11 +15,10 @@ from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.classes.batch import ClassesBatch, single_labels
 from trelliswork.structures.classes.taxonomy import Taxonomy
 from trelliswork.structures.labels import check_given_labels, sorted_labels
+from trelliswork.structures.limits import ClassesLimits
 from trelliswork.structures.tokens import Layout, TokenMap
 
 __all__ = ["Classes", "ClassesSpace"]
-
-_MAX_WEIGHTS = 1_000_000_000
 
 
 class Classes(Structure):
@@ -65,6 +64,7 @@ class Classes(Structure):
     space_class: ClassVar[type[Space]]  # set below, where the class is known
     batch_class: ClassVar[type[Batch]] = ClassesBatch
     output_kind: ClassVar[str] = "label"
+    limits: ClassesLimits = ClassesLimits()
 
     def __init__(
         self,
@@ -191,10 +191,10 @@ class ClassesSpace(Space):
             self.nodes, self.above = taxonomy.nodes_above(self.labels, structure.ancestor_weight)
         self.columns = Alphabet(zip(self.attributes, range(len(self.attributes))))
         self.layout = Layout(len(self.attributes) + bool(structure.bias), len(self.nodes))
-        if self.layout.n_weights > _MAX_WEIGHTS:
+        if self.layout.n_weights > structure.limits.weights:
             raise InputError(
                 f"{self.layout.n_attributes:,} attributes x {len(self.nodes):,} classes and ancestors is "
-                f"over {_MAX_WEIGHTS:,} weights; hash or select the attributes"
+                f"over {structure.limits.weights:,} weights; hash or select the attributes"
             )
 
     @property

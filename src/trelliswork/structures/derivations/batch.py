@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DerivationBatch"]
 
-_EDGES_PER_CHUNK = 65536
-
 
 class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
     """Packed derivation graphs.
@@ -153,7 +151,7 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
         return np.zeros(self.n_edges) if both.edge is None else np.ascontiguousarray(both.edge, dtype=float)
 
     def _run(self, task: Any) -> list[Any]:
-        return run(task, balanced_chunks(self.edge_ptr, _EDGES_PER_CHUNK), n_threads(self.n_jobs))
+        return run(task, balanced_chunks(self.edge_ptr, self.limits.edges_per_chunk), n_threads(self.n_jobs))
 
     def _viterbi(self, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         from trelliswork.dp.derivations import hypergraph
@@ -466,10 +464,10 @@ class _EdgeCovariance(Covariance):
 
     def _covariance(self) -> np.ndarray:
         batch = self.batch
-        if self.n_features > derivations_graph.MAX_DENSE:
+        if self.n_features > batch.limits.increment_features:
             return super()._covariance()
         weight = np.ones(len(batch)) if self.weights is None else self.weights
-        chunks = balanced_chunks(batch.edge_ptr, _EDGES_PER_CHUNK)
+        chunks = balanced_chunks(batch.edge_ptr, batch.limits.edges_per_chunk)
         score = batch._total(self.law, None)
         return derivations_graph.moments(
             batch.graph, score, batch.phi, weight, chunks, n_threads(batch.n_jobs)

@@ -11,10 +11,7 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import offsets_of
 from trelliswork._threads import run
 
-__all__ = ["MAX_DENSE", "Graph", "argmax_at_loss", "integer_costs", "loss_profile", "moments"]
-
-# Above this number of features, one tangent per feature is faster than dense increments.
-MAX_DENSE = 400
+__all__ = ["Graph", "argmax_at_loss", "integer_costs", "loss_profile", "moments"]
 
 
 class Graph(NamedTuple):

@@ -141,7 +141,7 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts):
 
         n, d = len(self), self.space.n_features
         if each:
-            _check_rows(n, d)
+            _check_rows(n, d, self.limits.row_bytes)
         weight = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
         both = scores if costs is None else scores + costs
         walk, rows = self._walk(both, None), self._rows(both)
@@ -312,7 +312,7 @@ class _RuleCovariance(Covariance):
         from trelliswork.dp.derivations import hypergraph
 
         batch, d = self.batch, self.n_features
-        if d > derivations_graph.MAX_DENSE:
+        if d > batch.limits.increment_features:
             return super()._covariance()
         weight = np.ones(len(batch)) if self.weights is None else self.weights
 
@@ -333,8 +333,8 @@ class _RuleCovariance(Covariance):
         return sum(batch._run(chunk), np.zeros((d, d)))
 
 
-def _check_rows(n: int, d: int) -> None:
-    if 8 * n * d > 4 << 30:
+def _check_rows(n: int, d: int, max_bytes: int) -> None:
+    if 8 * n * d > max_bytes:
         raise InputError(
             f"one value per sample and rule ({n:,} x {d:,}) takes {8 * n * d / 2**30:,.0f} GiB; take fewer"
         )

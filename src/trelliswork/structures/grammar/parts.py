@@ -19,10 +19,9 @@ from trelliswork.structures.grammar.forest import Forest, ForestStore
 
 if TYPE_CHECKING:
     from trelliswork.structures.grammar.structure import GrammarSpace
+    from trelliswork.structures.limits import GrammarLimits
 
 __all__ = ["GrammarParts"]
-
-_WORK_PER_CHUNK = 40_000  # sums of cubed lengths
 
 
 class GrammarParts(Storable, Multinomials):
@@ -72,6 +71,11 @@ class GrammarParts(Storable, Multinomials):
     def __len__(self) -> int:
         return len(self.inputs)
 
+    @property
+    def limits(self) -> GrammarLimits:
+        """Bounds on memory and on the work done at a time."""
+        return self.space.structure.limits
+
     def _take(self, index: np.ndarray, gold: Ragged | None) -> Self:
         inputs = [self.inputs[i] for i in index.tolist()]  # forests are shared
         return type(self)(self.space, inputs, self.store, self.index[index], gold, self.n_jobs)
@@ -88,7 +92,7 @@ class GrammarParts(Storable, Multinomials):
         if self.has_gold and other.has_gold:
             gold = Ragged(*concatenate([*self.gold_codes, *other.gold_codes]))
         words = [batch.store.words[i] for batch in (self, other) for i in batch.index]
-        store = ForestStore(self.grammar, words)
+        store = ForestStore(self.grammar, words, self.limits)
         inputs = self.inputs + other.inputs
         return type(self)(self.space, inputs, store, np.arange(len(inputs)), gold, self.n_jobs)
 
@@ -185,7 +189,7 @@ class GrammarParts(Storable, Multinomials):
 
     def _run(self, task: Callable[[int, int], Any]) -> list[Any]:
         work = offsets_of(self._lengths**3 + 100)
-        return run(task, balanced_chunks(work, _WORK_PER_CHUNK), n_threads(self.n_jobs))
+        return run(task, balanced_chunks(work, self.limits.work_per_chunk), n_threads(self.n_jobs))
 
     def _rows(self, scores: Parts) -> np.ndarray:
         """Scores of the rules of the recursions, shape (1 or n_samples, n_dp_rules)."""

@@ -29,6 +29,7 @@ from trelliswork.structures.grammar.tokens import (
     tokens,
 )
 from trelliswork.structures.grammar.words import UNKNOWN, WordMap, as_rules, read_rules, signatures
+from trelliswork.structures.limits import GrammarLimits
 
 __all__ = ["Grammar", "GrammarSpace"]
 
@@ -113,6 +114,7 @@ class Grammar(Structure):
     space_class: ClassVar[type[Space]]  # set below, where the class is known
     batch_class: ClassVar[type[Batch]] = GrammarBatch
     output_kind: ClassVar[str] = "parse tree"
+    limits: GrammarLimits = GrammarLimits()
 
     def __init__(
         self,
@@ -354,7 +356,7 @@ class GrammarSpace(Space):
             gold = Ragged(
                 *concatenate([self._encode(i, inputs[i], kept[i], y[i], unknown) for i in range(len(y))])
             )
-        store = ForestStore(self.grammar, words)
+        store = ForestStore(self.grammar, words, self.structure.limits)
         return GrammarBatch(self, inputs, store, np.arange(len(inputs)), gold, n_jobs)
 
     def terminals(self, x: Sequence[Any]) -> list[str | None]:
