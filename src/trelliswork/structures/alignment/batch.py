@@ -393,7 +393,8 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
             return [graph.argmax_at_loss(self, law, cost, i, int(losses[i])) for i in range(a, b)]
 
         found = [one for chunk in self._run(task) for one in chunk]
-        return Decoded(joined_rows([codes for codes, _ in found]), np.array([value for _, value in found]))
+        codes = Ragged.from_list([codes for codes, _ in found], np.int64)
+        return Decoded(codes, np.array([value for _, value in found]))
 
     def covariance(
         self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"
@@ -504,9 +505,3 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
     def multinomials(self) -> dict[str, np.ndarray]:
         """``"pair"``: which symbols match, given that two do; gaps are no choice of the generative model."""
         return {"pair": np.arange(int(self.space.of_gap.min()))}
-
-
-def joined_rows(rows: list[np.ndarray]) -> Ragged:
-    """Code sequences one after the other."""
-    values = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
-    return Ragged(values, offsets_of([row.size for row in rows]))

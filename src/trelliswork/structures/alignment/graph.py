@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork._ragged import offsets_of
+from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.dp.alignment.flags import CANONICAL, FREE_FIRST, FREE_SECOND, LOCAL
 from trelliswork.structures.base import Decoded
 from trelliswork.structures.derivations import graph as derivations_graph
@@ -126,7 +126,6 @@ def kbest(batch: AlignmentBatch, law: Law, p: int, k: int, first: np.ndarray, va
     """
     from trelliswork.dp.derivations import hypergraph
     from trelliswork.dp.derivations import kbest as derivations_kbest
-    from trelliswork.structures.alignment.batch import joined_rows
 
     grid = _grid(batch, p)
     score = _edge_scores(batch, law, p, grid)
@@ -139,7 +138,7 @@ def kbest(batch: AlignmentBatch, law: Law, p: int, k: int, first: np.ndarray, va
     if totals.size and value >= totals[0] - _TIE * max(1.0, abs(value)):
         place = next((r for r, row in enumerate(rows) if np.array_equal(row, first)), totals.size - 1)
         rows = [first, *rows[:place], *rows[place + 1 :]]
-    return Decoded(joined_rows(rows), totals)
+    return Decoded(Ragged.from_list(rows, np.int64), totals)
 
 
 def loss_profile(batch: AlignmentBatch, law: Law, cost: Law, p: int, max_loss: int) -> np.ndarray:

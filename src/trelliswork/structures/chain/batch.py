@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork._threads import balanced_chunks, run
-from trelliswork._validate import as_number
 from trelliswork.dp.chain.trellis import Contexts, Expected, Groups, ScaledTrellis, Sums, Trellis
 from trelliswork.structures.abilities import (
     Factored,
@@ -519,33 +518,6 @@ class ChainBatch(
         unary = np.asarray(table, dtype=np.float64)[self.gold_codes.values]
         return Parts(unary=unary, trans=None, edge=None), np.zeros(len(self))
 
-    def class_weights(self, class_weight: Any) -> np.ndarray:
-        """Mean weight of the labels of each sequence; "balanced" is inverse to frequency."""
-        k = self.space.n_labels
-        gold = self.gold_codes.values
-        if isinstance(class_weight, str):
-            if class_weight != "balanced":
-                raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
-            counts = np.bincount(gold, minlength=k)
-            by_label = gold.size / (k * np.maximum(counts, 1))
-        else:
-            if not isinstance(class_weight, Mapping):
-                raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
-            # A fold may lack some of the labels, but hardly all of them.
-            if class_weight and not any(label in self.space.labels for label in class_weight):
-                raise InputError(
-                    f"class_weight: {list(class_weight)!r:.80} are not labels of the data; the labels are "
-                    f"{self.space.labels!r:.80}"
-                )
-            by_label = np.ones(k)
-            for i, label in enumerate(self.space.labels):
-                by_label[i] = as_number(f"class_weight of {label!r}", class_weight.get(label, 1.0))
-                if by_label[i] < 0:
-                    raise InputError(f"class_weight of {label!r} is {by_label[i]}; it must be >= 0")
-        owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
-        total = np.bincount(owner, weights=by_label[gold], minlength=len(self))
-        return total / np.maximum(np.diff(self.offsets), 1)
-
     def factors(self) -> Factors:
         """The factor graph."""
         from trelliswork.structures.chain.factors import ChainFactors
@@ -615,8 +587,6 @@ class ChainBatch(
 
     def row_view(self) -> RowView:
         """The same sequences with one attribute per distinct token."""
-        from trelliswork.structures.chain import rows as chain_rows
-
         if self.edge is not None:
             raise unsupported(type(self.space.structure), Rows)
-        return chain_rows.row_view(self)
+        return store.row_view(self)

@@ -15,14 +15,7 @@ from trelliswork.structures.abilities import Factored, Labelled, LossProfiles, R
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.derivations.graph import integer_costs
-from trelliswork.structures.tokens import TokenMap
-from trelliswork.structures.tokens_store import (
-    map_restored,
-    map_state,
-    renumbered,
-    stacked,
-    whole_numbers,
-)
+from trelliswork.structures.tokens import TokenMap, whole_numbers
 
 if TYPE_CHECKING:
     from trelliswork.structures.classes.structure import ClassesSpace
@@ -79,7 +72,7 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
         names = np.array([new.columns[a] for a in old.attributes], dtype=np.int64)
         target = np.append(names, len(new.attributes))  # the bias stays last
         gold = single_labels(codes[self.gold_codes.values]) if self.has_gold else None
-        return ClassesBatch(new, renumbered(self.emission, new.layout, target), gold, self.n_jobs)
+        return ClassesBatch(new, self.emission.renumbered(new.layout, target), gold, self.n_jobs)
 
     def joined(self, other: Batch) -> ClassesBatch:
         """Rows of two batches."""
@@ -87,18 +80,18 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
         gold = None
         if self.has_gold and other.has_gold:
             gold = single_labels(np.concatenate([self.gold_codes.values, other.gold_codes.values]))
-        return ClassesBatch(self.space, stacked(self.emission, other.emission), gold, self.n_jobs)
+        return ClassesBatch(self.space, self.emission.joined(other.emission), gold, self.n_jobs)
 
     def state(self) -> dict[str, Any]:
         """Distinct rows, rows of samples, classes."""
-        return {"emission": map_state(self.emission), "gold": self.gold_codes.values}
+        return {"emission": self.emission.state(), "gold": self.gold_codes.values}
 
     @classmethod
     def restored(cls, space: ClassesSpace, state: Mapping[str, Any], n_jobs: int | None) -> ClassesBatch:
         """Inverse of :meth:`state`; a file is not trusted, so everything is checked."""
         gold = whole_numbers(state["gold"], 0, space.n_labels)
         return cls(
-            space, map_restored(state["emission"], space.layout, gold.size), single_labels(gold), n_jobs
+            space, TokenMap.restored(state["emission"], space.layout, gold.size), single_labels(gold), n_jobs
         )
 
     # -- linear maps ------------------------------------------------------------------------
@@ -260,16 +253,6 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
     def unpack_marginals(self, parts: Parts) -> np.ndarray:  # type: ignore[override]
         """Class probabilities, shape (n_samples, n_labels)."""
         return parts.label
-
-    def class_weights(self, class_weight: Any) -> np.ndarray:
-        """Weight of the class of each sample; "balanced" is inverse to frequency."""
-        gold = self.gold_codes.values
-        if isinstance(class_weight, str):
-            if class_weight != "balanced":
-                raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
-            counts = np.bincount(gold, minlength=self.space.n_labels)
-            return (gold.size / (self.space.n_labels * np.maximum(counts, 1)))[gold]
-        return np.array([float(class_weight.get(label, 1.0)) for label in self.space.labels])[gold]
 
     def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
         """Weights of multinomial naive Bayes; with a taxonomy those of the base class."""

@@ -17,8 +17,8 @@ from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.derivations import graph as derivations_graph
 from trelliswork.structures.derivations import store
 from trelliswork.structures.derivations.gold import derivation_of
-from trelliswork.structures.derivations.graph import Graph, concatenate
-from trelliswork.structures.derivations.product import GraphProduct, code_rows, longest_reading
+from trelliswork.structures.derivations.graph import Graph
+from trelliswork.structures.derivations.product import GraphProduct, longest_reading
 
 if TYPE_CHECKING:
     from trelliswork.structures.derivations.structure import DerivationSpace
@@ -285,8 +285,8 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
             return derivations_graph.argmax_at_loss(part, score, cost, losses[a:b], a)
 
         found = self._run(task)
-        edges, offsets = concatenate([e for chunk, _ in found for e in chunk])
-        codes = Ragged(edges - np.repeat(self.edge_ptr[:-1], np.diff(offsets)), offsets)
+        edges = Ragged.from_list([edges for chunk, _ in found for edges in chunk], np.int64)
+        codes = Ragged(edges.values - np.repeat(self.edge_ptr[:-1], edges.lengths), edges.offsets)
         return Decoded(codes, np.concatenate([np.zeros(0), *(values for _, values in found)]))
 
     def readings(self) -> list[Reading]:
@@ -327,7 +327,7 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
     def decoded(self, edges: list[np.ndarray], values: np.ndarray) -> Decoded:
         """Outputs of given edges."""
         self._check_possible(values)
-        return Decoded(code_rows(edges), values)
+        return Decoded(Ragged.from_list(edges, np.int64), values)
 
     def factors(self) -> Factors:
         """The factor graph."""
@@ -423,7 +423,7 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
                 )
                 raise InputError(f"{_short(y[i])} is not an output of build(x)", sample=i)
             rows[i] = np.array(exact or [], dtype=np.int64)
-        self._gold = Ragged(*concatenate(rows))
+        self._gold = Ragged.from_list(rows, np.int64)
 
     def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
         """Cost 1 (or the weight of the part) for every part that the true output lacks."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._ragged import offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork.structures.base import Decoded, Parts
 from trelliswork.structures.derivations.graph import Graph
@@ -280,9 +280,3 @@ def _branching(graph: Graph, nodes: range, reads: np.ndarray, automaton: Any) ->
         out.base.append(-1)
         out.loss.append(float(automaton.final[end]))
     return out
-
-
-def code_rows(edges: list[np.ndarray]) -> Ragged:
-    """Edges of one output per sample as codes."""
-    values = np.concatenate([np.zeros(0, dtype=np.int64), *edges])
-    return Ragged(values, offsets_of([row.size for row in edges]))

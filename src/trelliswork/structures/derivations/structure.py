@@ -11,11 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
-from trelliswork._ragged import offsets_of
+from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._validate import as_number
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.derivations.batch import DerivationBatch
-from trelliswork.structures.derivations.graph import Graph, concatenate
+from trelliswork.structures.derivations.graph import Graph
 from trelliswork.structures.derivations.store import restored
 
 __all__ = ["DerivationSpace", "Derivations", "Edge"]
@@ -231,15 +231,15 @@ class DerivationSpace(Space):
             no edges and the score -inf.
         """
         samples = self.structure.prepare(X)
-        graph_ptr = offsets_of([s.degrees.size for s in samples])
-        degrees, _ = concatenate([s.degrees for s in samples])
-        arity, edge_ptr = concatenate([s.arity for s in samples])
-        tails, tail_ptr = concatenate([s.tails for s in samples])
-        tails = tails + np.repeat(graph_ptr[:-1], np.diff(tail_ptr))
+        degrees, arity, tails = (
+            Ragged.from_list([getattr(s, name) for s in samples], np.int64)
+            for name in ("degrees", "arity", "tails")
+        )
+        moved = tails.values + np.repeat(degrees.offsets[:-1], tails.lengths)
         batch = DerivationBatch(
             self,
-            Graph(graph_ptr, offsets_of(degrees), offsets_of(arity), tails),
-            self._edge_features(samples, int(edge_ptr[-1])),
+            Graph(degrees.offsets, offsets_of(degrees.values), offsets_of(arity.values), moved),
+            self._edge_features(samples, int(arity.offsets[-1])),
             [s.x for s in samples],
             [s.parts for s in samples],
             [s.dead_end for s in samples],
@@ -269,8 +269,8 @@ class DerivationSpace(Space):
         phi = sp.csr_matrix(
             (
                 np.concatenate([np.zeros(0), *data]),
-                concatenate(indices)[0],
-                offsets_of(concatenate(lengths)[0]),
+                Ragged.from_list(indices, np.int64).values,
+                offsets_of(Ragged.from_list(lengths, np.int64).values),
             ),
             shape=(n_edges, self.n_features),
         )

@@ -14,7 +14,6 @@ from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork._trees import Node, brackets
 from trelliswork.structures.abilities import Multinomials, Storable
 from trelliswork.structures.base import Batch, Parts, Space
-from trelliswork.structures.derivations.graph import concatenate
 from trelliswork.structures.grammar.forest import Forest, ForestStore
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ class GrammarParts(Storable, Multinomials):
         assert isinstance(other, GrammarParts)
         gold = None
         if self.has_gold and other.has_gold:
-            gold = Ragged(*concatenate([*self.gold_codes, *other.gold_codes]))
+            gold = Ragged.from_list([*self.gold_codes, *other.gold_codes], np.int64)
         words = [batch.store.words[i] for batch in (self, other) for i in batch.index]
         store = ForestStore(self.grammar, words, self.limits)
         inputs = self.inputs + other.inputs

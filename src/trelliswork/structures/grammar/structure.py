@@ -13,7 +13,6 @@ from trelliswork._counts.brackets import bracket_scores
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork.structures.base import Batch, Space, Structure
-from trelliswork.structures.derivations.graph import concatenate
 from trelliswork.structures.grammar.batch import GrammarBatch
 from trelliswork.structures.grammar.brackets import Brackets
 from trelliswork.structures.grammar.forest import ForestStore
@@ -353,9 +352,8 @@ class GrammarSpace(Space):
             if not hasattr(y, "__len__") or len(y) != len(inputs):
                 got = len(y) if hasattr(y, "__len__") else type(y).__name__
                 raise InputError(f"X has {len(inputs)} samples but y has {got}")
-            gold = Ragged(
-                *concatenate([self._encode(i, inputs[i], kept[i], y[i], unknown) for i in range(len(y))])
-            )
+            rows = [self._encode(i, inputs[i], kept[i], y[i], unknown) for i in range(len(y))]
+            gold = Ragged.from_list(rows, np.int64)
         store = ForestStore(self.grammar, words, self.structure.limits)
         return GrammarBatch(self, inputs, store, np.arange(len(inputs)), gold, n_jobs)
 
