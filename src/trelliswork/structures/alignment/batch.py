@@ -22,7 +22,7 @@ from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.covariance import Covariance
 
 if TYPE_CHECKING:
-    from trelliswork.structures.alignment.structure import AlignmentSpace
+    from trelliswork.structures.alignment.space import AlignmentSpace
     from trelliswork.structures.limits import AlignmentLimits
 
 __all__ = ["AlignmentBatch", "Law"]

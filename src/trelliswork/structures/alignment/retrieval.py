@@ -10,7 +10,8 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.structures.alignment.retrieval_batch import RetrievalBatch
-from trelliswork.structures.alignment.structure import Alignment, AlignmentSpace
+from trelliswork.structures.alignment.space import AlignmentSpace
+from trelliswork.structures.alignment.structure import Alignment
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.limits import AlignmentLimits
 

@@ -21,7 +21,7 @@ from trelliswork.structures.derivations.graph import Graph
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain.batch import ChainBatch
-    from trelliswork.structures.chain.structure import ChainSpace
+    from trelliswork.structures.chain.space import ChainSpace
     from trelliswork.structures.chain.trellis import Trellis
     from trelliswork.structures.tokens import Layout
 

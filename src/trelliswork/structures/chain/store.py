@@ -14,7 +14,7 @@ from trelliswork.structures.tokens import TokenMap, whole_numbers
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain.batch import ChainBatch
-    from trelliswork.structures.chain.structure import ChainSpace
+    from trelliswork.structures.chain.space import ChainSpace
 
 __all__ = ["batch_state", "into_space", "joined", "restored", "row_view"]
 
@@ -103,7 +103,7 @@ def restored(space: ChainSpace, state: Mapping[str, Any], n_jobs: int | None) ->
 def row_view(batch: ChainBatch) -> RowView:
     """The same sequences with one attribute per distinct token."""
     from trelliswork.structures.chain.batch import ChainBatch
-    from trelliswork.structures.chain.structure import ChainSpace
+    from trelliswork.structures.chain.space import ChainSpace
 
     space = batch.space
     emission, rows = batch.emission.by_row(len(space.attributes))

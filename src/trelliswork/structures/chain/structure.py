@@ -25,7 +25,7 @@ from trelliswork.structures.labels import (
 )
 from trelliswork.structures.limits import ChainLimits
 
-__all__ = ["Chain", "ChainSpace"]
+__all__ = ["Chain"]
 
 
 class Chain(Structure):

@@ -18,7 +18,7 @@ from trelliswork.structures.derivations.graph import integer_costs
 from trelliswork.structures.tokens import TokenMap, whole_numbers
 
 if TYPE_CHECKING:
-    from trelliswork.structures.classes.structure import ClassesSpace
+    from trelliswork.structures.classes.space import ClassesSpace
     from trelliswork.structures.factors import Factors
     from trelliswork.structures.limits import ClassesLimits
 
@@ -281,7 +281,7 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
 
     def row_view(self) -> RowView:
         """The same samples with one attribute per distinct row."""
-        from trelliswork.structures.classes.structure import ClassesSpace
+        from trelliswork.structures.classes.space import ClassesSpace
 
         space = self.space
         emission, rows = self.emission.by_row(len(space.attributes))

@@ -21,7 +21,7 @@ from trelliswork.structures.derivations.graph import Graph
 from trelliswork.structures.derivations.product import GraphProduct, longest_reading
 
 if TYPE_CHECKING:
-    from trelliswork.structures.derivations.structure import DerivationSpace
+    from trelliswork.structures.derivations.space import DerivationSpace
     from trelliswork.structures.factors import Factors
 
 __all__ = ["DerivationBatch"]

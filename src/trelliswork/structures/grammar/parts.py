@@ -17,7 +17,7 @@ from trelliswork.structures.base import Batch, Parts, Space
 from trelliswork.structures.grammar.forest import Forest, ForestStore
 
 if TYPE_CHECKING:
-    from trelliswork.structures.grammar.structure import GrammarSpace
+    from trelliswork.structures.grammar.space import GrammarSpace
     from trelliswork.structures.limits import GrammarLimits
 
 __all__ = ["GrammarParts"]
