@@ -225,7 +225,7 @@ MISTAKES = [
         "good.csv --taxonomy cycle.tsv --ancestor-weight nan",
         "--ancestor-weight must be a finite number >= 0, got nan",
     ),
-    ("good.csv --loss hinge", "--loss: unknown loss 'hinge'; expected one of zero-one, hamming, f1, edit"),
+    ("good.csv --loss hinge", "--loss: unknown loss 'hinge'; expected one of edit, f1, hamming, zero-one"),
     ("good.csv --C 0", "--C must be a finite number > 0, got 0.0"),
     (
         "good.csv --learner crf --C 2",

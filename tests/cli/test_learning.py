@@ -79,8 +79,8 @@ def test_no_loss(run, tmp_path):
     ("options", "message"),
     [
         (["--learner", "crf", "--lam", 1], "--lam does not go with --learner crf"),
-        (["--learner", "svm", "--loss", "none"], "--loss: unknown loss 'none'; expected one of zero-one,"),
-        (["--learner", "vcrf", "--loss", "tree"], "--loss: unknown loss 'tree'; expected one of zero-one,"),
+        (["--learner", "svm", "--loss", "none"], "--loss: unknown loss 'none'; expected one of base-pairs,"),
+        (["--learner", "vcrf", "--loss", "tree"], "--loss: unknown loss 'tree'; expected one of base-pairs,"),
         (["--learner", "vcrf", "--beta", -1], "--beta must be a finite number >= 0, got -1.0"),
         (["--jobs", 0], "--jobs must not be 0"),
         (

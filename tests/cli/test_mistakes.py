@@ -45,11 +45,11 @@ TRAIN = [
     ),
     (
         "train.txt --learner vcrf --loss pairs",
-        "--loss: unknown loss 'pairs'; expected one of zero-one, hamming, f1, edit, none",
+        "--loss: unknown loss 'pairs'; expected one of edit, f1, hamming, zero-one, none",
     ),
     (
         "train.txt --learner structboost --loss none",
-        "--loss: unknown loss 'none'; expected one of zero-one, hamming, f1, edit",
+        "--loss: unknown loss 'none'; expected one of edit, f1, hamming, zero-one",
     ),
     ("train.txt --learner vcrf --lam -1", "--lam must be a finite number >= 0, got -1.0"),
     (

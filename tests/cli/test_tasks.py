@@ -87,7 +87,7 @@ def test_a_task_of_another_package(run, lines):
     message = "--mea: m.tw is a model of the task lines; the option goes with fold and align alone"
     assert (done.exit_code, done.stderr) == (2, f"trelliswork: {message}\n")
     done = run("train", "lines", "train.txt", "-o", "m.tw", "--loss", "tree")
-    assert "--loss: unknown loss 'tree'; expected one of zero-one, hamming, f1, edit" in done.stderr
+    assert "--loss: unknown loss 'tree'; expected one of edit, f1, hamming, zero-one" in done.stderr
 
 
 def test_a_name_is_given_once(lines):

@@ -92,10 +92,6 @@ def _facts(opened: OpenModel) -> list[tuple[str, str]]:
         nonzero = int((learner.coef_ != 0).sum())
         facts.append(("weights", f"{learner.coef_.size:,} ({nonzero:,} not zero)"))
         facts.append(("iterations", str(getattr(learner, "n_iter_", 0))))
-    elif hasattr(learner, "dual_coef_"):
-        n_rows, n_columns = learner.dual_coef_.shape
-        facts.append(("kernel", f"{n_rows:,} rows, {n_columns:,} columns"))
-        facts.append(("iterations", str(learner.n_iter_)))
     else:
         facts.append(("weights", "none: not trained"))
     return facts

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import importlib.util
 import inspect
 import pickle
 import tempfile
@@ -16,11 +15,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 
+from trelliswork import persist
 from trelliswork._ragged import Ragged
+from trelliswork._validate import count_samples
 from trelliswork.structures.base import Unsupported
+from trelliswork.testing._structure_laws import Checked
 
 __all__ = ["check_learner"]
 
@@ -33,13 +35,13 @@ def check_learner(
     rng: Any = 0,
     sequential: bool | None = None,
     tol: float = 1e-3,
-) -> None:
+) -> Checked:
     """Check that an estimator keeps the laws of this package; raise ``AssertionError`` if not.
 
     Covers scikit-learn's protocol on ragged data (``clone``, grids, pipelines,
     cross-validation), determinism, independence of samples at prediction, weights as
     repetition, probabilities, warm starts, pickling and model files. A law about
-    something that the learner or its structure lacks is skipped.
+    something that the learner or its structure lacks is skipped, and named in the result.
 
     Parameters
     ----------
@@ -58,26 +60,38 @@ def check_learner(
         Allowed difference between weights that should agree but come from two searches,
         relative to the largest weight.
 
+    Returns
+    -------
+    Checked
+        Names of the laws that hold, and of those that were skipped, with the reason.
+
     Examples
     --------
     >>> from trelliswork import Chain, Generative
     >>> from trelliswork.testing import check_learner
     >>> X = [["the", "cat"], ["a", "dog"], ["the", "dog"], ["a", "cat"]]
-    >>> check_learner(Generative(Chain()), X, [["D", "N"]] * 4)
+    >>> check_learner(Generative(Chain()), X, [["D", "N"]] * 4).skipped
+    ['warm start: Generative has no warm_start']
     """
-    if len(X) < 4:
-        raise ValueError(f"check_learner needs at least 4 samples, got {len(X)}")
+    n_samples = count_samples(X)
+    if n_samples < 4:
+        raise ValueError(f"check_learner needs at least 4 samples, got {n_samples}")
     if sequential is None:
         sequential = bool(getattr(learner, "sequential", False))
     case = _Case(learner, X, y, np.random.default_rng(rng), sequential, tol)
+    laws, skipped = [], []
     for law in _LAWS:
+        name = law.__name__.strip("_").replace("_", " ")
         try:
             law(case)
-        except Unsupported:
-            continue
+        except Unsupported as reason:
+            skipped.append(f"{name}: {reason}")
         except AssertionError as error:
             what = (law.__doc__ or law.__name__).strip().rstrip(".")
             raise AssertionError(f"{learner!r} breaks the law: {what}\n{error}") from error
+        else:
+            laws.append(name)
+    return Checked(laws, skipped)
 
 
 class _Case:
@@ -87,6 +101,13 @@ class _Case:
         self.learner, self.X, self.y, self.rng = learner, X, y, rng
         self.sequential, self.tol = sequential, tol
         self._model: Any = None
+        self.second: Any = None
+        self.n_samples = count_samples(X)
+
+    def needs(self, holds: bool, what: str) -> None:
+        """Skip a law unless ``holds``; ``what`` the learner lacks."""
+        if not holds:
+            raise Unsupported(f"{type(self.learner).__name__} {what}")
 
     def new(self, **params: Any) -> Any:
         return clone(self.learner).set_params(**params)
@@ -152,6 +173,7 @@ def _fitting(case: _Case) -> None:
     before = copy.deepcopy(model.get_params())
     X, y = copy.deepcopy(case.X), copy.deepcopy(case.y)
     assert model.fit(X, y) is model, "fit does not return self"
+    case.second = model  # a second fit to the same data, for the laws below
     after = model.get_params()
     for name, value in before.items():
         if not isinstance(value, BaseEstimator):
@@ -172,8 +194,7 @@ def _fitting(case: _Case) -> None:
 
 def _not_fitted(case: _Case) -> None:
     """Before fit every question is a NotFittedError."""
-    if not case.learner.__sklearn_tags__().requires_fit:
-        return
+    case.needs(case.learner.__sklearn_tags__().requires_fit, "needs no fit")
     asked: dict[str, tuple[Any, ...]] = {
         "predict": (case.X,),
         "predict_kbest": (case.X, 2),
@@ -210,16 +231,16 @@ class _Pass(TransformerMixin, BaseEstimator):
 
 
 def _pipeline(case: _Case) -> None:
-    """A pipeline predicts what its last step predicts."""
+    """A pipeline predicts what its last step predicts, and its fit finds the same bits."""
     pipe = make_pipeline(_Pass(), case.new()).fit(case.X, case.y)
+    assert np.array_equal(case.values(pipe[-1]), case.values(case.model)), "a pipeline finds other weights"
     assert _same(pipe.predict(case.X), case.model.predict(case.X))
     assert pipe.score(case.X, case.y) == case.model.score(case.X, case.y)
 
 
 def _grid_search(case: _Case) -> None:
     """GridSearchCV runs on lists and refits the best."""
-    if "n_jobs" not in case.params:
-        return
+    case.needs("n_jobs" in case.params, "has no n_jobs")
     grid = GridSearchCV(case.new(), {"n_jobs": [1, 2]}, cv=KFold(2), error_score="raise")
     grid.fit(case.X, case.y)
     assert np.array_equal(grid.cv_results_["mean_test_score"], grid.cv_results_["mean_test_score"][[0, 0]])
@@ -227,25 +248,35 @@ def _grid_search(case: _Case) -> None:
 
 
 def _cross_validation(case: _Case) -> None:
-    """cross_val_score gives the same on a list and on a Ragged, with our scorers."""
-    cv = KFold(2)
-    scores = cross_val_score(case.new(), case.X, case.y, cv=cv, error_score="raise")
-    assert scores.shape == (2,), scores
-    assert ((scores >= 0) & (scores <= 1)).all(), scores
-    if not all(isinstance(y, (list, tuple, np.ndarray)) for y in case.y):
-        return
+    """Cross-validation gives the same on a list and on a Ragged, with our scorers."""
     from trelliswork.metrics import scorers
 
-    ragged = _ragged(case.X)
-    for scoring in (scorers.token_accuracy, scorers.sequence_accuracy):
-        scores = cross_val_score(case.new(), case.X, case.y, cv=cv, scoring=scoring, error_score="raise")
-        if ragged is not None:
-            same = cross_val_score(case.new(), ragged, case.y, cv=cv, scoring=scoring, error_score="raise")
-            assert np.array_equal(scores, same), f"list {scores}, Ragged {same}"
+    def default(model: Any, X: Any, y: Any) -> float:
+        return model.score(X, y)
+
+    scoring: dict[str, Any] = {"score": default}
+    ragged = None
+    if all(isinstance(y, (list, tuple, np.ndarray)) for y in case.y):
+        scoring |= {"tokens": scorers.token_accuracy, "sequences": scorers.sequence_accuracy}
+        ragged = _ragged(case.X)
+    on_lists = _validated(case, case.X, scoring)
+    for name, scores in on_lists.items():
+        assert scores.shape == (2,), scores
+        assert ((scores >= 0) & (scores <= 1)).all(), f"{name}: {scores}"
+    if ragged is not None:
+        on_ragged = _validated(case, ragged, scoring)
+        assert _same(on_lists, on_ragged), f"list {on_lists}, Ragged {on_ragged}"
+
+
+def _validated(case: _Case, X: Any, scoring: dict[str, Any]) -> dict[str, np.ndarray]:
+    table = cross_validate(case.new(), X, case.y, cv=KFold(2), scoring=scoring, error_score="raise")
+    return {name: table[f"test_{name}"] for name in scoring}
 
 
 def _ragged(X: Any) -> Ragged | None:
     """The same samples as a Ragged, where they are lists of tokens or arrays."""
+    if not isinstance(X, list):
+        return None
     if all(isinstance(x, np.ndarray) for x in X):
         return Ragged.from_list(X)
     if not all(isinstance(x, list) for x in X):
@@ -259,21 +290,20 @@ def _ragged(X: Any) -> Ragged | None:
 
 
 def _deterministic(case: _Case) -> None:
-    """Two fits give the same bits."""
-    again = case.new().fit(case.X, case.y)
+    """Two fits give the same bits, and so does a second fit of one model."""
+    again = case.second
     assert np.array_equal(case.values(again), case.values(case.model)), "a second clone finds other weights"
     if "warm_start" in case.params:
-        again = case.new(warm_start=False)
-        again.fit(case.X, case.y)
+        again.set_params(warm_start=False)
     again.fit(case.X, case.y)
     assert np.array_equal(case.values(again), case.values(case.model)), "a second fit finds other weights"
 
 
 def _threads(case: _Case) -> None:
     """The number of threads does not change a bit."""
-    if "n_jobs" not in case.params:
-        return
-    alone, threaded = (case.new(n_jobs=n).fit(case.X, case.y) for n in (1, 2))
+    case.needs("n_jobs" in case.params, "has no n_jobs")
+    alone = case.model if case.params["n_jobs"] in (None, 1) else case.new(n_jobs=1).fit(case.X, case.y)
+    threaded = case.new(n_jobs=2).fit(case.X, case.y)
     assert np.array_equal(alone.coef_, threaded.coef_), "weights depend on n_jobs"
     assert _same(alone.predict(case.X), threaded.predict(case.X)), "predictions depend on n_jobs"
     with contextlib.suppress(Unsupported):
@@ -286,18 +316,17 @@ def _threads(case: _Case) -> None:
 
 def _order(case: _Case) -> None:
     """The order of the samples does not matter."""
-    if case.sequential:
-        return
-    order = case.rng.permutation(len(case.X))
+    case.needs(not case.sequential, "visits samples one after the other")
+    order = case.rng.permutation(case.n_samples)
     mixed = case.new().fit(_take(case.X, order), _take(case.y, order))
     case.close(mixed, case.model, "after a permutation of the samples")
 
 
 def _repetition(case: _Case) -> None:
     """Weight 2 is the same as having a sample twice; weight 0 as not having it."""
-    if not case.weighted or case.sequential:
-        return
-    n = len(case.X)
+    case.needs(not case.sequential, "visits samples one after the other")
+    case.needs(case.weighted, "takes no sample_weight")
+    n = case.n_samples
     twice = case.rng.random(n) < 0.5
     twice[0], twice[-1] = True, False
     order = np.concatenate([np.arange(n), np.flatnonzero(twice)])
@@ -312,7 +341,7 @@ def _repetition(case: _Case) -> None:
 
 def _alone(case: _Case) -> None:
     """A prediction does not depend on the other samples."""
-    model, n = case.model, len(case.X)
+    model, n = case.model, case.n_samples
     together = model.predict(case.X)
     assert isinstance(together, list), f"predict returns {type(together).__name__}, not a list"
     assert len(together) == n, f"{len(together)} predictions for {n} samples"
@@ -345,19 +374,17 @@ def _accuracy(case: _Case) -> None:
 
 def _log_probability(case: _Case) -> None:
     """log_prob is at most 0 and largest at the prediction."""
-    if not hasattr(case.learner, "log_prob"):
-        return
+    case.needs(hasattr(case.learner, "log_prob"), "has no log_prob")
     given = case.model.log_prob(case.X, case.y)
     best = case.model.log_prob(case.X, case.model.predict(case.X))
-    assert given.shape == best.shape == (len(case.X),)
+    assert given.shape == best.shape == (case.n_samples,)
     assert (best <= 0).all(), f"log_prob above 0: {best.max()}"
     assert (given <= best + 1e-9).all(), "an output is more probable than the prediction"
 
 
 def _kbest(case: _Case) -> None:
     """predict_kbest begins with the prediction, falls, and its probabilities are those of log_prob."""
-    if not hasattr(case.learner, "predict_kbest"):
-        return
+    case.needs(hasattr(case.learner, "predict_kbest"), "has no predict_kbest")
     model = case.model
     for i, candidates in enumerate(model.predict_kbest(case.X, k=4)):
         x = _take(case.X, [i])
@@ -378,10 +405,9 @@ def _kbest(case: _Case) -> None:
 
 def _marginals(case: _Case) -> None:
     """predict_marginals are probabilities; rows of arrays sum to one."""
-    if not hasattr(case.learner, "predict_marginals"):
-        return
+    case.needs(hasattr(case.learner, "predict_marginals"), "has no predict_marginals")
     marginals = case.model.predict_marginals(case.X)
-    assert len(marginals) == len(case.X)
+    assert len(marginals) == case.n_samples
     for i, rows in enumerate(marginals):
         if isinstance(rows, np.ndarray):
             assert ((rows >= 0) & (rows <= 1 + 1e-9)).all(), f"sample {i}: not probabilities"
@@ -393,15 +419,14 @@ def _marginals(case: _Case) -> None:
 
 def _warm_start(case: _Case) -> None:
     """A warm start goes on from the old weights, also into other alphabets."""
-    if "warm_start" not in case.params:
-        return
-    model = case.new(warm_start=True).fit(case.X, case.y)
+    case.needs("warm_start" in case.params, "has no warm_start")
+    model = copy.deepcopy(case.model).set_params(warm_start=True)
     n_iter = model.n_iter_
     model.fit(case.X, case.y)
     if not case.sequential:
         case.close(model, case.model, "warm start against a fresh fit")
         assert model.n_iter_ <= n_iter, f"{model.n_iter_} iterations warm, {n_iter} cold"
-    half = len(case.X) // 2
+    half = case.n_samples // 2
     model = case.new(warm_start=True).fit(case.X[:half], case.y[:half]).fit(case.X, case.y)
     if not case.sequential:
         case.close(model, case.model, "warm start on more data against a fresh fit")
@@ -416,11 +441,8 @@ def _model_files(case: _Case) -> None:
     """A fitted model survives save and load."""
     from trelliswork.learners import LEARNERS, REGRESSORS
 
-    if importlib.util.find_spec("trelliswork.persist") is None:
-        return
-    if type(case.learner) not in (*LEARNERS.values(), *REGRESSORS.values()):
-        return  # model files name the learners of this package only
-    persist = importlib.import_module("trelliswork.persist")
+    registered = (*LEARNERS.values(), *REGRESSORS.values())
+    case.needs(type(case.learner) in registered, "is not in the table of learners, which model files go by")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.tw"
         persist.save(case.model, path)

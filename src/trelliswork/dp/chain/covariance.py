@@ -222,29 +222,18 @@ def _combine(out, rows, weights, n_active):
 
 @njit(fastmath={"contract", "reassoc"})
 def gibbs_product(
-    rows,
-    index,
-    offsets,
-    gold,
-    about_gold,
-    weights,
-    trans,
-    first,
-    last,
-    out_rows,
-    out_trans,
-    factors,
-    members,
-    base,
-    flat_ahead,
-    flat_rho,
+    rows, index, offsets, gold, about_gold, weights, trans, first, last, out_rows, out_trans, law
 ):
     """Law of :func:`prepare`, for the groups ``first .. last - 1``.
+
+    ``law`` holds the factors of transitions, the groups (``members``, ``base``), and the tables that
+    :func:`prepare` fills, ``ahead`` and ``rho``.
 
     Inner loops run over the lanes of a group. What the direction ``trans`` itself adds to
     ``out_trans`` on top of the movement of the probabilities, expected transitions times
     ``trans``, is left to the caller; the rest as in :func:`uniform_product`.
     """
+    factors, members, base, flat_ahead, flat_rho = law
     n_labels = trans.shape[0]
     n_blocks = index.shape[1]
     most = largest = 0

@@ -76,28 +76,15 @@ def _combine(out, rows, weights):
 
 @njit(fastmath={"contract", "reassoc"})
 def plain_product(
-    rows,
-    index,
-    offsets,
-    gold,
-    about_gold,
-    weights,
-    trans,
-    first,
-    last,
-    out_rows,
-    out_trans,
-    members,
-    group_ptr,
-    group_base,
-    moves,
-    all_rho,
+    rows, index, offsets, gold, about_gold, weights, trans, first, last, out_rows, out_trans, law
 ):
     """Law of :func:`prepare`, for the groups ``first .. last - 1``.
 
-    Group g holds the sequences ``members[group_ptr[g] : group_ptr[g + 1]]``, all of one length,
-    whose label probabilities start at ``all_rho[group_base[g]]``.
+    ``law`` holds the groups (``members``, ``group_ptr``, ``group_base``), the probabilities of transitions
+    ``moves`` and those of labels ``all_rho``. Group g holds the sequences ``members[group_ptr[g] :
+    group_ptr[g + 1]]``, all of one length, whose label probabilities start at ``all_rho[group_base[g]]``.
     """
+    members, group_ptr, group_base, moves, all_rho = law
     n_labels = trans.shape[0]
     n_blocks = index.shape[1]
     most = longest = 0

@@ -261,10 +261,12 @@ def sweep(order, search, features, sequences, weights, limits, cap, planes, gap,
         Sequences to visit.
     search : bool
         Whether to look for the most violated labels.
-    features, sequences, limits
+    features, sequences
         The problem, see ``dp/solvers/chain.py``.
     weights : Weights
         Changed in place.
+    limits : Limits
+        Hard constraints.
     cap : (n_sequences,)
         Bound on the dual mass.
     planes : Planes

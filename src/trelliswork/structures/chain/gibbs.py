@@ -98,7 +98,7 @@ class GibbsChain(TokenSums):
     def _sweep(self, *arguments: Any) -> None:
         from trelliswork.dp.chain import covariance
 
-        covariance.gibbs_product(*arguments, *self.tables[:5])
+        covariance.gibbs_product(*arguments, self.tables[:5])
 
     def _own_trans(self, trans: np.ndarray) -> np.ndarray:
         return self.tables.pairs * trans
@@ -198,4 +198,4 @@ class PlainChain(GibbsChain):
     def _sweep(self, *arguments: Any) -> None:
         from trelliswork.dp.chain import covariance_by_length
 
-        covariance_by_length.plain_product(*arguments, *self.tables[:5])
+        covariance_by_length.plain_product(*arguments, self.tables[:5])

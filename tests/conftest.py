@@ -1,0 +1,27 @@
+"""The table of learners and structures whose laws were checked, at the end of the run."""
+
+from __future__ import annotations
+
+
+def pytest_terminal_summary(terminalreporter):
+    table, skipped = {}, {}
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            if name == "checked":
+                learner, structure, laws, passed_over = value
+                checked, total = table.get((learner, structure), (0, 0))
+                table[learner, structure] = checked + len(laws), total + len(laws) + len(passed_over)
+                for line in passed_over:
+                    skipped.setdefault(line, set()).add(structure)
+    if not table:
+        return
+    learners, structures = (sorted({pair[k] for pair in table}) for k in (0, 1))
+    terminalreporter.section("laws of learners that were checked, of those that there are")
+    width = max(map(len, learners))
+    terminalreporter.write_line(" " * width + "".join(f"{s:>14}" for s in structures))
+    for learner in learners:
+        cells = [table.get((learner, s)) for s in structures]
+        shown = ["-" if cell is None else f"{cell[0]}/{cell[1]}" for cell in cells]
+        terminalreporter.write_line(f"{learner:<{width}}" + "".join(f"{cell:>14}" for cell in shown))
+    for line, where in sorted(skipped.items()):
+        terminalreporter.write_line(f"skipped on {', '.join(sorted(where))}: {line}")
