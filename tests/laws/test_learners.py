@@ -10,8 +10,6 @@ from sklearn.base import clone
 import trelliswork as tw
 from trelliswork._trees import leaves, parse_tree
 from trelliswork.learners import LEARNERS
-from trelliswork.structures import tokens as structures_tokens
-from trelliswork.structures.chain import trellis
 from trelliswork.testing import check_learner
 
 
@@ -223,10 +221,9 @@ def test_laws_of_other_crfs(l1):
 
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("chain", ["plain", "order2", "arrays"])
-def test_many_chunks_give_the_same_bits_on_two_threads(name, chain, monkeypatch):
-    monkeypatch.setattr(trellis, "_TOKENS_PER_CHUNK", 9)
-    monkeypatch.setattr(structures_tokens, "_ROWS_PER_CHUNK", 2)
+def test_many_chunks_give_the_same_bits_on_two_threads(name, chain):
     structure, kind = CHAINS[chain]
+    structure = structure.with_limits(tokens_per_chunk=9, rows_per_chunk=2)
     X, y = tagged(np.random.default_rng(3), n=30, kind=kind)
     model = MAKE.get(name, LEARNERS[name])(structure)
     one, two = (clone(model).set_params(n_jobs=n).fit(X, y) for n in (1, 2))

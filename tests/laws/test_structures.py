@@ -22,12 +22,6 @@ from trelliswork import (
 )
 from trelliswork._trees import leaves, parse_tree
 from trelliswork.structures import STRUCTURES
-from trelliswork.structures.alignment import batch, moments
-from trelliswork.structures.chain import graph, trellis
-from trelliswork.structures.derivations import batch as derivations_batch
-from trelliswork.structures.derivations import graph as derivations_graph
-from trelliswork.structures.grammar import parts as grammar_parts
-from trelliswork.structures.rna import batch as rna_batch
 from trelliswork.testing import check_structure
 
 WORDS = [["a", "b", "a"], ["b"], ["c", "a"], ["a", "a", "c", "b"]]
@@ -230,22 +224,27 @@ CASES = {
 }
 
 
+# Chunks of one or two samples, so that several threads have something to do.
+ALIGNED = {"cells_per_chunk": 8, "moment_cells_per_chunk": 8, "moment_features": 2}
+CHUNKS = {
+    Alignment: ALIGNED,
+    Chain: {"tokens_per_chunk": 3, "graph_edges_per_chunk": 8, "rows_per_chunk": 2},
+    Classes: {"rows_per_chunk": 2},
+    Derivations: {"edges_per_chunk": 8},
+    Grammar: {"work_per_chunk": 8},
+    RNA: {"work_per_chunk": 40},
+    Retrieval: ALIGNED,
+}
+
+
 @pytest.mark.parametrize("mode", ["whole", "chunks", "chunks-tangents"])
 @pytest.mark.parametrize("name", CASES)
-def test_laws(name, mode, monkeypatch):
-    if mode != "whole":  # chunks of one or two samples, so that several threads have something to do
-        monkeypatch.setattr(trellis, "_TOKENS_PER_CHUNK", 3)
-        monkeypatch.setattr(graph, "_EDGES_PER_CHUNK", 8)
-        monkeypatch.setattr(derivations_batch, "_EDGES_PER_CHUNK", 8)
-        monkeypatch.setattr(grammar_parts, "_WORK_PER_CHUNK", 8)
-        monkeypatch.setattr(batch, "_CELLS_PER_CHUNK", 8)
-        monkeypatch.setattr(moments, "_CELLS_PER_CHUNK", 8)
-        monkeypatch.setattr(moments, "_WIDTH", 2)
-        monkeypatch.setattr(rna_batch, "_WORK_PER_CHUNK", 40)
-    if mode == "chunks-tangents":  # moments from tangents, as with many features
-        monkeypatch.setattr(derivations_graph, "MAX_DENSE", 0)
-        monkeypatch.setattr(graph, "MAX_DENSE", 0)
+def test_laws(name, mode):
     structure, X, y = CASES[name]
+    if mode != "whole":
+        structure = structure.with_limits(**CHUNKS[type(structure)])
+    if mode == "chunks-tangents":  # moments from tangents, as with many features
+        structure = structure.with_limits(increment_features=0)
     done = check_structure(structure, X, y, rng=len(name))
     assert not done.skipped
     assert len(done.laws) == 21

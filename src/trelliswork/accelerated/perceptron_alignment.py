@@ -23,11 +23,10 @@ def passes(
 ) -> Generator[int, None, None]:
     """Passes over pairs of sequences; the search is exact."""
     from trelliswork.dp.alignment import viterbi
-    from trelliswork.structures.alignment.search import TRACED_CELLS
 
     gold = batch.gold_codes
     pairs = batch.arrays()
-    maps = batch.of_pair, batch.space.of_gap, batch.flags, TRACED_CELLS
+    maps = batch.of_pair, batch.space.of_gap, batch.flags, batch.limits.traced_cells
     weights = np.asarray(weights, dtype=np.float64)
     for order in orders:
         order = np.asarray(order, dtype=np.int64)

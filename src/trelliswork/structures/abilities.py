@@ -7,12 +7,13 @@ A learner that needs an ability asks for it with :func:`require`, which names th
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, final
 
 import numpy as np
 
-from trelliswork._errors import Unsupported
+from trelliswork._errors import InputError, Unsupported
+from trelliswork._validate import as_number
 from trelliswork.structures.batch import Batch
 from trelliswork.structures.parts import Decoded, Parts
 
@@ -239,9 +240,43 @@ class Labelled(Batch):
     def label_costs(self, table: np.ndarray) -> tuple[Parts, np.ndarray]:
         """Costs ``table[true label, label]`` of every labelled part, and a constant per sample."""
 
-    @abstractmethod
+    @final
     def class_weights(self, class_weight: Any) -> np.ndarray:
-        """Weight of each sample from the weights of its classes."""
+        """Weight of each sample: the mean over its true labels.
+
+        Parameters
+        ----------
+        class_weight : "balanced" or dict
+            Weights inverse to the frequencies of the labels, or ``{label: weight}``, 1 for labels left out.
+        """
+        space: Any = self.space
+        labels, gold = space.labels, self.gold_codes
+        if isinstance(class_weight, str) and class_weight == "balanced":
+            counts = np.bincount(gold.values, minlength=len(labels))
+            by_label = gold.values.size / (len(labels) * np.maximum(counts, 1))
+        elif isinstance(class_weight, Mapping):
+            by_label = _given_weights(class_weight, labels)
+        else:
+            raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
+        owner = np.repeat(np.arange(len(self)), gold.lengths)
+        total = np.bincount(owner, weights=by_label[gold.values], minlength=len(self))
+        return total / np.maximum(gold.lengths, 1)
+
+
+def _given_weights(class_weight: Mapping[Any, Any], labels: list[Any]) -> np.ndarray:
+    """Weight of every label."""
+    # A fold may lack some of the labels, but hardly all of them.
+    if class_weight and not any(label in labels for label in class_weight):
+        raise InputError(
+            f"class_weight: {list(class_weight)!r:.80} are not labels of the data; the labels are "
+            f"{labels!r:.80}"
+        )
+    weights = np.ones(len(labels))
+    for i, label in enumerate(labels):
+        weights[i] = as_number(f"class_weight of {label!r}", class_weight.get(label, 1.0))
+        if weights[i] < 0:
+            raise InputError(f"class_weight of {label!r} is {weights[i]}; it must be >= 0")
+    return weights
 
 
 # Every ability, and what messages call it.

@@ -8,6 +8,7 @@ the outputs of its samples. Learners see nothing else.
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
@@ -17,6 +18,7 @@ from sklearn.base import BaseEstimator
 
 from trelliswork._errors import Unsupported
 from trelliswork.structures.batch import Batch
+from trelliswork.structures.limits import Limits
 from trelliswork.structures.parts import Decoded, Moments, Parts
 
 __all__ = ["Batch", "Decoded", "Moments", "Parts", "Space", "Structure", "Unsupported"]
@@ -32,6 +34,7 @@ class Structure(BaseEstimator):
     space_class: ClassVar[type[Space] | None] = None  # what ``bind`` returns
     batch_class: ClassVar[type[Batch] | None] = None  # what ``Space.pack`` returns
     output_kind: ClassVar[str | None] = None  # what an output is; losses say which kinds they compare
+    limits: Limits = Limits()  # no hyper-parameters: model files do not hold them
 
     @classmethod
     def offers(cls, ability: type[Batch]) -> bool:
@@ -114,7 +117,33 @@ class Structure(BaseEstimator):
         >>> Chain(order=2).with_params(scheme="BIO")
         Chain(order=2, scheme='BIO')
         """
-        return type(self)(**{**self.get_params(deep=False), **params})
+        return self._with_own_limits(type(self)(**{**self.get_params(deep=False), **params}))
+
+    def with_limits(self, **limits: int) -> Self:
+        """The same structure with other limits of memory and of work done at a time.
+
+        Parameters
+        ----------
+        **limits
+            Fields of ``limits``, see ``trelliswork.structures.limits``.
+
+        Examples
+        --------
+        >>> from trelliswork import RNA
+        >>> RNA().with_limits(table_bytes=64 << 30).limits.table_bytes >> 30
+        64
+        """
+        other = self.with_params()
+        other.limits = dataclasses.replace(self.limits, **limits)
+        return other
+
+    def _with_own_limits(self, other: Any) -> Any:
+        if "limits" in self.__dict__:
+            other.limits = self.limits
+        return other
+
+    def __sklearn_clone__(self) -> Any:
+        return self._with_own_limits(super().__sklearn_clone__())
 
     @classmethod
     def examples(cls) -> Iterator[tuple[Structure, Any, Any]]:

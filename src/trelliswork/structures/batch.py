@@ -16,10 +16,9 @@ from trelliswork.structures.parts import Decoded, Moments, Parts
 
 if TYPE_CHECKING:
     from trelliswork.structures.base import Space
+    from trelliswork.structures.limits import Limits
 
 __all__ = ["Batch"]
-
-_CODES_OF_DRAWS = 200_000  # codes of outputs whose features are computed at a time
 
 
 class Batch(ABC):
@@ -55,6 +54,11 @@ class Batch(ABC):
         self.space = space
         self._gold = gold
         self.n_jobs = n_jobs
+
+    @property
+    def limits(self) -> Limits:
+        """Bounds on memory and on the work done at a time."""
+        return self.space.structure.limits
 
     # -- samples -----------------------------------------------------------------------
 
@@ -271,7 +275,7 @@ class Batch(ABC):
         for draw in [*draws, None]:  # many draws at a time, as far as memory allows
             if draw is not None:
                 waiting.append(draw)
-            if waiting and (draw is None or sum(c.values.size for c in waiting) >= _CODES_OF_DRAWS):
+            if waiting and (draw is None or sum(c.values.size for c in waiting) >= self.limits.draw_codes):
                 copies = self.subset(np.tile(np.arange(len(self)), len(waiting)))
                 values = np.concatenate([codes.values for codes in waiting])
                 lengths = np.concatenate([codes.lengths for codes in waiting])

@@ -11,22 +11,21 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
+from trelliswork.structures.limits import Limits
 
 if TYPE_CHECKING:
     from trelliswork.structures.base import Batch, Parts
 
 __all__ = ["Covariance", "check_dense"]
 
-_MAX_DENSE_BYTES = 4 << 30
 
-
-def check_dense(n_features: int) -> None:
+def check_dense(n_features: int, max_bytes: int = Limits.matrix_bytes) -> None:
     """Refuse a dense covariance that would not fit, with its size and the alternative."""
     size = 8 * n_features**2
-    if size > _MAX_DENSE_BYTES:
+    if size > max_bytes:
         raise InputError(
             f"the covariance of {n_features:,} features takes {size / 2**30:,.0f} GiB as a matrix (at most "
-            f"{_MAX_DENSE_BYTES / 2**30:.0f}); use covariance_product, or solver='cg'"
+            f"{max_bytes / 2**30:.0f}); use covariance_product, or solver='cg'"
         )
 
 
@@ -52,8 +51,6 @@ class Covariance:
         ``C + sum of b b'`` with b = gold - mean features.
     """
 
-    # Up to here a matrix is cheaper than products: it costs one product per feature.
-    max_dense = 1000
     exact_diagonal = False
 
     def __init__(
@@ -72,6 +69,11 @@ class Covariance:
     def n_features(self) -> int:
         """Order of the matrix."""
         return self.batch.space.n_features
+
+    @property
+    def max_dense(self) -> int:
+        """Number of features up to which the matrix is cheaper than products with it."""
+        return self.batch.limits.matrix_features
 
     @property
     def law(self) -> Parts:
@@ -131,7 +133,7 @@ class Covariance:
 
     def dense(self) -> np.ndarray:
         """The matrix; symmetric to the last bit."""
-        check_dense(self.n_features)
+        check_dense(self.n_features, self.batch.limits.matrix_bytes)
         out = self._covariance()
         if self.about == "gold":
             b = self.deviations()

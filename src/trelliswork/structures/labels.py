@@ -15,6 +15,7 @@ __all__ = [
     "collect_labels",
     "encode_labels",
     "is_list",
+    "label_list",
     "listed",
     "sorted_labels",
 ]
@@ -22,11 +23,11 @@ __all__ = [
 
 def sorted_labels(labels: Iterable[Any]) -> list[Any]:
     """The labels in an order that does not depend on the order of the samples."""
-    found = list(labels)
+    values = list(labels)
     try:
-        return sorted(found)
+        return sorted(values)
     except TypeError:
-        return sorted(found, key=lambda v: (type(v).__name__, repr(v)))
+        return sorted(values, key=lambda v: (type(v).__name__, repr(v)))
 
 
 def check_given_labels(labels: Any) -> None:
@@ -45,19 +46,19 @@ def collect_labels(y: Any, given: Sequence[Hashable] | None) -> list[Any]:
     """The given labels, or all that occur in ``y``."""
     if given is not None:
         return list(dict.fromkeys(given))
-    found: set[Any] = set()
+    seen: set[Any] = set()
     for i, labels in enumerate(y):
         check_row(i, labels)
         try:
-            found.update(labels.tolist() if isinstance(labels, np.ndarray) else labels)
+            seen.update(labels.tolist() if isinstance(labels, np.ndarray) else labels)
         except TypeError as error:
             raise InputError(f"labels must be hashable ({error})", sample=i) from None
-    if any(label != label for label in found):
+    if any(label != label for label in seen):
         i = next(i for i, labels in enumerate(y) if any(label != label for label in labels))
         raise InputError("a label is NaN; give missing labels a name of their own", sample=i)
-    if not found:
+    if not seen:
         raise InputError("y holds no label at all; at least one non-empty sequence is needed")
-    return sorted_labels(found)
+    return sorted_labels(seen)
 
 
 def encode_labels(y: Any, offsets: np.ndarray, labels: list[Any], *, unknown: str = "error") -> np.ndarray:
@@ -67,7 +68,7 @@ def encode_labels(y: Any, offsets: np.ndarray, labels: list[Any], *, unknown: st
         got = len(y) if hasattr(y, "__len__") else type(y).__name__
         raise InputError(f"X has {n} sequences but y has {got}")
     place = {label: i for i, label in enumerate(labels)}
-    out = np.empty(int(offsets[-1]), dtype=np.int64)
+    all_codes = np.empty(int(offsets[-1]), dtype=np.int64)
     for i, row in enumerate(y):
         lo, hi = int(offsets[i]), int(offsets[i + 1])
         check_row(i, row)
@@ -81,14 +82,23 @@ def encode_labels(y: Any, offsets: np.ndarray, labels: list[Any], *, unknown: st
         if unknown == "error" and -1 in codes:
             t = codes.index(-1)
             raise InputError(f"label {items[t]!r} of token {t} is not one of {listed(labels)}", sample=i)
-        out[lo:hi] = codes
-    return out
+        all_codes[lo:hi] = codes
+    return all_codes
 
 
 def check_row(i: int, row: Any) -> None:
     """Refuse what has no order or no length as the labels of a sequence."""
     if isinstance(row, (Mapping, Set)) or not hasattr(row, "__len__") or getattr(row, "shape", None) == ():
         raise InputError(f"expected a list of labels, got {row!r:.80}", sample=i)
+
+
+def label_list(y: Any) -> list[Any]:
+    """One label per sample as a list."""
+    if hasattr(y, "tolist"):
+        y = y.tolist()
+    if isinstance(y, (str, bytes)) or not hasattr(y, "__iter__"):
+        raise InputError(f"y must be a list of labels, got {type(y).__name__}")
+    return list(y)
 
 
 def is_list(value: Any) -> bool:

@@ -6,19 +6,20 @@ all ``D * C`` pairs, or only for the pairs listed in ``flat`` (those seen in tra
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from trelliswork._errors import InputError
 from trelliswork._names import Alphabet
 from trelliswork._threads import balanced_chunks, even_chunks, run
 from trelliswork._tokens import TokenTable
 
-__all__ = ["Block", "Layout", "TokenMap"]
+__all__ = ["Block", "Layout", "TokenMap", "whole_numbers"]
 
-_ROWS_PER_CHUNK = 16384
 _SCATTER_FROM = 8  # entries per attribute
 _PARTIAL_TABLES = 4
 
@@ -61,6 +62,15 @@ class Layout:
         flat = np.arange(self.n_attributes * self.n_columns) if self.flat is None else self.flat
         return flat // self.n_columns, flat % self.n_columns
 
+    def limited(self, flat: Any) -> Layout:
+        """The layout with weights at the given positions of its table only."""
+        flat = np.asarray(flat)
+        if flat.ndim != 1 or flat.dtype.kind not in "iu" or np.any(np.diff(flat) <= 0):
+            raise InputError("positions of weights must be increasing whole numbers")
+        if flat.size and (flat[0] < 0 or flat[-1] >= self.n_attributes * self.n_columns):
+            raise InputError("positions of weights lie outside the table")
+        return Layout(self.n_attributes, self.n_columns, flat.astype(np.int64))
+
 
 @dataclass
 class Block:
@@ -83,6 +93,14 @@ class Block:
             self.cache["transposed"] = self.matrix.T.tocsr()
         return self.cache["transposed"]
 
+    def sparse(self, n_attributes: int) -> sp.csr_matrix:
+        """The rows as a sparse matrix with a column for every attribute."""
+        if self.columns is None:
+            return self.matrix
+        rows = sp.csr_matrix(self.matrix)
+        indices = self.columns[rows.indices].astype(np.int32)
+        return sp.csr_matrix((rows.data, indices, rows.indptr), shape=(rows.shape[0], n_attributes))
+
     def collect(self, values: np.ndarray) -> np.ndarray:
         """Sum of the values of all tokens that share a row."""
         from trelliswork.dp import rows as dp_rows
@@ -93,7 +111,7 @@ class Block:
         dp_rows.collect(self.index, values, out)
         return out
 
-    def add_adjoint(self, rows: np.ndarray, table: np.ndarray, threads: int) -> None:
+    def add_adjoint(self, rows: np.ndarray, table: np.ndarray, threads: int, rows_per_chunk: int) -> None:
         """``table += matrix.T @ rows``."""
         from trelliswork.dp import rows as dp_rows
 
@@ -110,13 +128,13 @@ class Block:
                 [(i, a, b) for i, (a, b) in enumerate(chunks)],
                 threads,
             )
-            for one in partial:
-                table += one
+            for summed in partial:
+                table += summed
         else:
             m = self.transposed()
             run(
                 lambda a, b: dp_rows.add_times(m.indptr, m.indices, m.data, rows, table, a, b),
-                balanced_chunks(m.indptr, 8 * _ROWS_PER_CHUNK),
+                balanced_chunks(m.indptr, 8 * rows_per_chunk),
                 threads,
             )
 
@@ -146,7 +164,7 @@ class TokenMap:
         blocks = []
         for (names, matrix, index), target in zip(table.blocks, table.columns_in(columns), strict=True):
             known = np.flatnonzero(target >= 0)
-            identity = index.size == matrix.shape[0] and bool(np.all(index == np.arange(index.size)))
+            identity = _is_identity(index, matrix)
             if not sp.issparse(matrix):
                 dense = matrix if known.size == len(names) else np.ascontiguousarray(matrix[:, known])
                 blocks.append(Block(dense, index, target[known], identity))
@@ -172,14 +190,16 @@ class TokenMap:
             blocks.append(Block(matrix, index, b.columns))
         return TokenMap(self.layout, blocks, tokens.size)
 
-    def scores(self, w: np.ndarray, threads: int, out: np.ndarray | None = None) -> np.ndarray:
+    def scores(
+        self, w: np.ndarray, threads: int, rows_per_chunk: int, out: np.ndarray | None = None
+    ) -> np.ndarray:
         """Scores (n_tokens, C) of emission weights."""
         from trelliswork.dp import rows as dp_rows
 
         table = np.ascontiguousarray(self.layout.table(w))
         if out is None:
             out = np.empty((self.n_tokens, self.layout.n_columns))
-        token_chunks = even_chunks(self.n_tokens, _ROWS_PER_CHUNK)
+        token_chunks = even_chunks(self.n_tokens, rows_per_chunk)
         for number, block in enumerate(self.blocks):
             add = number > 0
             m = block.matrix
@@ -188,7 +208,7 @@ class TokenMap:
             else:
                 in_place = block.identity and not add
                 rows = out if in_place else np.empty((m.shape[0], self.layout.n_columns))
-                chunks = balanced_chunks(m.indptr, 8 * _ROWS_PER_CHUNK)
+                chunks = balanced_chunks(m.indptr, 8 * rows_per_chunk)
                 run(
                     lambda a, b, m=m, rows=rows: dp_rows.times(
                         m.indptr, m.indices, m.data, table, rows, a, b
@@ -207,13 +227,13 @@ class TokenMap:
             )
         return out
 
-    def pull(self, values: np.ndarray, threads: int) -> np.ndarray:
+    def pull(self, values: np.ndarray, threads: int, rows_per_chunk: int) -> np.ndarray:
         """Adjoint of :meth:`scores`."""
         layout = self.layout
         rows = run(lambda block: block.collect(values), [(block,) for block in self.blocks], threads)
         table = np.zeros((layout.n_attributes, layout.n_columns))
         for block, summed in zip(self.blocks, rows, strict=True):
-            block.add_adjoint(summed, table, threads)
+            block.add_adjoint(summed, table, threads, rows_per_chunk)
         return layout.gather(table)
 
     def pull_each(self, values: np.ndarray, offsets: np.ndarray) -> sp.csr_matrix:
@@ -285,11 +305,7 @@ class TokenMap:
     def _stack(self) -> tuple[sp.csr_matrix, np.ndarray]:
         matrices, rows, base = [], [], 0
         for block in self.blocks:
-            matrix = sp.csr_matrix(block.matrix)
-            if block.columns is not None:
-                indices = block.columns[matrix.indices].astype(np.int32)
-                shape = (matrix.shape[0], self.layout.n_attributes)
-                matrix = sp.csr_matrix((matrix.data, indices, matrix.indptr), shape=shape)
+            matrix = block.sparse(self.layout.n_attributes)
             matrices.append(matrix)
             rows.append(np.where(block.index < 0, -1, block.index + base).astype(np.int32))
             base += matrix.shape[0]
@@ -314,13 +330,98 @@ class TokenMap:
         n_rows, n_markers = rows.shape[0], self.layout.n_attributes - n_real
         layout = Layout(n_rows + n_markers, self.layout.n_columns)
         shape = (n_rows, layout.n_attributes)
-        one = (np.ones(n_rows), np.arange(n_rows, dtype=np.int32), np.arange(n_rows + 1, dtype=np.int32))
-        blocks = [Block(sp.csr_matrix(one, shape=shape), index)]
+        units = (np.ones(n_rows), np.arange(n_rows, dtype=np.int32), np.arange(n_rows + 1, dtype=np.int32))
+        blocks = [Block(sp.csr_matrix(units, shape=shape), index)]
         for b in others:
             m = b.matrix
             moved = (m.data, m.indices + np.int32(n_rows - n_real), m.indptr)
             blocks.append(Block(sp.csr_matrix(moved, shape=(m.shape[0], layout.n_attributes)), b.index))
         return TokenMap(layout, blocks, self.n_tokens), rows
+
+    # -- other numberings, other tokens, files ------------------------------------------------
+
+    def renumbered(self, layout: Layout, target: np.ndarray) -> TokenMap:
+        """The same features under other numbers: attribute ``a`` becomes ``target[a]``."""
+        blocks = []
+        for block in self.blocks:
+            if block.columns is not None:
+                blocks.append(Block(block.matrix, block.index, target[block.columns], block.identity))
+                continue
+            m = block.matrix
+            indices = target[m.indices].astype(np.int32)
+            moved = sp.csr_matrix((m.data, indices, m.indptr), shape=(m.shape[0], layout.n_attributes))
+            blocks.append(Block(moved, block.index, None, block.identity))
+        return TokenMap(layout, blocks, self.n_tokens)
+
+    def joined(self, other: TokenMap) -> TokenMap:
+        """Tokens of two maps of one layout, one after the other."""
+        blocks = []
+        for a, b in itertools.zip_longest(self.blocks, other.blocks):
+            first = np.full(self.n_tokens, -1, dtype=np.int32) if a is None else a.index
+            second = np.full(other.n_tokens, -1, dtype=np.int32) if b is None else b.index
+            n_rows = 0 if a is None else a.matrix.shape[0]
+            index = np.concatenate([first, np.where(second < 0, -1, second + n_rows).astype(np.int32)])
+            present = [block for block in (a, b) if block is not None]
+            matrix, columns = _rows_of_all(present, self.layout.n_attributes)
+            blocks.append(Block(matrix, index, columns, _is_identity(index, matrix)))
+        return TokenMap(self.layout, blocks, self.n_tokens + other.n_tokens)
+
+    def state(self) -> list[dict[str, Any]]:
+        """Distinct rows and the rows of tokens, as arrays."""
+        entries = []
+        for block in self.blocks:
+            entry = {"matrix": block.matrix, "rows": block.index}
+            if block.columns is not None:
+                entry["columns"] = block.columns
+            entries.append(entry)
+        return entries
+
+    @classmethod
+    def restored(cls, entries: Any, layout: Layout, n_tokens: int) -> TokenMap:
+        """Inverse of :meth:`state`; a file is not trusted, so everything is checked."""
+        blocks = []
+        for entry in entries:
+            matrix, columns = entry["matrix"], entry.get("columns")
+            width = layout.n_attributes
+            if columns is not None:
+                columns = whole_numbers(columns, 0, layout.n_attributes)
+                width = columns.size
+            elif not sp.issparse(matrix):
+                raise InputError("a stored table of features has no columns")
+            if matrix.ndim != 2 or matrix.shape[1] != width or matrix.dtype != np.float64:
+                raise InputError("a stored table of features does not fit")
+            index = whole_numbers(entry["rows"], -1, matrix.shape[0]).astype(np.int32)
+            if index.size != n_tokens:
+                raise InputError("stored rows of tokens do not fit the lengths")
+            if columns is None:
+                indices = matrix.indices.astype(np.int32)
+                matrix = sp.csr_matrix((matrix.data, indices, matrix.indptr), matrix.shape)
+            blocks.append(Block(matrix, index, columns, _is_identity(index, matrix)))
+        return cls(layout, blocks, n_tokens)
+
+
+def whole_numbers(values: Any, low: int, high: int | None) -> np.ndarray:
+    """Array of int64 from a file, whose entries must lie in [low, high)."""
+    values = np.asarray(values)
+    if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
+        raise InputError("whole numbers were expected")
+    values = values.astype(np.int64)
+    if values.size and (values.min() < low or (high is not None and values.max() >= high)):
+        raise InputError("stored numbers lie outside their range")
+    return values
+
+
+def _is_identity(index: np.ndarray, matrix: Any) -> bool:
+    """Whether token ``i`` has row ``i``, for all rows and tokens."""
+    return index.size == matrix.shape[0] and bool(np.all(index == np.arange(index.size)))
+
+
+def _rows_of_all(blocks: list[Block], n_attributes: int) -> tuple[Any, np.ndarray | None]:
+    """Rows of blocks one after the other: dense, with their columns, if two blocks have the same columns."""
+    columns = [block.columns for block in blocks if block.columns is not None]
+    if len(columns) == 2 and np.array_equal(columns[0], columns[1]):
+        return np.concatenate([block.matrix for block in blocks]), columns[0]
+    return sp.vstack([block.sparse(n_attributes) for block in blocks], format="csr"), None
 
 
 def _distinct_rows(blocks: list[Block], n_attributes: int) -> tuple[Any, np.ndarray]:

@@ -16,8 +16,6 @@ from trelliswork.learners.moments import sums
 from trelliswork.learners.moments.constraints import WorkingSet
 from trelliswork.learners.moments.sums import BatchMoments, SampledMoments
 from trelliswork.learners.optimize.ridge import Matrix, Ridge, conjugate_gradients
-from trelliswork.structures import covariance as structures_covariance
-from trelliswork.structures.chain import sums as chain_sums
 from trelliswork.structures.chain.uniform import UniformChain
 from trelliswork.testing import check_learner
 
@@ -197,12 +195,12 @@ def test_solvers_agree(learner):
 
 
 @BOTH
-def test_a_matrix_that_does_not_fit_is_refused(learner, monkeypatch):
-    monkeypatch.setattr(structures_covariance, "_MAX_DENSE_BYTES", 1000)
+def test_a_matrix_that_does_not_fit_is_refused(learner):
+    chain = tw.Chain().with_limits(matrix_bytes=1000)
     X, y = tagged(np.random.default_rng(5))
     with pytest.raises(tw.InputError, match="GiB"):
-        learner(tw.Chain(), solver="cholesky").fit(X, y)
-    assert learner(tw.Chain(), solver="cg").fit(X, y).score(X, y) > 0.5
+        learner(chain, solver="cholesky").fit(X, y)
+    assert learner(chain, solver="cg").fit(X, y).score(X, y) > 0.5
 
 
 @BOTH
@@ -280,14 +278,14 @@ def test_conjugate_gradients_stop_at_null_directions():
 
 @pytest.mark.parametrize("reference", ["uniform", "observed"])
 @pytest.mark.parametrize("kind", [tw.ZScore, tw.SODA])
-def test_preconditioned_solutions_are_solutions(monkeypatch, reference, kind):
-    monkeypatch.setattr(chain_sums, "_TOKENS_PER_FREQUENT", 7)  # some attributes in the block, some outside
+def test_preconditioned_solutions_are_solutions(reference, kind):
+    chain = tw.Chain().with_limits(tokens_per_frequent=7)  # some attributes in the block, some outside
     rng = np.random.default_rng(1)
     y = [[f"L{i}" for i in rng.integers(3, size=n)] for n in (4, 7, 1, 5, 6)]
     X = [[{f"w{rng.integers(6)}": 1.0, "bias": 1.0} for _ in row] for row in y]
     settings = {"reference": reference, "reg_mode": "absolute", "symbols": None}
-    exact = kind(tw.Chain(), 0.5, solver="cholesky", **settings).fit(X, y)
-    found = kind(tw.Chain(), 0.5, solver="cg", tol=1e-12, **settings).fit(X, y)
+    exact = kind(chain, 0.5, solver="cholesky", **settings).fit(X, y)
+    found = kind(chain, 0.5, solver="cg", tol=1e-12, **settings).fit(X, y)
     np.testing.assert_allclose(found.coef_, exact.coef_, atol=1e-9)
 
 
@@ -295,12 +293,12 @@ def test_preconditioned_solutions_are_solutions(monkeypatch, reference, kind):
     ("scale", "reg"), [(1.0, 1e-30), (1.0, 1e-300), (1e25, 1e-6), (1e-25, 1e-6), (1.0, 1e30)]
 )
 @pytest.mark.parametrize("kind", [tw.ZScore, tw.SODA])
-def test_preconditioner_of_any_size(monkeypatch, kind, scale, reg):
-    monkeypatch.setattr(chain_sums, "_TOKENS_PER_FREQUENT", 7)
+def test_preconditioner_of_any_size(kind, scale, reg):
+    chain = tw.Chain(start=False, end=False).with_limits(tokens_per_frequent=7)
     rng = np.random.default_rng(1)
     y = [[f"L{i}" for i in rng.integers(3, size=n)] for n in (4, 7, 1, 5, 6)]
     X = [[{f"w{rng.integers(6)}": scale, "bias": scale} for _ in row] for row in y]
-    model = kind(tw.Chain(start=False, end=False), reg, solver="cg", tol=1e-6).fit(X, y)
+    model = kind(chain, reg, solver="cg", tol=1e-6).fit(X, y)
     assert model.history_[-1]["residual"] < 1e-6
     assert np.isfinite(model.coef_).all()
 
@@ -799,14 +797,14 @@ def test_sampled_shards_draw_afresh():
     assert len(set(shares)) > 1
 
 
-def test_near_the_largest_size_sums_and_features_mix(monkeypatch):
+def test_near_the_largest_size_sums_and_features_mix():
     X, y = [["a", "b"], ["b"], ["c", "a", "d"]], [["X", "Y"], ["Y"], ["Z", "X", "X"]]
     small = FIXED.bind(X[:2], y[:2]).n_features
     one = tw.ZScore(FIXED, 1e-3).fit(X[:2], y[:2])
-    monkeypatch.setattr(UniformChain, "max_dense", small)
-    two = tw.ZScore(FIXED, 1e-3).fit(X[2:], y[2:])
+    limited = FIXED.with_limits(uniform_matrix_features=small)
+    two = tw.ZScore(limited, 1e-3).fit(X[2:], y[2:])
     assert "compiled" in repr(two.moments_)
-    whole = tw.ZScore(FIXED, 1e-3).fit(X, y)
+    whole = tw.ZScore(limited, 1e-3).fit(X, y)
     assert_same_weights(two.merge(one), whole)
 
 

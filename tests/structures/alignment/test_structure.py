@@ -180,15 +180,14 @@ def test_longer_pairs_by_a_plain_recursion(mode, scale):
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
-def test_checkpoints_do_not_change_paths(mode, monkeypatch):
+def test_checkpoints_do_not_change_paths(mode):
     rng = np.random.default_rng(5)
     X = random_pairs(rng, 2, 12, 30) if PLAIN else random_pairs(rng, 6, 100, 160)
-    space = Alignment("substitution-affine", alphabet="ABCD", precision="double", **mode).bind(X)
-    batch = space.pack(X)
-    scores = batch.scores(rng.integers(-4, 5, space.n_features).astype(float))
+    structure = Alignment("substitution-affine", alphabet="ABCD", precision="double", **mode)
+    batch = structure.bind(X).pack(X)
+    scores = batch.scores(rng.integers(-4, 5, batch.space.n_features).astype(float))
     whole = batch.argmax(scores)
-    monkeypatch.setattr(search, "TRACED_CELLS", 0)
-    blocks = batch.argmax(scores)
+    blocks = structure.with_limits(traced_cells=0).bind(X).pack(X).argmax(scores)
     assert np.array_equal(whole.codes.values, blocks.codes.values)
 
 

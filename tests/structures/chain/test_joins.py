@@ -8,7 +8,6 @@ import pytest
 import trelliswork as tw
 from trelliswork.losses import Edit, Hamming
 from trelliswork.losses.inside import inside
-from trelliswork.structures.chain import batch as chain_batch
 
 X = [["a", "b", "a", "c"], ["b"], [], ["c", "a"], ["a", "a", "b"], ["b", "c", "c", "a", "b"]]
 Y = [["P", "Q", "P", "Q"], ["Q"], [], ["P", "P"], ["Q", "P", "Q"], ["Q", "Q", "P", "P", "Q"]]
@@ -36,15 +35,14 @@ def test_pairs_in_a_dict_are_the_pairs_in_a_list():
     np.testing.assert_array_equal(*(b.log_partition(b.scores(w)) for b in batches))
 
 
-def test_pieces_do_not_change_results(monkeypatch):
+def test_pieces_do_not_change_results():
     space = CHAIN.bind(X, Y)
     w = np.random.default_rng(1).normal(size=space.n_features)
     whole = space.pack(X, Y)
     expected = whole.expect(w)
     best = whole.argmax(whole.scores(w))
     drawn = whole.sample(whole.scores(w), 3, np.random.default_rng(2))
-    monkeypatch.setattr(chain_batch, "_TABLE_FLOATS", 1)
-    parts = space.pack(X, Y, n_jobs=2)
+    parts = CHAIN.with_limits(joined_floats=1).bind(X, Y).pack(X, Y, n_jobs=2)
     assert len(parts._sequence_chunks()) > 2
     for a, b in zip(expected, parts.expect(w), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12)

@@ -9,13 +9,12 @@ import pytest
 import scipy.sparse as sp
 
 import trelliswork as tw
-from trelliswork.structures import covariance
-from trelliswork.structures.chain import gibbs, graph, sums, uniform
+from trelliswork.structures.chain import gibbs, graph, uniform
 from trelliswork.structures.chain.schur import schur_solver
 from trelliswork.structures.covariance import Covariance
 
 
-def random_batch(rng, k, lengths, *, kind="sparse", **params):
+def random_batch(rng, k, lengths, *, kind="sparse", limits=None, **params):
     """Sequences with overlapping real features ("sparse"), one symbol per token ("words") or arrays."""
     labels = [f"L{a}" for a in range(k)]
     names = [f"f{j}" for j in range(5)]
@@ -32,7 +31,7 @@ def random_batch(rng, k, lengths, *, kind="sparse", **params):
             x = rng.normal(size=(m, 3))
         X.append(x)
         y.append([labels[rng.integers(k)] for _ in range(m)])
-    space = tw.Chain(labels=labels, **params).bind(X, y)
+    space = tw.Chain(labels=labels, **params).with_limits(**limits or {}).bind(X, y)
     return space, space.pack(X, y), X, y
 
 
@@ -207,19 +206,18 @@ def test_constraints_switch_to_sweeps():
     assert type(limited.covariance()) is gibbs.GibbsChain
 
 
-def test_a_matrix_that_does_not_fit_is_refused(monkeypatch):
-    _, batch, _, _ = random_batch(np.random.default_rng(0), 2, [3], kind="words")
-    monkeypatch.setattr(covariance, "_MAX_DENSE_BYTES", 100)
+def test_a_matrix_that_does_not_fit_is_refused():
+    limits = {"matrix_bytes": 100}
+    _, batch, _, _ = random_batch(np.random.default_rng(0), 2, [3], kind="words", limits=limits)
     with pytest.raises(tw.InputError, match=r"features takes .* GiB .*solver='cg'"):
         batch.moments()
 
 
-def test_many_blocks_and_threads_give_the_same_bits(monkeypatch):
-    rng = np.random.default_rng(1)
-    space, batch, X, y = random_batch(rng, 3, [4, 2, 7, 1, 0, 5], kind="words")
+def test_many_blocks_and_threads_give_the_same_bits():
+    rng, limits = np.random.default_rng(1), {"tokens_per_sum": 3}
+    space, batch, X, y = random_batch(rng, 3, [4, 2, 7, 1, 0, 5], kind="words", limits=limits)
     v = rng.normal(size=space.n_features)
     scores = batch.scores(rng.normal(size=space.n_features))
-    monkeypatch.setattr(sums, "_TOKENS_PER_PARTIAL", 3)
     two = space.pack(X, y, n_jobs=2)
     for law in (None, scores):
         for about in ("mean", "gold"):

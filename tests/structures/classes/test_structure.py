@@ -311,13 +311,10 @@ def test_a_taxonomy_file_is_not_needed_again(tmp_path):
     assert tw.load(tmp_path / "model.tw").predict(X) == model.predict(X)
 
 
-def test_too_many_weights_are_refused(monkeypatch):
-    from trelliswork.structures.classes import structure as classes_structure
-
-    monkeypatch.setattr(classes_structure, "_MAX_WEIGHTS", 10)
+def test_too_many_weights_are_refused():
     X, y = blobs()
     with pytest.raises(InputError, match="weights; hash or select"):
-        CRF(Classes()).fit(X, y)
+        CRF(Classes().with_limits(weights=10)).fit(X, y)
 
 
 def test_networkx_graphs(tmp_path):

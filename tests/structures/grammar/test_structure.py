@@ -10,7 +10,6 @@ import pytest
 import trelliswork as tw
 from trelliswork import CRF, Fixed, Generative, Grammar, InputError
 from trelliswork._trees import as_node, leaves, normalized, parse_tree, tags, to_string
-from trelliswork.structures.grammar import forest
 from trelliswork.structures.grammar.shape import Shape, escape, labels_of, rules_of, tree_of
 
 PENN = (
@@ -167,20 +166,20 @@ def test_counts_are_exact():
     assert batch.log_count()[2] == pytest.approx(np.log(float(catalan)))
 
 
-def test_forests_are_built_again_when_there_is_no_room(monkeypatch):
-    space = Grammar(min_count=1).bind(X, Y)
+def test_forests_are_built_again_when_there_is_no_room():
+    structure = Grammar(min_count=1)
+    space = structure.bind(X, Y)
     w = np.random.default_rng(0).normal(size=space.n_features)
     kept = space.pack(X, Y).expect(w)
-    monkeypatch.setattr(forest, "CACHED_EDGES", 0)
-    again = space.pack(X, Y)
+    again = structure.with_limits(kept_edges=0).bind(X, Y).pack(X, Y)
     for a, b in zip(kept, again.expect(w)):
         assert np.array_equal(a, b)
     assert not again.store._kept
-    monkeypatch.setattr(forest, "LISTED_WORK", 0)
+    space = structure.with_limits(kept_edges=0, listed_work=0).bind(X, Y)
     for a, b in zip(kept, space.pack(X, Y, n_jobs=2).expect(w)):  # sums without forests
         np.testing.assert_allclose(a, b, atol=1e-10)
     np.testing.assert_allclose(kept[0], space.pack(X).log_partition(again.scores(w)), atol=1e-10)
-    monkeypatch.setattr(forest, "MAX_EDGES", 3)
+    space = structure.with_limits(forest_edges=3).bind(X, Y)
     with pytest.raises(InputError, match="sample 0: a sentence of 5 words has too many trees"):
         space.pack(X, Y).kbest(again.scores(w), 2)
 

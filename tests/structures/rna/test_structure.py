@@ -11,7 +11,6 @@ from trelliswork.losses import F1, BasePairs
 from trelliswork.losses.forms import Form
 from trelliswork.losses.oracle import Oracle
 from trelliswork.structures import base_pairs, dot_bracket, pair_table
-from trelliswork.structures.rna import batch as rna_batch
 
 X = ["GGAAUCC", "ACGUUAU", "GNGAAACUC", "GCAAAGC"]
 Y = ["((...))", "(...)..", "(.(...).)", "((...))"]
@@ -290,9 +289,8 @@ def test_scores_may_differ_between_samples():
     )
 
 
-def test_too_long_is_refused(monkeypatch):
-    monkeypatch.setattr(rna_batch, "_MAX_BYTES", 1 << 20)
-    model = tw.Generative(RNA()).fit(X, Y)
+def test_too_long_is_refused():
+    model = tw.Generative(RNA().with_limits(table_bytes=1 << 20)).fit(X, Y)
     with pytest.raises(InputError, match="sample 1: 1,000 bases would take"):
         model.predict(["ACGU", "A" * 1000])
 

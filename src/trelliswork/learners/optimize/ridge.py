@@ -24,8 +24,11 @@ _POOR = 1e-6  # residual above which a direct solution is not trusted
 class SecondMoment(Protocol):
     """What the solver asks of a matrix; see :class:`trelliswork.structures.covariance.Covariance`."""
 
-    max_dense: int
     exact_diagonal: bool
+
+    @property
+    def max_dense(self) -> int:
+        """Number of features up to which the matrix is cheaper than products with it."""
 
     @property
     def n_features(self) -> int:

@@ -22,15 +22,13 @@ from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.covariance import Covariance
 
 if TYPE_CHECKING:
-    from trelliswork.structures.alignment.structure import AlignmentSpace
+    from trelliswork.structures.alignment.space import AlignmentSpace
+    from trelliswork.structures.limits import AlignmentLimits
 
 __all__ = ["AlignmentBatch", "Law"]
 
-_CELLS_PER_CHUNK = 1 << 17
 _LARGEST = 300.0  # scores beyond are summed as logarithms
 _NEVER = 2.0**30  # a cost that rules an alignment out
-_MAX_CELLS = 1 << 29  # posteriors of cells, 4 GiB
-_COUNTS = 1 << 22  # entries of the tables of counts per pair that are held at a time
 
 
 class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
@@ -81,6 +79,11 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
 
     def __len__(self) -> int:
         return len(self.inputs)
+
+    @property
+    def limits(self) -> AlignmentLimits:
+        """Bounds on memory and on the work done at a time."""
+        return self.space.structure.limits
 
     @property
     def flags(self) -> int:
@@ -208,7 +211,7 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
 
     def _run(self, task: Callable[[int, int], Any]) -> list[Any]:
         cells = offsets_of((self.first.lengths + 1) * (self.second.lengths + 1))
-        return run(task, balanced_chunks(cells, _CELLS_PER_CHUNK), n_threads(self.n_jobs))
+        return run(task, balanced_chunks(cells, self.limits.cells_per_chunk), n_threads(self.n_jobs))
 
     def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
         """Best alignment of every pair."""
@@ -273,7 +276,7 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
         from trelliswork.dp.alignment import inside
 
         pairs, n = self.arrays(), len(self)
-        if cells and self.cell_ptr[-1] > _MAX_CELLS:
+        if cells and self.cell_ptr[-1] > self.limits.posterior_cells:
             size = self.cell_ptr[-1] * 8 / 2**30
             raise InputError(f"the posteriors of all cells take {size:,.0f} GiB; ask for fewer pairs at once")
         own = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -297,7 +300,8 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
         def task(a: int, b: int) -> np.ndarray:
             if not each:
                 return part(a, b)
-            width = max(1, _COUNTS // max(k * k, 1))  # pairs whose tables of counts are held at a time
+            # Pairs whose tables of counts are held at a time.
+            width = max(1, self.limits.count_entries // max(k * k, 1))
             return np.concatenate([part(c, min(c + width, b)) for c in range(a, b, width)])
 
         found = self._run(task)
@@ -389,7 +393,8 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
             return [graph.argmax_at_loss(self, law, cost, i, int(losses[i])) for i in range(a, b)]
 
         found = [one for chunk in self._run(task) for one in chunk]
-        return Decoded(joined_rows([codes for codes, _ in found]), np.array([value for _, value in found]))
+        codes = Ragged.from_list([codes for codes, _ in found], np.int64)
+        return Decoded(codes, np.array([value for _, value in found]))
 
     def covariance(
         self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"
@@ -500,9 +505,3 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
     def multinomials(self) -> dict[str, np.ndarray]:
         """``"pair"``: which symbols match, given that two do; gaps are no choice of the generative model."""
         return {"pair": np.arange(int(self.space.of_gap.min()))}
-
-
-def joined_rows(rows: list[np.ndarray]) -> Ragged:
-    """Code sequences one after the other."""
-    values = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
-    return Ragged(values, offsets_of([row.size for row in rows]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork._ragged import offsets_of
+from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.dp.alignment.flags import CANONICAL, FREE_FIRST, FREE_SECOND, LOCAL
 from trelliswork.structures.base import Decoded
 from trelliswork.structures.derivations import graph as derivations_graph
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["argmax_at_loss", "check_sizes", "count", "kbest", "loss_profile"]
 
-_MAX_CELLS = 1 << 23
 _TIE = 1e-12  # relative difference of scores that only rounding tells apart
 _END, _ENTRY, _EMPTY = 3, 4, 5  # kinds of edges beside the moves M, D, I
 
@@ -39,11 +38,11 @@ class _Grid(NamedTuple):
 
 def check_sizes(batch: AlignmentBatch) -> None:
     """Refuse pairs that are too long for graphs."""
-    lengths = batch.first.lengths, batch.second.lengths
-    for p in np.flatnonzero((lengths[0] + 1) * (lengths[1] + 1) > _MAX_CELLS)[:1].tolist():
+    lengths, most = (batch.first.lengths, batch.second.lengths), batch.limits.graph_cells
+    for p in np.flatnonzero((lengths[0] + 1) * (lengths[1] + 1) > most)[:1].tolist():
         raise InputError(
             f"{lengths[0][p]:,} x {lengths[1][p]:,} residues are too many for k-best lists and "
-            f"loss profiles (at most {_MAX_CELLS:,} cells); sample alignments instead",
+            f"loss profiles (at most {most:,} cells); sample alignments instead",
             sample=p,
         )
 
@@ -127,7 +126,6 @@ def kbest(batch: AlignmentBatch, law: Law, p: int, k: int, first: np.ndarray, va
     """
     from trelliswork.dp.derivations import hypergraph
     from trelliswork.dp.derivations import kbest as derivations_kbest
-    from trelliswork.structures.alignment.batch import joined_rows
 
     grid = _grid(batch, p)
     score = _edge_scores(batch, law, p, grid)
@@ -140,7 +138,7 @@ def kbest(batch: AlignmentBatch, law: Law, p: int, k: int, first: np.ndarray, va
     if totals.size and value >= totals[0] - _TIE * max(1.0, abs(value)):
         place = next((r for r, row in enumerate(rows) if np.array_equal(row, first)), totals.size - 1)
         rows = [first, *rows[:place], *rows[place + 1 :]]
-    return Decoded(joined_rows(rows), totals)
+    return Decoded(Ragged.from_list(rows, np.int64), totals)
 
 
 def loss_profile(batch: AlignmentBatch, law: Law, cost: Law, p: int, max_loss: int) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._ragged import offsets_of
-from trelliswork._threads import balanced_chunks, n_threads, run
+from trelliswork._threads import balanced_chunks, even_chunks, n_threads, run
 from trelliswork.dp.alignment.flags import LOCAL
 from trelliswork.structures.alignment.sample import PairLaw
 from trelliswork.structures.base import Parts
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from trelliswork.structures.alignment.batch import AlignmentBatch, Law
 
 __all__ = ["AlignmentCovariance"]
-
-_WIDTH = 48  # features that go through the grid together
-_CELLS_PER_CHUNK = 1 << 15
 
 
 class AlignmentCovariance(Covariance):
@@ -48,7 +45,7 @@ class AlignmentCovariance(Covariance):
         law = batch._law(self.law, sums=True)
         weight = np.ones(len(batch)) if self.weights is None else self.weights
         sizes = (batch.first.lengths + 1) * (batch.second.lengths + 1)
-        chunks = balanced_chunks(offsets_of(sizes), _CELLS_PER_CHUNK)
+        chunks = balanced_chunks(offsets_of(sizes), batch.limits.moment_cells_per_chunk)
 
         def task(a: int, b: int) -> np.ndarray:
             total = np.zeros((d, d))
@@ -73,8 +70,8 @@ def _add_pair(batch: AlignmentBatch, law: Law, p: int, weight: float, total: np.
     of_gap = used.size + np.searchsorted(gaps, batch.space.of_gap)
     features = np.concatenate([used, gaps])
     covariance = np.zeros((features.size, features.size))
-    for c in range(0, used.size, _WIDTH):
-        _add_columns(pair, local[batch.of_pair], of_gap, c, min(c + _WIDTH, used.size), False, covariance)
+    for c, stop in even_chunks(used.size, batch.limits.moment_features):
+        _add_columns(pair, local[batch.of_pair], of_gap, c, stop, False, covariance)
     # Matches know their covariance with gaps, so that gaps need only theirs with gaps.
     _add_columns(pair, local[batch.of_pair], of_gap, used.size, features.size, True, covariance)
     covariance[used.size :, : used.size] = covariance[: used.size, used.size :].T

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.structures.alignment.retrieval_batch import RetrievalBatch
-from trelliswork.structures.alignment.structure import Alignment, AlignmentSpace
+from trelliswork.structures.alignment.space import AlignmentSpace
+from trelliswork.structures.alignment.structure import Alignment
 from trelliswork.structures.base import Batch, Space, Structure
+from trelliswork.structures.limits import AlignmentLimits
 
 __all__ = ["Retrieval", "RetrievalSpace"]
 
@@ -48,6 +50,7 @@ class Retrieval(Structure):
     space_class: ClassVar[type[Space]]  # set below, where the class is known
     batch_class: ClassVar[type[Batch]] = RetrievalBatch
     output_kind: ClassVar[str] = "candidate"
+    limits: AlignmentLimits = AlignmentLimits()
 
     def __init__(self, alignment: Alignment | None = None):
         self.alignment = alignment
@@ -60,6 +63,18 @@ class Retrieval(Structure):
         if not isinstance(self.alignment, Alignment):
             raise InputError(f"alignment must be an Alignment, got {type(self.alignment).__name__}")
         return self.alignment
+
+    def with_limits(self, **limits: int) -> Self:
+        """The same structure whose alignments have other limits.
+
+        Parameters
+        ----------
+        **limits
+            Fields of :class:`~trelliswork.structures.limits.AlignmentLimits`.
+        """
+        other = super().with_limits(**limits)
+        other.alignment = self.inner.with_limits(**limits)
+        return other
 
     def check(self) -> None:
         """Refuse what is no alignment, and one whose hyper-parameters make no sense."""

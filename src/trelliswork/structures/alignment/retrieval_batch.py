@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork.structures.abilities import LossProfiles, Storable
-from trelliswork.structures.alignment.batch import AlignmentBatch, joined_rows
+from trelliswork.structures.alignment.batch import AlignmentBatch
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.derivations.graph import integer_costs
@@ -166,9 +167,8 @@ class RetrievalBatch(Storable, LossProfiles):
         return first
 
     def _coded(self, chosen: np.ndarray, rows: Any) -> Ragged:
-        return joined_rows(
-            [np.concatenate([[p - o], rows[k]]) for k, (p, o) in enumerate(zip(chosen, self.offsets[:-1]))]
-        )
+        numbers = chosen - self.offsets[:-1]
+        return Ragged.from_list([np.append(number, rows[i]) for i, number in enumerate(numbers)], np.int64)
 
     def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
         """Best candidate of every sample and its alignment."""
@@ -194,14 +194,17 @@ class RetrievalBatch(Storable, LossProfiles):
         """Up to ``k`` best outputs of each sample."""
         law, choice = self._law(scores, costs)
         lists = self.pairs.kbest(law, k)
-        out = []
-        for i in range(len(self)):
-            mine = range(self.offsets[i], self.offsets[i + 1])
-            found = [(lists[p].values[r] + choice[p], p, r) for p in mine for r in range(len(lists[p].codes))]
-            found.sort(key=lambda item: -item[0])
-            rows = [np.concatenate([[p - self.offsets[i]], lists[p].codes[r]]) for _, p, r in found[:k]]
-            out.append(Decoded(joined_rows(rows), np.array([value for value, _, _ in found[:k]])))
-        return out
+        best = []
+        for first, last in itertools.pairwise(self.offsets.tolist()):
+            ranked = [
+                (value + choice[p], p, row)
+                for p in range(first, last)
+                for value, row in zip(lists[p].values, lists[p].codes, strict=True)
+            ]
+            ranked.sort(key=lambda item: -item[0])
+            rows = [np.append(p - first, row) for _, p, row in ranked[:k]]
+            best.append(Decoded(Ragged.from_list(rows, np.int64), np.array([v for v, _, _ in ranked[:k]])))
+        return best
 
     def _softmax(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Log of the sum over the candidates of each sample, and their probabilities."""

@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["best_paths", "best_scores", "path_values"]
 
-TRACED_CELLS = 1 << 24  # of one pair, whose trace is kept in one piece
-_LANE_CELLS = 1 << 26  # the same for the vector recursion
 _FEW_CELLS = 4096  # below, double precision costs nothing
-_CELLS_PER_CHUNK = 1 << 21
-_COLUMNS_PER_CHUNK = 1 << 18
 _SHORT_RANGE = 65000.0  # of 16-bit integers
 _STEPS = (1, 2, 4, 8, 16, 5, 10, 20, 50, 100)  # denominators of scores that integers hold exactly
 _WHOLE = 1e-12  # of the largest score: how far from a multiple of a step rounding errors may take it
@@ -120,7 +116,7 @@ def _largest_scale(batch: AlignmentBatch, law: Law) -> np.ndarray:
 
 def _in_chunks(batch: AlignmentBatch, pairs: np.ndarray) -> list[tuple[int, int]]:
     cells = (batch.first.lengths + 1) * (batch.second.lengths + 1)
-    return balanced_chunks(offsets_of(cells[pairs]), _CELLS_PER_CHUNK)
+    return balanced_chunks(offsets_of(cells[pairs]), batch.limits.search_cells_per_chunk)
 
 
 def best_paths(batch: AlignmentBatch, law: Law, fast: bool) -> Ragged:
@@ -132,7 +128,7 @@ def best_paths(batch: AlignmentBatch, law: Law, fast: bool) -> Ragged:
     lengths, codes = np.zeros(n, dtype=np.int64), np.empty(offsets[-1], dtype=np.uint8)
     rest = np.ones(n, dtype=bool)
     threads = n_threads(batch.n_jobs)
-    for pairs, scales, low in _lanes(batch, law, _LANE_CELLS).calls() if fast else []:
+    for pairs, scales, low in _lanes(batch, law, batch.limits.lane_cells).calls() if fast else []:
         from trelliswork.dp.alignment import viterbi_lanes
 
         arrays = (batch.arrays(), law.tables[0], law.gaps[0], law.flags, pairs, scales)
@@ -149,9 +145,8 @@ def best_paths(batch: AlignmentBatch, law: Law, fast: bool) -> Ragged:
         own = codes if part is batch else np.empty(own_offsets[-1], dtype=np.uint8)
         part_law = law if part is batch else law._replace(miss=np.zeros(part.first.values.size))
         part_pairs = part.arrays()
-        part._run(
-            lambda a, b: viterbi.viterbi(part_pairs, part_law, a, b, TRACED_CELLS, values, own, own_lengths)
-        )
+        traced = batch.limits.traced_cells
+        part._run(lambda a, b: viterbi.viterbi(part_pairs, part_law, a, b, traced, values, own, own_lengths))
         if part is batch:
             lengths = own_lengths
         else:
@@ -164,7 +159,7 @@ def best_paths(batch: AlignmentBatch, law: Law, fast: bool) -> Ragged:
     out = np.empty(kept[-1], dtype=np.int64)
     run(
         lambda a, b: viterbi.first_of_rows(codes, offsets, kept, a, b, out),
-        balanced_chunks(kept, _COLUMNS_PER_CHUNK),
+        balanced_chunks(kept, batch.limits.columns_per_chunk),
         threads,
     )
     return Ragged(out, kept)
@@ -197,7 +192,7 @@ def path_values(batch: AlignmentBatch, law: Law, codes: Ragged) -> np.ndarray:
     arrays = (batch.arrays(), law.tables[0], law.gaps[0], law.flags)
     run(
         lambda a, b: viterbi.path_values(*arrays, a, b, codes.values, codes.offsets, out),
-        balanced_chunks(codes.offsets, _COLUMNS_PER_CHUNK),
+        balanced_chunks(codes.offsets, batch.limits.columns_per_chunk),
         n_threads(batch.n_jobs),
     )
     return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork._threads import balanced_chunks, run
-from trelliswork._validate import as_number
 from trelliswork.dp.chain.trellis import Contexts, Expected, Groups, ScaledTrellis, Sums, Trellis
 from trelliswork.structures.abilities import (
     Factored,
@@ -34,7 +33,6 @@ from trelliswork.structures.chain.trellis import (
     Lanes,
     TransitionTables,
     arrange,
-    chunks_of,
     factors_of,
 )
 from trelliswork.structures.covariance import Covariance
@@ -46,8 +44,6 @@ if TYPE_CHECKING:
     from trelliswork.structures.factors import Factors
 
 __all__ = ["ChainBatch"]
-
-_TABLE_FLOATS = 4_000_000  # tables of joined n-grams hold at most this many scores at a time
 
 
 class _Piece(NamedTuple):
@@ -82,7 +78,7 @@ class ChainBatch(
         n_jobs: int | None,
     ):
         super().__init__(space, offsets, emission, edge, gold, allowed, n_jobs)
-        self._limits: np.ndarray | None = None
+        self._by_symbols: np.ndarray | None = None
         self._lane_cache: Lanes | None = None
         self._scratch: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -101,7 +97,7 @@ class ChainBatch(
             None if self.user_allowed is None else self.user_allowed[tokens],
             self.n_jobs,
         )
-        part._limits = None if self._limits is None else self._limits[tokens]
+        part._by_symbols = None if self._by_symbols is None else self._by_symbols[tokens]
         return part
 
     # -- hard constraints -------------------------------------------------------------------
@@ -112,19 +108,19 @@ class ChainBatch(
         mask = self.space.symbol_mask
         if mask is None:
             return self.user_allowed
-        if self._limits is None:
+        if self._by_symbols is None:
             forbidden = np.zeros((self.space.emission_layout.n_attributes, self.space.n_labels))
             forbidden[: mask.shape[0]] = ~mask
             used = (self.emission.token_matrix() != 0).astype(np.float64)
             own = self.user_allowed
-            self._limits = used @ forbidden == 0
+            self._by_symbols = used @ forbidden == 0
             if own is not None:
-                self._limits &= own
-            unary, trans = np.zeros(self._limits.shape), np.zeros(self.space.successor.shape)
+                self._by_symbols &= own
+            unary, trans = np.zeros(self._by_symbols.shape), np.zeros(self.space.successor.shape)
             zeros = Parts(unary=unary, trans=trans, edge=None)
             stuck = gather_ranges(self.offsets, np.flatnonzero(self.log_partition(zeros) == -np.inf))
-            self._limits[stuck] = True if own is None else own[stuck]
-        return self._limits
+            self._by_symbols[stuck] = True if own is None else own[stuck]
+        return self._by_symbols
 
     def _trellis(self, scores: Parts, costs: Parts | None, *, own: bool = False) -> Trellis:
         """Scores plus costs with forbidden parts at -inf; ``own`` allows changing ``scores``."""
@@ -167,13 +163,17 @@ class ChainBatch(
 
     def _lanes(self) -> Lanes:
         if self._lane_cache is None:
-            self._lane_cache = arrange(self.offsets, self.space.n_labels**self.space.order)
+            self._lane_cache = arrange(self.offsets, self.space.n_labels**self.space.order, self.limits)
         return self._lane_cache
 
+    def sequence_ranges(self) -> list[tuple[int, int]]:
+        """Ranges of sequences that one thread takes at a time."""
+        return balanced_chunks(self.offsets, self.limits.tokens_per_chunk)
+
     def _sequence_chunks(self) -> list[tuple[np.ndarray]]:
-        chunks = chunks_of(self.offsets)
+        chunks = self.sequence_ranges()
         if self.joint is not None:
-            size = _TABLE_FLOATS // (self.joint.width * self.space.n_labels)
+            size = self.limits.joined_floats // (self.joint.width * self.space.n_labels)
             chunks = balanced_chunks(self.offsets, max(size, 1))
         return [(np.arange(a, b),) for a, b in chunks]
 
@@ -204,7 +204,7 @@ class ChainBatch(
                 lambda a, b: first_order.viterbi(
                     trellis.unary, trellis.trans[0], self.offsets, a, b, labels, value
                 ),
-                chunks_of(self.offsets),
+                self.sequence_ranges(),
                 self._threads,
             )
         else:
@@ -518,33 +518,6 @@ class ChainBatch(
         unary = np.asarray(table, dtype=np.float64)[self.gold_codes.values]
         return Parts(unary=unary, trans=None, edge=None), np.zeros(len(self))
 
-    def class_weights(self, class_weight: Any) -> np.ndarray:
-        """Mean weight of the labels of each sequence; "balanced" is inverse to frequency."""
-        k = self.space.n_labels
-        gold = self.gold_codes.values
-        if isinstance(class_weight, str):
-            if class_weight != "balanced":
-                raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
-            counts = np.bincount(gold, minlength=k)
-            by_label = gold.size / (k * np.maximum(counts, 1))
-        else:
-            if not isinstance(class_weight, Mapping):
-                raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
-            # A fold may lack some of the labels, but hardly all of them.
-            if class_weight and not any(label in self.space.labels for label in class_weight):
-                raise InputError(
-                    f"class_weight: {list(class_weight)!r:.80} are not labels of the data; the labels are "
-                    f"{self.space.labels!r:.80}"
-                )
-            by_label = np.ones(k)
-            for i, label in enumerate(self.space.labels):
-                by_label[i] = as_number(f"class_weight of {label!r}", class_weight.get(label, 1.0))
-                if by_label[i] < 0:
-                    raise InputError(f"class_weight of {label!r} is {by_label[i]}; it must be >= 0")
-        owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
-        total = np.bincount(owner, weights=by_label[gold], minlength=len(self))
-        return total / np.maximum(np.diff(self.offsets), 1)
-
     def factors(self) -> Factors:
         """The factor graph."""
         from trelliswork.structures.chain.factors import ChainFactors
@@ -614,8 +587,6 @@ class ChainBatch(
 
     def row_view(self) -> RowView:
         """The same sequences with one attribute per distinct token."""
-        from trelliswork.structures.chain import rows as chain_rows
-
         if self.edge is not None:
             raise unsupported(type(self.space.structure), Rows)
-        return chain_rows.row_view(self)
+        return store.row_view(self)

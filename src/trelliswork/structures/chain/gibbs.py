@@ -10,7 +10,7 @@ import numpy as np
 from trelliswork._ragged import offsets_of
 from trelliswork._threads import run
 from trelliswork.structures.base import Parts
-from trelliswork.structures.chain.sums import TokenSums, few_chunks
+from trelliswork.structures.chain.sums import TokenSums
 from trelliswork.structures.covariance import Covariance
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class GibbsChain(TokenSums):
         return _Tables(factors, members, base, ahead, rho, *pairs.sum(axis=1))
 
     def _groups(self, base: np.ndarray) -> list[tuple[int, int]]:
-        return few_chunks(base[:, 0], self.batch.space.n_labels)
+        return self._few_chunks(base[:, 0], self.batch.space.n_labels)
 
     def _chunks(self) -> list[tuple[int, int]]:
         return self._groups(self.tables.base)
@@ -124,7 +124,7 @@ class GibbsChain(TokenSums):
     def _covariance(self) -> np.ndarray:
         from trelliswork.structures.chain import graph
 
-        if self.n_features > graph.MAX_DENSE:
+        if self.n_features > self.batch.limits.increment_features:
             return super()._covariance()
         return graph.moments(self.batch, self.law, self.weights).covariance
 
@@ -186,7 +186,7 @@ class PlainChain(GibbsChain):
     def _chunks(self) -> list[tuple[int, int]]:
         members, group_ptr = self.tables[:2]
         tokens = offsets_of(np.diff(self.batch.offsets)[members])[group_ptr]
-        return few_chunks(tokens)
+        return self._few_chunks(tokens)
 
     def _rho(self) -> np.ndarray:
         members, group_ptr, group_base, _, rho, _, _ = self.tables

@@ -16,18 +16,16 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._threads import balanced_chunks, run
 from trelliswork.structures.base import Decoded, Moments, Parts
-from trelliswork.structures.chain.trellis import chunks_of
 from trelliswork.structures.derivations import graph as derivations_graph
-from trelliswork.structures.derivations.graph import MAX_DENSE, Graph
+from trelliswork.structures.derivations.graph import Graph
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain.batch import ChainBatch
-    from trelliswork.structures.chain.structure import ChainSpace
+    from trelliswork.structures.chain.space import ChainSpace
     from trelliswork.structures.chain.trellis import Trellis
     from trelliswork.structures.tokens import Layout
 
 __all__ = [
-    "MAX_DENSE",
     "ChainGraph",
     "argmax_at_loss",
     "chain_graph",
@@ -37,8 +35,6 @@ __all__ = [
     "loss_profile",
     "moments",
 ]
-
-_EDGES_PER_CHUNK = 200_000
 
 
 class ChainGraph(NamedTuple):
@@ -211,7 +207,9 @@ def _placed(
 
 
 def _chunks(batch: ChainBatch) -> list[tuple[int, int]]:
-    return balanced_chunks(batch.offsets, max(1, _EDGES_PER_CHUNK // batch.space.successor.size))
+    return balanced_chunks(
+        batch.offsets, max(1, batch.limits.graph_edges_per_chunk // batch.space.successor.size)
+    )
 
 
 def _scored(
@@ -237,7 +235,7 @@ def loss_profile(batch: ChainBatch, scores: Parts, costs: Parts, max_loss: int) 
 
         cost, out = derivations_graph.integer_costs(costs.unary), np.empty((len(batch), max_loss + 1))
         fixed = (trellis.unary, trellis.trans[0], cost, batch.offsets)
-        run(lambda a, b: loss.profile(*fixed, a, b, out), chunks_of(batch.offsets), batch._threads)
+        run(lambda a, b: loss.profile(*fixed, a, b, out), batch.sequence_ranges(), batch._threads)
         return out
 
     def task(first: int, last: int) -> np.ndarray:
@@ -258,7 +256,7 @@ def argmax_at_loss(batch: ChainBatch, scores: Parts, costs: Parts, losses: np.nd
         fixed = (trellis.unary, trellis.trans[0], cost, batch.offsets, losses)
         run(
             lambda a, b: loss.argmax_at(*fixed, a, b, labels, value),
-            chunks_of(batch.offsets),
+            batch.sequence_ranges(),
             batch._threads,
         )
         bad = np.flatnonzero(value == -np.inf)
@@ -278,7 +276,7 @@ def argmax_at_loss(batch: ChainBatch, scores: Parts, costs: Parts, losses: np.nd
 
 
 def moments(batch: ChainBatch, scores: Parts, weights: np.ndarray | None) -> Moments:
-    """Exact means and covariance by dense increments; for at most ``MAX_DENSE`` features."""
+    """Exact means and covariance by dense increments; for few features."""
     d, n = batch.space.n_features, len(batch)
     trellis = batch._trellis(scores, None)
     weight = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)

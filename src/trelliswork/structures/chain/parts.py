@@ -18,6 +18,7 @@ from trelliswork.structures.tokens import TokenMap
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain.space import ChainSpace
+    from trelliswork.structures.limits import ChainLimits
 
 __all__ = ["ChainParts"]
 
@@ -61,6 +62,11 @@ class ChainParts(Batch):
         return int(self.offsets[-1])
 
     @property
+    def limits(self) -> ChainLimits:
+        """Bounds on memory and on the work done at a time."""
+        return self.space.structure.limits
+
+    @property
     def _threads(self) -> int:
         return n_threads(self.n_jobs)
 
@@ -85,18 +91,18 @@ class ChainParts(Batch):
         emission, edge, grams = self.space.split(np.asarray(w, dtype=np.float64))
         k = self.space.n_labels
         trans = (self.space.ngram_matrix @ grams).reshape(-1, k)
-        unary = self.emission.scores(emission, self._threads, out)
+        unary = self.emission.scores(emission, self._threads, self.limits.rows_per_chunk, out)
         pairs = None
         if self.joint is not None:
             pairs = self.joint.matrix @ edge
         elif self.edge is not None:
-            pairs = self.edge.scores(edge, self._threads).reshape(-1, k, k)
+            pairs = self.edge.scores(edge, self._threads, self.limits.rows_per_chunk).reshape(-1, k, k)
         return Parts(unary=unary, trans=trans, edge=pairs)
 
     def pull(self, parts: Parts) -> np.ndarray:
         """Part values to features, summed over sequences."""
         trans = parts.trans if parts.trans.ndim == 2 else parts.trans.sum(axis=0)
-        pieces = [self.emission.pull(parts.unary, self._threads)]
+        pieces = [self.emission.pull(parts.unary, self._threads, self.limits.rows_per_chunk)]
         if self.edge is not None:
             pieces.append(self._pull_edges(parts.edge))
         pieces.append(self.space.ngram_matrix.T @ trans.ravel())
@@ -108,7 +114,7 @@ class ChainParts(Batch):
             return np.zeros(self.space.n_edges)
         if self.joint is not None:
             return self.joint.matrix.T @ edge
-        return self.edge.pull(self._inner_edges(edge), self._threads)
+        return self.edge.pull(self._inner_edges(edge), self._threads, self.limits.rows_per_chunk)
 
     def _inner_edges(self, edge: np.ndarray) -> np.ndarray:
         # A first token has no previous label: whatever stands there is not a part.

@@ -17,6 +17,7 @@ from trelliswork.structures.derivations.product import GraphProduct
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain.batch import ChainBatch
+    from trelliswork.structures.limits import ChainLimits
 
 __all__ = ["ChainProduct", "ChainView"]
 
@@ -34,6 +35,11 @@ class ChainView:
         self.batch, self.n_jobs = batch, batch.n_jobs
         self.chain = chain_graph(batch)
         self.graph = self.chain.graph
+
+    @property
+    def limits(self) -> ChainLimits:
+        """Those of the batch."""
+        return self.batch.limits
 
     def reads(self, i: int) -> np.ndarray:
         """Label of each edge."""

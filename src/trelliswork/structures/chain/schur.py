@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["schur_solver", "woodbury"]
 
-_MAX_LABELS = 60
-_COLUMNS = 32
-_MAX_FLOATS = 32_000_000  # of the matrix of deviations that Woodbury's formula needs
+_COLUMNS = 32  # that are solved for at a time: elimination needs several copies of them
 
 Solver = Callable[[np.ndarray], np.ndarray]
 
@@ -74,7 +72,7 @@ def schur_solver(chain: UniformChain, lam: float) -> Solver | None:
     """Solver for the covariance about the mean plus ``lam``; None where G has no such form."""
     batch, space = chain.batch, chain.batch.space
     k, n_real = space.n_labels, len(space.attributes)
-    if batch.edge is not None or space.emission_layout.flat is not None or k > _MAX_LABELS:
+    if batch.edge is not None or space.emission_layout.flat is not None or k > batch.limits.direct_labels:
         return None
     if batch.emission.counts(n_real).max(initial=0) > 1:  # before a matrix of the size of the data is made
         return None
@@ -146,16 +144,16 @@ def _eliminated(k: int, products: np.ndarray) -> np.ndarray:
     return out.reshape(k * k, k * k) / k**4
 
 
-def woodbury(solve: Solver, b: sp.csr_matrix) -> Solver | None:
-    """Solver for ``H + b' b`` from one for H; None where the solutions would be too large."""
+def woodbury(solve: Solver, b: sp.csr_matrix, max_floats: int) -> Solver | None:
+    """Solver for ``H + b' b`` from one for H; None where ``b`` has over ``max_floats`` entries."""
     b = b[np.diff(b.indptr) > 0]  # samples with one output only say nothing
     n, d = b.shape
     if n == 0:
         return solve
-    if n * d > _MAX_FLOATS:
+    if n * d > max_floats:
         return None
     z = np.empty((d, n))
-    for first in range(0, n, _COLUMNS):  # a few columns at a time: elimination needs several copies
+    for first in range(0, n, _COLUMNS):
         z[:, first : first + _COLUMNS] = solve(b[first : first + _COLUMNS].T.toarray())
     small = np.eye(n) + np.asarray(b @ z)
     factor = _factor(small)

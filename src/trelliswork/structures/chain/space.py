@@ -24,7 +24,6 @@ from trelliswork.structures.chain.contexts import (
     successors,
 )
 from trelliswork.structures.chain.joins import Joins, label_codes
-from trelliswork.structures.chain.layouts import limited, merged_layout, observed_pairs
 from trelliswork.structures.labels import encode_labels, is_list, listed, sorted_labels
 from trelliswork.structures.tokens import Layout, TokenMap
 
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from trelliswork.structures.chain.structure import Chain
 
 __all__ = ["ChainSpace"]
-
-_MAX_NGRAMS = 3_000_000  # entries of the map from n-gram weights to context scores
 
 
 class ChainSpace(Space):
@@ -52,6 +49,8 @@ class ChainSpace(Space):
     width : int or None
         Number of columns, when the attributes are the columns of arrays.
     """
+
+    structure: Chain
 
     def __init__(
         self,
@@ -86,9 +85,10 @@ class ChainSpace(Space):
         if structure.scheme is not None:
             follows, self.start_mask, self.end_mask = scheme_masks(structure.scheme, self.labels)
             mask = allowed & follows
-        if (self.order + 1) * np.log(max(n, 1)) + np.log(self.order) > np.log(_MAX_NGRAMS) or self.order > 64:
+        most = structure.limits.ngrams
+        if (self.order + 1) * np.log(max(n, 1)) + np.log(self.order) > np.log(most) or self.order > 64:
             raise InputError(
-                f"order {self.order} with {n} labels means over {_MAX_NGRAMS:,} n-grams; lower the order"
+                f"order {self.order} with {n} labels means over {most:,} n-grams; lower the order"
             )
         self.level_ptr = level_starts(n, self.order)
         self.successor = successors(n, self.order)
@@ -105,7 +105,7 @@ class ChainSpace(Space):
         n = len(self.labels)
         seen_only = self.structure.emissions == "observed"
         if seen_only:
-            pairs = observed_pairs(table, self.columns, np.arange(codes.size), codes, n)
+            pairs = _observed_pairs(table, self.columns, np.arange(codes.size), codes, n)
             markers = np.arange(len(self.attributes) * n, (len(self.attributes) + self.n_markers) * n)
             self.emission_layout = Layout(
                 self.emission_layout.n_attributes, n, np.concatenate([pairs, markers]).astype(np.int64)
@@ -117,7 +117,7 @@ class ChainSpace(Space):
                 own = Alphabet((name, self.edge_columns[name]) for name in names)
                 code = label_codes(codes, offsets, length, n)
                 at = np.flatnonzero(code >= 0)
-                found.append(observed_pairs(table, own, at, first + code[at], n_columns))
+                found.append(_observed_pairs(table, own, at, first + code[at], n_columns))
             self.edge_layout = Layout(
                 self.edge_layout.n_attributes, n_columns, np.unique(np.concatenate(found))
             )
@@ -134,7 +134,7 @@ class ChainSpace(Space):
             for name in names
             if name[0] == "edge" and name[1] in self.edge_columns and len(name) - 2 in self.joins.lengths
         ]
-        self.edge_layout = limited(self.edge_layout, np.unique(np.array(flat, dtype=np.int64)))
+        self.edge_layout = self.edge_layout.limited(np.unique(np.array(flat, dtype=np.int64)))
 
     # -- sizes and names ------------------------------------------------------------------
 
@@ -319,9 +319,9 @@ class ChainSpace(Space):
         space = ChainSpace(self.structure, labels, attributes, allowed, self.width)
         seen_only = self.structure.emissions == "observed"
         if seen_only:
-            space.emission_layout = merged_layout(self, other, space, "emission_layout")
+            space.emission_layout = _merged_layout(self, other, space, "emission_layout")
         if space.edge_layout is not None and (seen_only or space.sparse_joins):
-            space.edge_layout = merged_layout(self, other, space, "edge_layout")
+            space.edge_layout = _merged_layout(self, other, space, "edge_layout")
         return space
 
     @property
@@ -453,11 +453,48 @@ class ChainSpace(Space):
         width = state.get("width")
         space = cls(structure, labels, attributes, allowed, None if width is None else int(width))
         if "emission_flat" in state:
-            space.emission_layout = limited(space.emission_layout, state["emission_flat"])
+            space.emission_layout = space.emission_layout.limited(state["emission_flat"])
         if "edge_flat" in state and space.edge_layout is not None:
-            space.edge_layout = limited(space.edge_layout, state["edge_flat"])
+            space.edge_layout = space.edge_layout.limited(state["edge_flat"])
         if "symbol_mask" in state:
             space.symbol_mask = np.asarray(state["symbol_mask"], dtype=bool)
             if space.symbol_mask.shape != (len(attributes), len(labels)):
                 raise InputError("the table of observed symbols does not fit the labels")
         return space
+
+
+def _merged_layout(old: ChainSpace, more: ChainSpace, new: ChainSpace, kind: str) -> Layout:
+    """Pairs stored in either of two spaces, in the numbering of a third."""
+    layout: Layout = getattr(new, kind)
+    names = "columns" if kind == "emission_layout" else "edge_columns"
+    n_markers = new.n_markers if kind == "emission_layout" else 0
+    found = []
+    for space in (old, more):
+        part: Layout = getattr(space, kind)
+        attribute, column = part.positions()
+        target = np.array(
+            [getattr(new, names)[a] for a in getattr(space, names)]
+            + list(range(layout.n_attributes - n_markers, layout.n_attributes)),
+            dtype=np.int64,
+        )
+        codes = np.array([new.labels.index(label) for label in space.labels], dtype=np.int64)
+        if kind == "edge_layout":
+            codes = new.joins.moved(codes, len(new.labels))
+        found.append(target[attribute] * layout.n_columns + codes[column])
+    return Layout(layout.n_attributes, layout.n_columns, np.unique(np.concatenate(found)))
+
+
+def _observed_pairs(
+    table: TokenTable, columns: Alphabet, tokens: np.ndarray, codes: np.ndarray, n_columns: int
+) -> np.ndarray:
+    """Sorted positions ``attribute * n_columns + code`` that occur at the given tokens."""
+    found = []
+    for (_, matrix, index), target in zip(table.blocks, table.columns_in(columns), strict=True):
+        rows = index[tokens]
+        used = rows >= 0
+        shape = (matrix.shape[0], n_columns)
+        pairs = sp.csr_matrix((np.ones(int(used.sum())), (rows[used], codes[used])), shape=shape)
+        together = (sp.csr_matrix(matrix != 0).T.astype(np.float64) @ pairs).tocoo()
+        known = target[together.row] >= 0
+        found.append(target[together.row[known]] * n_columns + together.col[known])
+    return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)

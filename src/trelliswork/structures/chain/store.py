@@ -1,4 +1,4 @@
-"""Packed label sequences: into another space, joined, as plain arrays and back."""
+"""Packed label sequences: into another space, joined, as plain arrays and back, one attribute per token."""
 
 from __future__ import annotations
 
@@ -9,19 +9,14 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
-from trelliswork.structures.tokens_store import (
-    map_restored,
-    map_state,
-    renumbered,
-    stacked,
-    whole_numbers,
-)
+from trelliswork.structures.abilities import RowView
+from trelliswork.structures.tokens import TokenMap, whole_numbers
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain.batch import ChainBatch
-    from trelliswork.structures.chain.structure import ChainSpace
+    from trelliswork.structures.chain.space import ChainSpace
 
-__all__ = ["batch_state", "into_space", "joined", "restored"]
+__all__ = ["batch_state", "into_space", "joined", "restored", "row_view"]
 
 
 def into_space(batch: ChainBatch, space: ChainSpace) -> ChainBatch:
@@ -34,11 +29,11 @@ def into_space(batch: ChainBatch, space: ChainSpace) -> ChainBatch:
     n_old, n_new = len(old.attributes), len(space.attributes)
     target = np.array([space.columns[a] for a in old.attributes], dtype=np.int64)
     target = np.concatenate([target, n_new + np.arange(old.n_markers)])
-    emission = renumbered(batch.emission, space.emission_layout, target)
+    emission = batch.emission.renumbered(space.emission_layout, target)
     edge = None
     if batch.edge is not None and space.edge_layout is not None:
         pairs = np.array([space.edge_columns[a] for a in old.edge_columns], dtype=np.int64)
-        edge = renumbered(batch.edge, space.edge_layout, pairs)
+        edge = batch.edge.renumbered(space.edge_layout, pairs)
     gold = Ragged(codes[batch.gold_codes.values], batch.offsets) if batch.has_gold else None
     allowed = None
     if batch.user_allowed is not None:
@@ -48,40 +43,38 @@ def into_space(batch: ChainBatch, space: ChainSpace) -> ChainBatch:
     return ChainBatch(space, batch.offsets, emission, edge, gold, allowed, batch.n_jobs)
 
 
-def joined(one: ChainBatch, other: ChainBatch) -> ChainBatch:
+def joined(first: ChainBatch, second: ChainBatch) -> ChainBatch:
     """Sequences of two batches of one space, one after the other."""
     from trelliswork.structures.chain.batch import ChainBatch
 
-    both = (one, other)
-    offsets = offsets_of(np.concatenate([np.diff(b.offsets) for b in both]))
+    batches, space = (first, second), first.space
+    offsets = offsets_of(np.concatenate([np.diff(b.offsets) for b in batches]))
     gold = None
-    if one.has_gold and other.has_gold:
-        gold = Ragged(np.concatenate([b.gold_codes.values for b in both]), offsets)
+    if first.has_gold and second.has_gold:
+        gold = Ragged(np.concatenate([b.gold_codes.values for b in batches]), offsets)
+    masks = [b.user_allowed for b in batches]
     allowed = None
-    if any(b.user_allowed is not None for b in both):
-        shape = one.space.n_labels
-        allowed = np.concatenate(
-            [
-                np.ones((b.n_tokens, shape), dtype=bool) if b.user_allowed is None else b.user_allowed
-                for b in both
-            ]
-        )
+    if any(mask is not None for mask in masks):
+        allowed = np.ones((int(offsets[-1]), space.n_labels), dtype=bool)
+        for tokens, mask in zip((slice(first.n_tokens), slice(first.n_tokens, None)), masks, strict=True):
+            if mask is not None:
+                allowed[tokens] = mask
     edge = None
-    if one.edge is not None and other.edge is not None:
-        edge = stacked(one.edge, other.edge)
-    emission = stacked(one.emission, other.emission)
-    return ChainBatch(one.space, offsets, emission, edge, gold, allowed, one.n_jobs)
+    if first.edge is not None and second.edge is not None:
+        edge = first.edge.joined(second.edge)
+    emission = first.emission.joined(second.emission)
+    return ChainBatch(space, offsets, emission, edge, gold, allowed, first.n_jobs)
 
 
 def batch_state(batch: ChainBatch) -> dict[str, Any]:
     """Arrays of a batch; its space is stored elsewhere."""
     state: dict[str, Any] = {
         "lengths": np.diff(batch.offsets),
-        "emission": map_state(batch.emission),
+        "emission": batch.emission.state(),
         "gold": batch.gold_codes.values,
     }
     if batch.edge is not None:
-        state["edge"] = map_state(batch.edge)
+        state["edge"] = batch.edge.state()
     if batch.user_allowed is not None:
         state["allowed"] = batch.user_allowed
     return state
@@ -96,12 +89,26 @@ def restored(space: ChainSpace, state: Mapping[str, Any], n_jobs: int | None) ->
     gold = whole_numbers(state["gold"], 0, space.n_labels)
     if gold.size != n_tokens:
         raise InputError("stored labels do not fit the lengths")
-    emission = map_restored(state["emission"], space.emission_layout, n_tokens)
+    emission = TokenMap.restored(state["emission"], space.emission_layout, n_tokens)
     edge = None
     if space.edge_layout is not None:
-        edge = map_restored(state["edge"], space.edge_layout, n_tokens)
+        edge = TokenMap.restored(state["edge"], space.edge_layout, n_tokens)
     allowed = state.get("allowed")
     if allowed is not None and (allowed.shape != (n_tokens, space.n_labels) or allowed.dtype != bool):
         raise InputError("stored limits of labels do not fit")
     offsets = offsets_of(lengths)
     return ChainBatch(space, offsets, emission, edge, Ragged(gold, offsets), allowed, n_jobs)
+
+
+def row_view(batch: ChainBatch) -> RowView:
+    """The same sequences with one attribute per distinct token."""
+    from trelliswork.structures.chain.batch import ChainBatch
+    from trelliswork.structures.chain.space import ChainSpace
+
+    space = batch.space
+    emission, rows = batch.emission.by_row(len(space.attributes))
+    names = [str(i) for i in range(rows.shape[0])]
+    by_row = ChainSpace(space.structure.complete(), space.labels, names, space.allowed)
+    view = ChainBatch(by_row, batch.offsets, emission, None, batch._gold, batch.allowed, batch.n_jobs)
+    first = np.searchsorted(batch.offsets, emission.first_tokens(rows.shape[0]), side="right") - 1
+    return RowView(view, rows, space.n_labels, first)

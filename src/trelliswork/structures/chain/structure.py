@@ -23,8 +23,9 @@ from trelliswork.structures.labels import (
     encode_labels,
     sorted_labels,
 )
+from trelliswork.structures.limits import ChainLimits
 
-__all__ = ["Chain", "ChainSpace"]
+__all__ = ["Chain"]
 
 
 class Chain(Structure):
@@ -80,6 +81,7 @@ class Chain(Structure):
     space_class: ClassVar[type[Space]] = ChainSpace
     batch_class: ClassVar[type[Batch]] = ChainBatch
     output_kind: ClassVar[str] = "label sequence"
+    limits: ChainLimits = ChainLimits()
 
     def __init__(
         self,

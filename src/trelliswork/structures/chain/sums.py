@@ -16,21 +16,11 @@ from trelliswork.structures.covariance import Covariance
 if TYPE_CHECKING:
     from trelliswork.structures.chain.batch import ChainBatch
 
-__all__ = ["TokenSums", "few_chunks"]
+__all__ = ["TokenSums"]
 
 _MAX_PARTIAL = 4
-_TOKENS_PER_PARTIAL = 65536
-_FREQUENT = 512  # attributes at the most whose block is inverted in preconditioners
-_TOKENS_PER_FREQUENT = 100  # below, the block costs more than it saves
 _LEAST = 1e-12  # of the largest entry: what preconditioners add to the others at least
 _SMALL_BLOCK = 8  # blocks with at most so many different rows are merged
-
-
-def few_chunks(offsets: np.ndarray, per_token: int = 1) -> list[tuple[int, int]]:
-    """Ranges of about the same size, few since each has its own sums; ``per_token`` entries a token."""
-    return balanced_chunks(
-        offsets, max(_TOKENS_PER_PARTIAL * per_token, -(-int(offsets[-1]) // _MAX_PARTIAL))
-    )
 
 
 class TokenSums(Covariance):
@@ -92,7 +82,12 @@ class TokenSums(Covariance):
 
     def _chunks(self) -> list[tuple[int, int]]:
         """Ranges of sequences, or whatever a sweep goes over; few, since each has its own sums."""
-        return few_chunks(self.batch.offsets)
+        return self._few_chunks(self.batch.offsets)
+
+    def _few_chunks(self, offsets: np.ndarray, per_token: int = 1) -> list[tuple[int, int]]:
+        """Ranges of about the same size, few since each has its own sums; ``per_token`` entries a token."""
+        size = self.batch.limits.tokens_per_sum * per_token
+        return balanced_chunks(offsets, max(size, -(-int(offsets[-1]) // _MAX_PARTIAL)))
 
     def _sweep(self, *arguments: Any) -> None:
         """Add the products of a range to the last two arguments, see ``dp/chain/covariance.py``."""
@@ -117,7 +112,7 @@ class TokenSums(Covariance):
         out = np.empty((matrix.shape[0], table.shape[1]))
         run(
             lambda a, b: dp_rows.times(matrix.indptr, matrix.indices, matrix.data, table, out, a, b),
-            balanced_chunks(matrix.indptr, 2 * _TOKENS_PER_PARTIAL),
+            balanced_chunks(matrix.indptr, 2 * self.batch.limits.tokens_per_sum),
             self.batch._threads,
         )
         return out
@@ -130,7 +125,7 @@ class TokenSums(Covariance):
         assert m is not None
         run(
             lambda a, b: dp_rows.times(m.indptr, m.indices, m.data, rows, out, a, b),
-            balanced_chunks(m.indptr, 2 * _TOKENS_PER_PARTIAL),
+            balanced_chunks(m.indptr, 2 * self.batch.limits.tokens_per_sum),
             self.batch._threads,
         )
 
@@ -146,11 +141,13 @@ class TokenSums(Covariance):
         space, k = self.batch.space, self.batch.space.n_labels
         layout = space.emission_layout
         spread = self._label_covariance()
-        few = self.batch.n_tokens < _TOKENS_PER_FREQUENT
+        limits, n_tokens = self.batch.limits, self.batch.n_tokens
+        few = n_tokens < limits.tokens_per_frequent
         if few or lam <= 0.0 or layout.flat is not None or self.batch.edge is not None or spread is None:
             return None
         size = self._squares(self.token_weights()[:, None]).ravel()
-        top = np.argsort(-size, kind="stable")[: min(_FREQUENT, self.batch.n_tokens // _TOKENS_PER_FREQUENT)]
+        most = min(limits.frequent_attributes, n_tokens // limits.tokens_per_frequent)
+        top = np.argsort(-size, kind="stable")[:most]
         values, vectors = la.eigh(self._gram(top))
         label_values, label_vectors = la.eigh(spread)
         products = np.maximum(np.outer(values, label_values), 0.0)
@@ -188,8 +185,9 @@ class TokenSums(Covariance):
         matrix, index = self._distinct()
         rows, weights = sp.csr_matrix(matrix[:, attributes]), self.token_weights()
         out = np.zeros((attributes.size, attributes.size))
-        for lo in range(0, index.shape[0], _TOKENS_PER_PARTIAL):
-            some = slice(lo, lo + _TOKENS_PER_PARTIAL)
+        size = self.batch.limits.tokens_per_sum
+        for lo in range(0, index.shape[0], size):
+            some = slice(lo, lo + size)
             f = sp.csr_matrix((index[some].shape[0], attributes.size))
             for block in index[some].T:
                 f = f + rows[block]

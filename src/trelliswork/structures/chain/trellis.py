@@ -12,13 +12,12 @@ from trelliswork.dp.chain.trellis import Trellis
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain.batch import ChainBatch
+    from trelliswork.structures.limits import ChainLimits
 
-__all__ = ["NO_EDGES", "Lanes", "TransitionTables", "Trellis", "arrange", "chunks_of", "factors_of"]
+__all__ = ["NO_EDGES", "Lanes", "TransitionTables", "Trellis", "arrange", "factors_of"]
 
-_TOKENS_PER_CHUNK = 16384
 NO_EDGES = np.zeros((0, 0, 0))
 _MAX_LANES = 32
-_LANE_FLOATS = 4_000_000  # a group of lanes holds at most this many scores at a time
 
 
 class Lanes(NamedTuple):
@@ -27,11 +26,6 @@ class Lanes(NamedTuple):
     members: np.ndarray
     group_ptr: np.ndarray
     chunks: list[tuple[int, int]]
-
-
-def chunks_of(offsets: np.ndarray) -> list[tuple[int, int]]:
-    """Ranges of sequences that one thread takes at a time."""
-    return balanced_chunks(offsets, _TOKENS_PER_CHUNK)
 
 
 def factors_of(trans: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -71,18 +65,20 @@ class TransitionTables:
         return self.values if self.each else self.values.sum(axis=0)
 
 
-def arrange(offsets: np.ndarray, n_labels: int) -> Lanes:
+def arrange(offsets: np.ndarray, n_labels: int, limits: ChainLimits) -> Lanes:
     """Sort the sequences of each chunk by falling length and cut them into groups."""
     lengths = np.diff(offsets)
     members, bounds, chunks = [], [0], []
-    for first, last in chunks_of(offsets):
+    for first, last in balanced_chunks(offsets, limits.tokens_per_chunk):
         order = first + np.argsort(-lengths[first:last], kind="stable")
         members.append(order)
         group_first = len(bounds) - 1
         longest, lanes = 0, 0
         for length in lengths[order].tolist():
             if lanes and (
-                lanes == _MAX_LANES or 2 * length < longest or (lanes + 1) * longest * n_labels > _LANE_FLOATS
+                lanes == _MAX_LANES
+                or 2 * length < longest
+                or (lanes + 1) * longest * n_labels > limits.lane_floats
             ):
                 bounds.append(bounds[-1] + lanes)
                 lanes = 0

@@ -36,8 +36,12 @@ def is_free(batch: ChainBatch) -> bool:
 class UniformChain(TokenSums):
     """Uniform law over all label sequences of an order-1 chain, in closed form."""
 
-    max_dense = 3000
     exact_diagonal = True
+
+    @property
+    def max_dense(self) -> int:
+        """Number of features up to which the matrix, in closed form, is cheaper than products with it."""
+        return self.batch.limits.uniform_matrix_features
 
     # -- marginals and tangents of parts ---------------------------------------------------
 
@@ -160,7 +164,9 @@ class UniformChain(TokenSums):
         solve = schur.schur_solver(self, lam)
         if solve is None or self.about == "mean":
             return solve
-        return schur.woodbury(solve, schur.weighted_rows(self.deviations(), self.weights))
+        return schur.woodbury(
+            solve, schur.weighted_rows(self.deviations(), self.weights), self.batch.limits.deviation_floats
+        )
 
     def _steps(self) -> tuple[float, float]:
         lengths = np.diff(self.batch.offsets)

@@ -15,18 +15,12 @@ from trelliswork.structures.abilities import Factored, Labelled, LossProfiles, R
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.derivations.graph import integer_costs
-from trelliswork.structures.tokens import TokenMap
-from trelliswork.structures.tokens_store import (
-    map_restored,
-    map_state,
-    renumbered,
-    stacked,
-    whole_numbers,
-)
+from trelliswork.structures.tokens import TokenMap, whole_numbers
 
 if TYPE_CHECKING:
-    from trelliswork.structures.classes.structure import ClassesSpace
+    from trelliswork.structures.classes.space import ClassesSpace
     from trelliswork.structures.factors import Factors
+    from trelliswork.structures.limits import ClassesLimits
 
 __all__ = ["ClassesBatch", "single_labels"]
 
@@ -63,6 +57,11 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
     def _take(self, index: np.ndarray, gold: Ragged | None) -> ClassesBatch:
         return ClassesBatch(self.space, self.emission.subset(index), gold, self.n_jobs)
 
+    @property
+    def limits(self) -> ClassesLimits:
+        """Bounds on memory and on the work done at a time."""
+        return self.space.structure.limits
+
     # -- storing and joining ----------------------------------------------------------------
 
     def into(self, space: Space) -> ClassesBatch:
@@ -73,7 +72,7 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
         names = np.array([new.columns[a] for a in old.attributes], dtype=np.int64)
         target = np.append(names, len(new.attributes))  # the bias stays last
         gold = single_labels(codes[self.gold_codes.values]) if self.has_gold else None
-        return ClassesBatch(new, renumbered(self.emission, new.layout, target), gold, self.n_jobs)
+        return ClassesBatch(new, self.emission.renumbered(new.layout, target), gold, self.n_jobs)
 
     def joined(self, other: Batch) -> ClassesBatch:
         """Rows of two batches."""
@@ -81,18 +80,18 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
         gold = None
         if self.has_gold and other.has_gold:
             gold = single_labels(np.concatenate([self.gold_codes.values, other.gold_codes.values]))
-        return ClassesBatch(self.space, stacked(self.emission, other.emission), gold, self.n_jobs)
+        return ClassesBatch(self.space, self.emission.joined(other.emission), gold, self.n_jobs)
 
     def state(self) -> dict[str, Any]:
         """Distinct rows, rows of samples, classes."""
-        return {"emission": map_state(self.emission), "gold": self.gold_codes.values}
+        return {"emission": self.emission.state(), "gold": self.gold_codes.values}
 
     @classmethod
     def restored(cls, space: ClassesSpace, state: Mapping[str, Any], n_jobs: int | None) -> ClassesBatch:
         """Inverse of :meth:`state`; a file is not trusted, so everything is checked."""
         gold = whole_numbers(state["gold"], 0, space.n_labels)
         return cls(
-            space, map_restored(state["emission"], space.layout, gold.size), single_labels(gold), n_jobs
+            space, TokenMap.restored(state["emission"], space.layout, gold.size), single_labels(gold), n_jobs
         )
 
     # -- linear maps ------------------------------------------------------------------------
@@ -103,7 +102,9 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
 
     def scores(self, w: np.ndarray) -> Parts:
         """Class scores of a weight vector."""
-        by_node = self.emission.scores(np.asarray(w, dtype=np.float64), n_threads(self.n_jobs))
+        by_node = self.emission.scores(
+            np.asarray(w, dtype=np.float64), n_threads(self.n_jobs), self.limits.rows_per_chunk
+        )
         return Parts(label=by_node if self._flat else by_node @ self.space.above.T)
 
     def _by_node(self, parts: Parts) -> np.ndarray:
@@ -112,7 +113,7 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
 
     def pull(self, parts: Parts) -> np.ndarray:
         """Class values to features, summed over samples."""
-        return self.emission.pull(self._by_node(parts), n_threads(self.n_jobs))
+        return self.emission.pull(self._by_node(parts), n_threads(self.n_jobs), self.limits.rows_per_chunk)
 
     def pull_each(self, parts: Parts) -> sp.csr_matrix:
         """Class values to features, one row per sample."""
@@ -253,16 +254,6 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
         """Class probabilities, shape (n_samples, n_labels)."""
         return parts.label
 
-    def class_weights(self, class_weight: Any) -> np.ndarray:
-        """Weight of the class of each sample; "balanced" is inverse to frequency."""
-        gold = self.gold_codes.values
-        if isinstance(class_weight, str):
-            if class_weight != "balanced":
-                raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
-            counts = np.bincount(gold, minlength=self.space.n_labels)
-            return (gold.size / (self.space.n_labels * np.maximum(counts, 1)))[gold]
-        return np.array([float(class_weight.get(label, 1.0)) for label in self.space.labels])[gold]
-
     def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
         """Weights of multinomial naive Bayes; with a taxonomy those of the base class."""
         if not self._flat:
@@ -290,7 +281,7 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
 
     def row_view(self) -> RowView:
         """The same samples with one attribute per distinct row."""
-        from trelliswork.structures.classes.structure import ClassesSpace
+        from trelliswork.structures.classes.space import ClassesSpace
 
         space = self.space
         emission, rows = self.emission.by_row(len(space.attributes))

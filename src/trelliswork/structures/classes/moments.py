@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ClassCovariance"]
 
-_MAX_ATTRIBUTES = 3000  # whose Gram matrix is decomposed
-
 
 class ClassCovariance(Covariance):
     """Second moments of the features of classes, flat or with a taxonomy."""
@@ -75,13 +73,15 @@ class ClassCovariance(Covariance):
         from trelliswork.structures.chain import schur
 
         f = self.batch.emission.token_matrix()
-        if self.scores is not None or f.shape[1] > _MAX_ATTRIBUTES:
+        if self.scores is not None or f.shape[1] > self.batch.limits.gram_attributes:
             return None
         gram = (f.T @ sp.diags_array(self._sample_weights()) @ f).toarray()
         solve = _kronecker_solver(gram, self._spread(), lam)
         if self.about == "mean":
             return solve
-        return schur.woodbury(solve, schur.weighted_rows(self.deviations(), self.weights))
+        return schur.woodbury(
+            solve, schur.weighted_rows(self.deviations(), self.weights), self.batch.limits.deviation_floats
+        )
 
 
 def _kronecker_solver(left: np.ndarray, right: np.ndarray, lam: float) -> Callable[[np.ndarray], np.ndarray]:

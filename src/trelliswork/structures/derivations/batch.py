@@ -17,16 +17,14 @@ from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.derivations import graph as derivations_graph
 from trelliswork.structures.derivations import store
 from trelliswork.structures.derivations.gold import derivation_of
-from trelliswork.structures.derivations.graph import Graph, concatenate
-from trelliswork.structures.derivations.product import GraphProduct, code_rows, longest_reading
+from trelliswork.structures.derivations.graph import Graph
+from trelliswork.structures.derivations.product import GraphProduct, longest_reading
 
 if TYPE_CHECKING:
-    from trelliswork.structures.derivations.structure import DerivationSpace
+    from trelliswork.structures.derivations.space import DerivationSpace
     from trelliswork.structures.factors import Factors
 
 __all__ = ["DerivationBatch"]
-
-_EDGES_PER_CHUNK = 65536
 
 
 class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
@@ -153,7 +151,7 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
         return np.zeros(self.n_edges) if both.edge is None else np.ascontiguousarray(both.edge, dtype=float)
 
     def _run(self, task: Any) -> list[Any]:
-        return run(task, balanced_chunks(self.edge_ptr, _EDGES_PER_CHUNK), n_threads(self.n_jobs))
+        return run(task, balanced_chunks(self.edge_ptr, self.limits.edges_per_chunk), n_threads(self.n_jobs))
 
     def _viterbi(self, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         from trelliswork.dp.derivations import hypergraph
@@ -287,8 +285,8 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
             return derivations_graph.argmax_at_loss(part, score, cost, losses[a:b], a)
 
         found = self._run(task)
-        edges, offsets = concatenate([e for chunk, _ in found for e in chunk])
-        codes = Ragged(edges - np.repeat(self.edge_ptr[:-1], np.diff(offsets)), offsets)
+        edges = Ragged.from_list([edges for chunk, _ in found for edges in chunk], np.int64)
+        codes = Ragged(edges.values - np.repeat(self.edge_ptr[:-1], edges.lengths), edges.offsets)
         return Decoded(codes, np.concatenate([np.zeros(0), *(values for _, values in found)]))
 
     def readings(self) -> list[Reading]:
@@ -329,7 +327,7 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
     def decoded(self, edges: list[np.ndarray], values: np.ndarray) -> Decoded:
         """Outputs of given edges."""
         self._check_possible(values)
-        return Decoded(code_rows(edges), values)
+        return Decoded(Ragged.from_list(edges, np.int64), values)
 
     def factors(self) -> Factors:
         """The factor graph."""
@@ -425,7 +423,7 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
                 )
                 raise InputError(f"{_short(y[i])} is not an output of build(x)", sample=i)
             rows[i] = np.array(exact or [], dtype=np.int64)
-        self._gold = Ragged(*concatenate(rows))
+        self._gold = Ragged.from_list(rows, np.int64)
 
     def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
         """Cost 1 (or the weight of the part) for every part that the true output lacks."""
@@ -466,10 +464,10 @@ class _EdgeCovariance(Covariance):
 
     def _covariance(self) -> np.ndarray:
         batch = self.batch
-        if self.n_features > derivations_graph.MAX_DENSE:
+        if self.n_features > batch.limits.increment_features:
             return super()._covariance()
         weight = np.ones(len(batch)) if self.weights is None else self.weights
-        chunks = balanced_chunks(batch.edge_ptr, _EDGES_PER_CHUNK)
+        chunks = balanced_chunks(batch.edge_ptr, batch.limits.edges_per_chunk)
         score = batch._total(self.law, None)
         return derivations_graph.moments(
             batch.graph, score, batch.phi, weight, chunks, n_threads(batch.n_jobs)

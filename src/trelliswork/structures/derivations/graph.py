@@ -8,13 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
-from trelliswork._ragged import offsets_of
 from trelliswork._threads import run
 
-__all__ = ["MAX_DENSE", "Graph", "argmax_at_loss", "integer_costs", "loss_profile", "moments"]
-
-# Above this number of features, one tangent per feature is faster than dense increments.
-MAX_DENSE = 400
+__all__ = ["Graph", "argmax_at_loss", "integer_costs", "loss_profile", "moments"]
 
 
 class Graph(NamedTuple):
@@ -108,9 +104,3 @@ def moments(
     for covariance in run(task, chunks, threads):
         total += covariance
     return means, total
-
-
-def concatenate(pieces: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """All pieces one after the other, and their offsets."""
-    values = np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.int64)
-    return values, offsets_of([piece.size for piece in pieces])

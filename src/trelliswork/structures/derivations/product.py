@@ -14,15 +14,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._ragged import offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork.structures.base import Decoded, Parts
 from trelliswork.structures.derivations.graph import Graph
+from trelliswork.structures.limits import Limits
 
 __all__ = ["GraphProduct", "GraphView", "longest_reading"]
-
-MAX_EDGES = 20_000_000  # of all products of a batch together
-_EDGES_PER_CHUNK = 65536
 
 
 class GraphView(Protocol):
@@ -30,6 +28,10 @@ class GraphView(Protocol):
 
     graph: Graph
     n_jobs: int | None
+
+    @property
+    def limits(self) -> Limits:
+        """Bounds on memory and on the work done at a time."""
 
     def reads(self, i: int) -> np.ndarray:
         """Position in the alphabet of what each edge of sample ``i`` reads; -1 for nothing."""
@@ -79,7 +81,7 @@ class GraphProduct:
 
     def __init__(self, view: GraphView, automata: Sequence[Any]):
         self.view = view
-        graph = view.graph
+        graph, most = view.graph, view.limits.product_edges
         pieces, total = [], 0
         for i, automaton in enumerate(automata):
             nodes = range(int(graph.graph_ptr[i]), int(graph.graph_ptr[i + 1]))
@@ -88,10 +90,10 @@ class GraphProduct:
             build = _linear if arity.max(initial=0) <= 1 else _branching
             pieces.append(build(graph, nodes, view.reads(i), automaton))
             total += len(pieces[-1].base)
-            if total > MAX_EDGES:
+            if total > most:
                 raise InputError(
                     f"the product of the derivations with the loss automata has over "
-                    f"{MAX_EDGES:,} edges; lower the cap of the loss, or take fewer or shorter samples",
+                    f"{most:,} edges; lower the cap of the loss, or take fewer or shorter samples",
                     sample=i,
                 )
         graph_ptr = offsets_of([len(p.degrees) for p in pieces])
@@ -108,7 +110,7 @@ class GraphProduct:
         self.loss = np.concatenate([np.zeros(0), *(np.array(p.loss) for p in pieces)])
 
     def _run(self, task: Any) -> list[Any]:
-        chunks = balanced_chunks(self.graph.edge_ptr, _EDGES_PER_CHUNK)
+        chunks = balanced_chunks(self.graph.edge_ptr, self.view.limits.edges_per_chunk)
         return run(task, chunks, n_threads(self.view.n_jobs))
 
     def _scores(self, scores: Parts, scale: float) -> np.ndarray:
@@ -278,9 +280,3 @@ def _branching(graph: Graph, nodes: range, reads: np.ndarray, automaton: Any) ->
         out.base.append(-1)
         out.loss.append(float(automaton.final[end]))
     return out
-
-
-def code_rows(edges: list[np.ndarray]) -> Ragged:
-    """Edges of one output per sample as codes."""
-    values = np.concatenate([np.zeros(0, dtype=np.int64), *edges])
-    return Ragged(values, offsets_of([row.size for row in edges]))

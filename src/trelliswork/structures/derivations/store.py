@@ -14,7 +14,7 @@ from trelliswork.structures.derivations.graph import Graph
 
 if TYPE_CHECKING:
     from trelliswork.structures.derivations.batch import DerivationBatch
-    from trelliswork.structures.derivations.structure import DerivationSpace
+    from trelliswork.structures.derivations.space import DerivationSpace
 
 __all__ = ["batch_state", "into_space", "joined", "restored"]
 

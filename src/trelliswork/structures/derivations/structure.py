@@ -2,50 +2,18 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import product
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from trelliswork._errors import InputError
-from trelliswork._ragged import offsets_of
-from trelliswork._validate import as_number
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.derivations.batch import DerivationBatch
-from trelliswork.structures.derivations.graph import Graph, concatenate
-from trelliswork.structures.derivations.store import restored
+from trelliswork.structures.derivations.edges import Edge, Sample, compiled
+from trelliswork.structures.derivations.space import DerivationSpace
 
-__all__ = ["DerivationSpace", "Derivations", "Edge"]
-
-
-class Edge(NamedTuple):
-    """One way to derive a node from other nodes.
-
-    Attributes
-    ----------
-    head : hashable
-        Name of the node that is derived.
-    tails : sequence of hashable
-        Nodes that it is derived from, left to right; none at a leaf.
-    features : sequence of hashable, or mapping from hashable to float
-        Features that the edge fires: names (value 1 each) or values by name.
-    part : hashable
-        What the edge contributes to the output; None for nothing.
-
-    Examples
-    --------
-    >>> from trelliswork import Edge
-    >>> Edge("S", ("NP", "VP"), ["S -> NP VP"])
-    Edge(head='S', tails=('NP', 'VP'), features=['S -> NP VP'], part=None)
-    """
-
-    head: Hashable
-    tails: Sequence[Hashable] = ()
-    features: Sequence[Hashable] | Mapping[Hashable, float] = ()
-    part: Hashable = None
+__all__ = ["Derivations"]
 
 
 class Derivations(Structure):
@@ -100,7 +68,7 @@ class Derivations(Structure):
     [['A', 'B', 'A'], ['B', 'A', 'B']]
     """
 
-    space_class: ClassVar[type[Space]]  # set below, where the class is known
+    space_class: ClassVar[type[Space]] = DerivationSpace
     batch_class: ClassVar[type[Batch]] = DerivationBatch
     output_kind: ClassVar[str] = "list of parts"
 
@@ -128,13 +96,13 @@ class Derivations(Structure):
         if not isinstance(self.min_count, (int, np.integer)) or self.min_count < 0:
             raise InputError(f"min_count must be a whole number of at least 0, got {self.min_count!r}")
 
-    def prepare(self, X: Any) -> list[_Sample]:
+    def prepare(self, X: Any) -> list[Sample]:
         """Build the graphs once (idempotent)."""
         if isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__len__"):
             raise InputError(f"X must be a list of inputs, got {type(X).__name__}")
         alphabet: dict[Hashable, int] = {}
         return [
-            x if isinstance(x, _Sample) else _compile(i, x, self._edges(i, x), alphabet)
+            x if isinstance(x, Sample) else compiled(i, x, self._edges(i, x), alphabet)
             for i, x in enumerate(X)
         ]
 
@@ -183,247 +151,3 @@ def _segments(x: Sequence[str]) -> Iterator[Edge]:
     for i in reversed(range(len(x))):
         for j in range(i + 1, len(x) + 1):
             yield Edge(i, [j], ["".join(x[i:j])], (i, j))
-
-
-class DerivationSpace(Space):
-    """Features of a :class:`Derivations` after seeing data.
-
-    Parameters
-    ----------
-    structure : Derivations
-        Hyper-parameters.
-    features : list
-        Names of the features.
-    """
-
-    structure: Derivations
-
-    def __init__(self, structure: Derivations, features: Sequence[Any]):
-        self.structure = structure
-        self.features = list(features)
-        self.columns = {name: j for j, name in enumerate(self.features)}
-
-    @property
-    def n_features(self) -> int:
-        """Length of the weight vector."""
-        return len(self.features)
-
-    @property
-    def feature_names(self) -> list[tuple[Any, ...]]:
-        """``("feature", name)`` of every weight."""
-        return [("feature", name) for name in self.features]
-
-    def pack(  # type: ignore[override]
-        self, X: Any, y: Any = None, *, n_jobs: int | None = None, unknown: str = "error"
-    ) -> DerivationBatch:
-        """Compile inputs and, where given, their outputs.
-
-        Parameters
-        ----------
-        X : list of inputs
-            What ``build`` takes.
-        y : list of outputs or None
-            True outputs.
-        n_jobs : int or None
-            Threads of the batch's verbs.
-        unknown : {"error", "mark"}
-            What to do with an output that the graph does not derive: refuse it, or give it
-            no edges and the score -inf.
-        """
-        samples = self.structure.prepare(X)
-        graph_ptr = offsets_of([s.degrees.size for s in samples])
-        degrees, _ = concatenate([s.degrees for s in samples])
-        arity, edge_ptr = concatenate([s.arity for s in samples])
-        tails, tail_ptr = concatenate([s.tails for s in samples])
-        tails = tails + np.repeat(graph_ptr[:-1], np.diff(tail_ptr))
-        batch = DerivationBatch(
-            self,
-            Graph(graph_ptr, offsets_of(degrees), offsets_of(arity), tails),
-            self._edge_features(samples, int(edge_ptr[-1])),
-            [s.x for s in samples],
-            [s.parts for s in samples],
-            [s.dead_end for s in samples],
-            None,
-            n_jobs,
-        )
-        if y is not None:
-            if not hasattr(y, "__len__") or len(y) != len(samples):
-                got = len(y) if hasattr(y, "__len__") else type(y).__name__
-                raise InputError(f"X has {len(samples)} inputs but y has {got}")
-            batch.encode(y, unknown=unknown)
-        return batch
-
-    def _edge_features(self, samples: list[_Sample], n_edges: int) -> sp.csr_matrix:
-        known_maps: dict[int, np.ndarray] = {}
-        indices, data, lengths = [], [], []
-        for s in samples:
-            target = known_maps.get(id(s.alphabet))
-            if target is None or target.size < len(s.alphabet):
-                target = np.array([self.columns.get(name, -1) for name in s.alphabet], dtype=np.int64)
-                known_maps[id(s.alphabet)] = target
-            column = target[s.feat_idx]
-            known = column >= 0
-            indices.append(column[known])
-            data.append(s.feat_val[known])
-            lengths.append(np.diff(np.concatenate([[0], np.cumsum(known)])[s.feat_ptr]))
-        phi = sp.csr_matrix(
-            (
-                np.concatenate([np.zeros(0), *data]),
-                concatenate(indices)[0],
-                offsets_of(concatenate(lengths)[0]),
-            ),
-            shape=(n_edges, self.n_features),
-        )
-        phi.sum_duplicates()
-        return phi
-
-    def enumerate(self, x: Any) -> Iterator[Any]:
-        """Output of every derivation of one input, by plain recursion."""
-        [s] = self.structure.prepare([x])
-        first, split, below = offsets_of(s.degrees), offsets_of(s.arity), s.tails.tolist()
-
-        def walk(v: int) -> Iterator[list[Any]]:
-            for e in range(first[v], first[v + 1]):
-                own = [] if s.parts[e] is None else [s.parts[e]]
-                choices = [list(walk(u)) for u in below[split[e] : split[e + 1]]]
-                for combination in product(*choices):
-                    yield own + [part for parts in combination for part in parts]
-
-        for parts in walk(s.degrees.size - 1):
-            yield parts if self.structure.decode is None else self.structure.decode(s.x, parts)
-
-    def merged(self, other: Space) -> DerivationSpace:
-        """Space with the features of both."""
-        assert isinstance(other, DerivationSpace)
-        return DerivationSpace(self.structure, list(dict.fromkeys([*self.features, *other.features])))
-
-    @property
-    def outputs_fixed(self) -> bool:
-        """True: ``build`` alone decides what the outputs of an input are."""
-        return True
-
-    def restore(self, state: Mapping[str, Any], *, n_jobs: int | None = None) -> DerivationBatch:
-        """Batch from its state; it knows no inputs."""
-        return restored(self, state, n_jobs)
-
-    def state(self) -> dict[str, Any]:
-        """Names of the features; the functions of the structure are not stored."""
-        return {"features": self.features}
-
-    @classmethod
-    def from_state(cls, structure: Structure, state: Mapping[str, Any]) -> DerivationSpace:
-        """Build the space again."""
-        assert isinstance(structure, Derivations)
-        return cls(structure, state["features"])
-
-
-Derivations.space_class = DerivationSpace
-
-
-class _Sample(NamedTuple):
-    """Graph of one input: nodes in topological order, edges grouped by head."""
-
-    x: Any
-    degrees: np.ndarray  # edges of each node
-    arity: np.ndarray  # tails of each edge
-    tails: np.ndarray
-    feat_ptr: np.ndarray
-    feat_idx: np.ndarray  # numbers of names in `alphabet`
-    feat_val: np.ndarray
-    alphabet: dict[Hashable, int]  # shared by the samples that were prepared together
-    parts: list[Any]  # of each edge
-    dead_end: Any  # name of a node without edges in a tuple, or None; for messages
-
-
-def _compile(i: int, x: Any, edges: list[Any], alphabet: dict[Hashable, int]) -> _Sample:
-    """Check and number the edges that the root reaches."""
-    by_head: dict[Hashable, list[Edge]] = {}
-    root: Any = None
-    for number, item in enumerate(edges):
-        edge = _as_edge(i, number, item)
-        root = edge.head
-        by_head.setdefault(root, []).append(edge)
-    order = _topological(i, root, by_head)
-    place = {node: v for v, node in enumerate(order)}
-    degrees, arity, tails = array("q"), array("q"), array("q")
-    feat_ptr, feat_idx, feat_val = array("q", [0]), array("q"), array("d")
-    parts: list[Any] = []
-    for node in order:
-        mine = by_head.get(node, ())
-        degrees.append(len(mine))
-        for edge in mine:
-            arity.append(len(edge.tails))
-            tails.extend([place[u] for u in edge.tails])
-            parts.append(edge.part)
-            for name, value in _named_values(i, edge):
-                feat_idx.append(alphabet.setdefault(name, len(alphabet)))
-                feat_val.append(value)
-            feat_ptr.append(len(feat_idx))
-    dead = next(((node,) for node in order if node not in by_head), None)
-    return _Sample(
-        x,
-        *_ints(degrees, arity),
-        *_ints(tails, feat_ptr),
-        np.array(feat_idx, dtype=np.int64),
-        np.array(feat_val, dtype=np.float64),
-        alphabet,
-        parts,
-        dead,
-    )
-
-
-def _ints(a: array[int], b: array[int]) -> tuple[np.ndarray, np.ndarray]:
-    return np.array(a, dtype=np.int64), np.array(b, dtype=np.int64)
-
-
-def _as_edge(i: int, number: int, item: Any) -> Edge:
-    try:
-        edge = item if isinstance(item, Edge) else Edge(*item)
-        hash(edge.head)
-        hash(edge.part)
-    except TypeError as error:
-        raise InputError(
-            f"edge {number} of build(x): expected Edge(head, tails, features, part) with "
-            f"hashable names, got {item!r} ({error})",
-            sample=i,
-        ) from None
-    if isinstance(edge.tails, (str, bytes)) or not isinstance(edge.tails, Sequence):
-        raise InputError(f"edge {number} of build(x): tails must be a list, got {edge.tails!r}", sample=i)
-    return edge
-
-
-def _named_values(i: int, edge: Edge) -> Iterator[tuple[Hashable, float]]:
-    features = edge.features
-    if isinstance(features, (str, bytes)):
-        raise InputError(f"features of {edge.head!r} must be a list or a dict, got {features!r}", sample=i)
-    pairs = features.items() if isinstance(features, Mapping) else ((name, 1.0) for name in features)
-    for name, value in pairs:
-        if not isinstance(name, Hashable):
-            raise InputError(f"a feature name must be hashable, got {name!r}", sample=i)
-        yield name, as_number(f"feature {name!r}", value, sample=i)
-
-
-def _topological(i: int, root: Any, by_head: Mapping[Hashable, list[Edge]]) -> list[Any]:
-    """Nodes that the root reaches, each after the nodes below it."""
-    order: list[Any] = []
-    done: dict[Any, bool] = {root: False}  # False: on the way down to it
-    stack = [(root, _children(by_head.get(root, ())))]
-    while stack:
-        node, rest = stack[-1]
-        for child in rest:
-            finished = done.get(child)
-            if finished is None:
-                done[child] = False
-                stack.append((child, _children(by_head.get(child, ()))))
-                break
-            if not finished:
-                raise InputError(f"build(x) makes a cycle through node {child!r}", sample=i)
-        else:
-            done[node] = True
-            order.append(node)
-            stack.pop()
-    return order
-
-
-def _children(edges: Iterable[Edge]) -> Iterator[Hashable]:
-    return (u for edge in edges for u in edge.tails)

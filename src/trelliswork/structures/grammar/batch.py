@@ -12,7 +12,6 @@ from trelliswork.structures.abilities import CountedParts, LossProfiles
 from trelliswork.structures.base import Decoded, Parts, Unsupported
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.derivations import graph as derivations_graph
-from trelliswork.structures.derivations.graph import concatenate
 from trelliswork.structures.grammar.forest import Forest
 from trelliswork.structures.grammar.parts import GrammarParts
 
@@ -32,11 +31,13 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts):
         from trelliswork.dp.grammar import viterbi
 
         t = self.grammar
-        tokens, token_ptr = concatenate([self.store.words[i] for i in self.index])
+        words = Ragged.from_list([self.store.words[i] for i in self.index], np.int64)
         beam = self.space.beam
 
         def chunk(a: int, b: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            return viterbi.viterbi(t.arrays, t.context, t.word_class, rows, token_ptr, tokens, beam, a, b)
+            return viterbi.viterbi(
+                t.arrays, t.context, t.word_class, rows, words.offsets, words.values, beam, a, b
+            )
 
         found = self._run(chunk)
         values = np.concatenate([np.zeros(0), *(v for v, _, _ in found)])
@@ -56,7 +57,7 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts):
             return forest.rule[edges], float(best[-1])
 
         found = self._map(scores, costs, task)
-        codes = Ragged(*concatenate([row for row, _ in found]))
+        codes = Ragged.from_list([row for row, _ in found], np.int64)
         return Decoded(codes, np.array([value for _, value in found], dtype=np.float64))
 
     def mea(self, scores: Parts) -> Decoded:
@@ -141,7 +142,7 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts):
 
         n, d = len(self), self.space.n_features
         if each:
-            _check_rows(n, d)
+            _check_rows(n, d, self.limits.row_bytes)
         weight = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
         both = scores if costs is None else scores + costs
         walk, rows = self._walk(both, None), self._rows(both)
@@ -227,7 +228,7 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts):
             return [rules[ptr[r] : ptr[r + 1]] for r in range(n)]
 
         draws = self._map(scores, None, task)
-        return [Ragged(*concatenate([own[r] for own in draws])) for r in range(n)]
+        return [Ragged.from_list([drawn[r] for drawn in draws], np.int64) for r in range(n)]
 
     def loss_profile(self, scores: Parts, costs: Parts, max_loss: int) -> np.ndarray:
         """Best score for every total of integer costs, shape (n_samples, max_loss + 1)."""
@@ -249,7 +250,7 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts):
             return forest.rule[found[0]], float(value[0])
 
         found = self._map(scores, None, task)
-        codes = Ragged(*concatenate([row for row, _ in found]))
+        codes = Ragged.from_list([row for row, _ in found], np.int64)
         return Decoded(codes, np.array([value for _, value in found], dtype=np.float64))
 
     def argmax_by_counts(
@@ -276,7 +277,7 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts):
             return forest.rule[found], float(root[row, column])
 
         found = self._map(scores, None, task)
-        codes = Ragged(*concatenate([row for row, _ in found]))
+        codes = Ragged.from_list([row for row, _ in found], np.int64)
         return Decoded(codes, np.array([value for _, value in found], dtype=np.float64)), chosen
 
     def _integer(self, costs: Parts) -> Callable[[int, Forest], np.ndarray]:
@@ -312,7 +313,7 @@ class _RuleCovariance(Covariance):
         from trelliswork.dp.derivations import hypergraph
 
         batch, d = self.batch, self.n_features
-        if d > derivations_graph.MAX_DENSE:
+        if d > batch.limits.increment_features:
             return super()._covariance()
         weight = np.ones(len(batch)) if self.weights is None else self.weights
 
@@ -333,8 +334,8 @@ class _RuleCovariance(Covariance):
         return sum(batch._run(chunk), np.zeros((d, d)))
 
 
-def _check_rows(n: int, d: int) -> None:
-    if 8 * n * d > 4 << 30:
+def _check_rows(n: int, d: int, max_bytes: int) -> None:
+    if 8 * n * d > max_bytes:
         raise InputError(
             f"one value per sample and rule ({n:,} x {d:,}) takes {8 * n * d / 2**30:,.0f} GiB; take fewer"
         )

@@ -9,16 +9,9 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork.structures.derivations.graph import Graph
 from trelliswork.structures.grammar.tables import GrammarTables
+from trelliswork.structures.limits import GrammarLimits
 
 __all__ = ["Forest", "ForestStore"]
-
-# Edges that are recorded before the pruning of one sentence, about 30 bytes each.
-MAX_EDGES = 20_000_000
-# Sum of cubed lengths of the sentences whose forests are worth keeping; sums over the trees of
-# further ones are cheaper without a forest.
-LISTED_WORK = 10_000_000
-# Edges that are kept for all sentences together.
-CACHED_EDGES = 12_000_000
 
 
 class Forest(NamedTuple):
@@ -74,20 +67,23 @@ class ForestStore:
         The grammar.
     words : list of ndarray
         Words of every sentence.
+    limits : GrammarLimits
+        How much is built and kept.
     """
 
-    def __init__(self, tables: GrammarTables, words: list[np.ndarray]):
+    def __init__(self, tables: GrammarTables, words: list[np.ndarray], limits: GrammarLimits):
         self.tables = tables
+        self.limits = limits
         self.words = words
         self.n_nodes = np.full(len(words), -1, dtype=np.int64)
         sizes = np.array([w.size for w in words], dtype=np.int64)
-        self.listed = np.cumsum(sizes**3) <= LISTED_WORK
+        self.listed = np.cumsum(sizes**3) <= limits.listed_work
         self.counts: dict[tuple[int, bytes], tuple[int, np.ndarray, np.ndarray]] = {}  # of brackets
         self._kept: dict[int, Forest] = {}
-        self._room = CACHED_EDGES
+        self._room = limits.kept_edges
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_kept": {}, "counts": {}, "_room": CACHED_EDGES}
+        return {**self.__dict__, "_kept": {}, "counts": {}, "_room": self.limits.kept_edges}
 
     def get(self, i: int, sample: int) -> Forest:
         """Forest of sentence ``i``, which messages call ``sample``."""
@@ -105,12 +101,12 @@ class ForestStore:
 
         t = self.tables
         (node_ptr, tail_ptr, tails, rule, symbol, start, end), complete = grammar_forest.forest(
-            t.arrays, t.context, t.word_class, self.words[i], MAX_EDGES
+            t.arrays, t.context, t.word_class, self.words[i], self.limits.forest_edges
         )
         if not complete:
             raise InputError(
                 f"a sentence of {self.words[i].size} words has too many trees to be listed "
-                f"(over {MAX_EDGES:,} rules applied); predict, log_prob and CRF still work",
+                f"(over {self.limits.forest_edges:,} rules applied); predict, log_prob and CRF still work",
                 sample=sample,
             )
         graph = Graph(np.array([0, symbol.size]), node_ptr, tail_ptr, tails)

@@ -14,15 +14,13 @@ from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork._trees import Node, brackets
 from trelliswork.structures.abilities import Multinomials, Storable
 from trelliswork.structures.base import Batch, Parts, Space
-from trelliswork.structures.derivations.graph import concatenate
 from trelliswork.structures.grammar.forest import Forest, ForestStore
 
 if TYPE_CHECKING:
-    from trelliswork.structures.grammar.structure import GrammarSpace
+    from trelliswork.structures.grammar.space import GrammarSpace
+    from trelliswork.structures.limits import GrammarLimits
 
 __all__ = ["GrammarParts"]
-
-_WORK_PER_CHUNK = 40_000  # sums of cubed lengths
 
 
 class GrammarParts(Storable, Multinomials):
@@ -72,6 +70,11 @@ class GrammarParts(Storable, Multinomials):
     def __len__(self) -> int:
         return len(self.inputs)
 
+    @property
+    def limits(self) -> GrammarLimits:
+        """Bounds on memory and on the work done at a time."""
+        return self.space.structure.limits
+
     def _take(self, index: np.ndarray, gold: Ragged | None) -> Self:
         inputs = [self.inputs[i] for i in index.tolist()]  # forests are shared
         return type(self)(self.space, inputs, self.store, self.index[index], gold, self.n_jobs)
@@ -86,9 +89,9 @@ class GrammarParts(Storable, Multinomials):
         assert isinstance(other, GrammarParts)
         gold = None
         if self.has_gold and other.has_gold:
-            gold = Ragged(*concatenate([*self.gold_codes, *other.gold_codes]))
+            gold = Ragged.from_list([*self.gold_codes, *other.gold_codes], np.int64)
         words = [batch.store.words[i] for batch in (self, other) for i in batch.index]
-        store = ForestStore(self.grammar, words)
+        store = ForestStore(self.grammar, words, self.limits)
         inputs = self.inputs + other.inputs
         return type(self)(self.space, inputs, store, np.arange(len(inputs)), gold, self.n_jobs)
 
@@ -185,7 +188,7 @@ class GrammarParts(Storable, Multinomials):
 
     def _run(self, task: Callable[[int, int], Any]) -> list[Any]:
         work = offsets_of(self._lengths**3 + 100)
-        return run(task, balanced_chunks(work, _WORK_PER_CHUNK), n_threads(self.n_jobs))
+        return run(task, balanced_chunks(work, self.limits.work_per_chunk), n_threads(self.n_jobs))
 
     def _rows(self, scores: Parts) -> np.ndarray:
         """Scores of the rules of the recursions, shape (1 or n_samples, n_dp_rules)."""

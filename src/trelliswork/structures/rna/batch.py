@@ -19,12 +19,11 @@ from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.rna import graph as rna_graph
 
 if TYPE_CHECKING:
+    from trelliswork.structures.limits import RNALimits
     from trelliswork.structures.rna.structure import RNASpace
 
 __all__ = ["RNABatch"]
 
-_WORK_PER_CHUNK = 1 << 19  # in units of 64 multiplications
-_MAX_BYTES = 16 << 30
 # Bytes per squared length and depth that the recursions take.
 _BYTES = {"viterbi": 16, "inside": 56, "expect": 88, "tangent": 144}
 
@@ -60,6 +59,11 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
 
     def __len__(self) -> int:
         return len(self.bases)
+
+    @property
+    def limits(self) -> RNALimits:
+        """Bounds on memory and on the work done at a time."""
+        return self.space.structure.limits
 
     def _take(self, index: np.ndarray, gold: Ragged | None) -> RNABatch:
         return RNABatch(self.space, self.bases[index], gold, self.n_jobs)
@@ -149,14 +153,14 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
         if n.size:
             i = int(n.argmax())
             size = _BYTES[kind] * self.space.n_depths * int(n[i]) ** 2
-            if size > _MAX_BYTES:
+            if size > self.limits.table_bytes:
                 raise InputError(
                     f"{n[i]:,} bases would take {size / 2**30:,.0f} GiB (at most "
-                    f"{_MAX_BYTES >> 30}); cut the sequence into windows",
+                    f"{self.limits.table_bytes >> 30}); cut the sequence into windows",
                     sample=i,
                 )
         work = offsets_of(n**3 // 64 + n**2 + 1)
-        return run(task, balanced_chunks(work, _WORK_PER_CHUNK), n_threads(self.n_jobs))
+        return run(task, balanced_chunks(work, self.limits.work_per_chunk), n_threads(self.n_jobs))
 
     def _rules(self, counts: np.ndarray) -> np.ndarray:
         return counts.reshape(len(self), self.space.n_depths * N_RULES)[:, self.space.columns]
@@ -289,10 +293,10 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
     ) -> tuple[Decoded, np.ndarray]:
         """Best structure with certain numbers of pairs and of right pairs; for short sequences."""
         longest = int(self.bases.lengths.max(initial=0))
-        if longest > rna_graph.MAX_OVERLAP_LENGTH:
+        if longest > self.limits.overlap_bases:
             raise Unsupported(
                 f"tables of right and predicted pairs are for sequences of at most "
-                f"{rna_graph.MAX_OVERLAP_LENGTH} bases, not {longest}"
+                f"{self.limits.overlap_bases} bases, not {longest}"
             )
         rows, values = [np.zeros(0, dtype=np.int64)], np.zeros(len(self))
         chosen = np.zeros((len(self), 2), dtype=np.int64)

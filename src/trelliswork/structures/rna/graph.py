@@ -16,10 +16,7 @@ if TYPE_CHECKING:
     from trelliswork.structures.base import Parts
     from trelliswork.structures.rna.batch import RNABatch
 
-__all__ = ["MAX_OVERLAP_LENGTH", "RNAGraph", "best_at", "graphs", "overlap_costs", "profile"]
-
-_MAX_LENGTH = 400  # about 25 million edges
-MAX_OVERLAP_LENGTH = 64  # tables of right and predicted pairs grow with the sixth power
+__all__ = ["RNAGraph", "best_at", "graphs", "overlap_costs", "profile"]
 
 
 class RNAGraph(NamedTuple):
@@ -56,10 +53,10 @@ def graphs(batch: RNABatch, scores: Parts, costs: Parts | None = None) -> Iterat
     if costs is not None and costs.pair is not None:
         cost = derivations_graph.integer_costs(costs.pair)
     for i, seq in enumerate(batch.bases):
-        if seq.size > _MAX_LENGTH:
+        if seq.size > batch.limits.graph_bases:
             raise InputError(
                 f"{seq.size} bases are too many for a table of all losses (at most "
-                f"{_MAX_LENGTH}); use margin rescaling with L1 slacks, or approx=True",
+                f"{batch.limits.graph_bases}); use margin rescaling with L1 slacks, or approx=True",
                 sample=i,
             )
         node_ptr, tail_ptr, tails, rules, places = rna_graph.derivation_graph(seq, batch.space.n_depths)

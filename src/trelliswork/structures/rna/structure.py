@@ -14,6 +14,7 @@ from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._validate import as_number
 from trelliswork.dp.rna.rules import BASE, BASES, F_LS, L_PAIR, N_RULES, PAIRS, S_L, S_LS
 from trelliswork.structures.base import Batch, Space, Structure
+from trelliswork.structures.limits import RNALimits
 from trelliswork.structures.rna import pairs
 from trelliswork.structures.rna.batch import RNABatch
 
@@ -82,6 +83,7 @@ class RNA(Structure):
     space_class: ClassVar[type[Space]]  # set below, where the class is known
     batch_class: ClassVar[type[Batch]] = RNABatch
     output_kind: ClassVar[str] = "RNA structure"
+    limits: RNALimits = RNALimits()
 
     def __init__(self, grammar: str = "g6", *, depth: int = 2, invalid: str = "strict", gamma: float = 1.0):
         self.grammar = grammar

@@ -1,0 +1,183 @@
+"""Classes and attributes after seeing data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork._errors import InputError
+from trelliswork._names import Alphabet
+from trelliswork._tokens import check_width
+from trelliswork.structures.base import Space, Structure
+from trelliswork.structures.classes.batch import ClassesBatch, single_labels
+from trelliswork.structures.classes.taxonomy import Taxonomy
+from trelliswork.structures.labels import label_list, sorted_labels
+from trelliswork.structures.tokens import Layout, TokenMap
+
+if TYPE_CHECKING:
+    from trelliswork.structures.classes.structure import Classes
+
+__all__ = ["ClassesSpace"]
+
+
+class ClassesSpace(Space):
+    """Classes and attributes of a :class:`Classes` after seeing data.
+
+    Weights form a table (attributes and bias, nodes): the nodes are the classes and then
+    their ancestors in the taxonomy, the root left out. ``above`` (classes, nodes) holds what a
+    node counts for a class: 1 for itself, the weight of the ancestor, or 0.
+
+    Parameters
+    ----------
+    structure : Classes
+        Hyper-parameters.
+    labels : list
+        Classes, in the order of codes.
+    attributes : list of str
+        Attribute alphabet.
+    taxonomy : Taxonomy or None
+        Taxonomy of the classes.
+    width : int or None
+        Number of columns, where rows are those of a matrix.
+    """
+
+    structure: Classes
+
+    def __init__(
+        self,
+        structure: Classes,
+        labels: Sequence[Any],
+        attributes: Sequence[str],
+        taxonomy: Taxonomy | None,
+        width: int | None = None,
+    ):
+        self.structure = structure
+        self.labels = list(labels)
+        self.attributes = list(attributes)
+        self.taxonomy = taxonomy
+        self.width = width
+        if not self.labels:
+            raise InputError("there is no class at all; y is empty")
+        self.nodes, self.above = self.labels, sp.identity(len(self.labels), format="csr")
+        if taxonomy is not None:
+            taxonomy.check_classes(self.labels)
+            self.nodes, self.above = taxonomy.nodes_above(self.labels, structure.ancestor_weight)
+        self.columns = Alphabet(zip(self.attributes, range(len(self.attributes))))
+        self.layout = Layout(len(self.attributes) + bool(structure.bias), len(self.nodes))
+        if self.layout.n_weights > structure.limits.weights:
+            raise InputError(
+                f"{self.layout.n_attributes:,} attributes x {len(self.nodes):,} classes and ancestors is "
+                f"over {structure.limits.weights:,} weights; hash or select the attributes"
+            )
+
+    @property
+    def n_labels(self) -> int:
+        """Number of classes."""
+        return len(self.labels)
+
+    @property
+    def n_features(self) -> int:
+        """Length of the weight vector."""
+        return self.layout.n_weights
+
+    @property
+    def feature_names(self) -> list[tuple[Any, ...]]:
+        """``("feature", attribute, class or ancestor)``, then ``("bias", class or ancestor)``."""
+        names: list[tuple[Any, ...]] = [("feature", a, node) for a in self.attributes for node in self.nodes]
+        return names + ([("bias", node) for node in self.nodes] if self.structure.bias else [])
+
+    def pack(  # type: ignore[override]
+        self, X: Any, y: Any = None, *, n_jobs: int | None = None, unknown: str = "error"
+    ) -> ClassesBatch:
+        """Compile rows and, where given, their labels.
+
+        Parameters
+        ----------
+        X : matrix or list of rows
+            As in :class:`Classes`.
+        y : labels or None
+            True classes.
+        n_jobs : int or None
+            Threads of the batch's verbs.
+        unknown : {"error", "mark"}
+            What to do with labels that are no class: refuse, or code them -1.
+        """
+        table = self.structure.prepare(X)
+        check_width(table, self.width, self.columns, len(self.attributes), "rows")
+        emission = TokenMap.compile(self.layout, table, self.columns)
+        if self.structure.bias:
+            emission.mark(len(self.attributes), np.arange(len(table)))
+        gold = None if y is None else single_labels(self._encode(y, len(table), unknown))
+        return ClassesBatch(self, emission, gold, n_jobs)
+
+    def _encode(self, y: Any, n: int, unknown: str) -> np.ndarray:
+        labels = label_list(y)
+        if len(labels) != n:
+            raise InputError(f"X has {n} samples but y has {len(labels)}")
+        place = {label: i for i, label in enumerate(self.labels)}
+        codes = np.empty(n, dtype=np.int64)
+        for i, label in enumerate(labels):
+            try:
+                codes[i] = place.get(label, -1)
+            except TypeError as error:
+                raise InputError(f"labels must be hashable ({error})", sample=i) from None
+        if unknown == "error" and codes.size and codes.min() < 0:
+            i = int(np.argmin(codes))
+            raise InputError(f"label {labels[i]!r} is not one of the {len(self.labels)} classes", sample=i)
+        return codes
+
+    def enumerate(self, x: Any) -> Iterator[Any]:
+        """Every class."""
+        return iter(self.labels)
+
+    def merged(self, other: Space) -> ClassesSpace:
+        """Space with the classes and attributes of both."""
+        assert isinstance(other, ClassesSpace)
+        if self.width != other.width and self.attributes and other.attributes:
+            raise InputError(f"X: expected arrays with {self.width} columns as before, got {other.width}")
+        labels = self.labels
+        if self.structure.labels is None:
+            labels = sorted_labels({*self.labels, *other.labels})
+        attributes = list(dict.fromkeys([*self.attributes, *other.attributes]))
+        return ClassesSpace(self.structure, labels, attributes, self.taxonomy, self.width)
+
+    @property
+    def outputs_fixed(self) -> bool:
+        """Whether the classes were given, so that more data cannot bring new ones."""
+        return self.structure.labels is not None
+
+    def restore(self, state: Mapping[str, Any], *, n_jobs: int | None = None) -> ClassesBatch:
+        """Batch from its state."""
+        return ClassesBatch.restored(self, state, n_jobs)
+
+    def tables(self, weights: np.ndarray, top: int = 10) -> dict[str, Any]:
+        """Top attributes of every class (ancestors included in the sum)."""
+        table = self.layout.table(weights) @ self.above.T
+        names = [*self.attributes, *(["<bias>"] if self.structure.bias else [])]
+        best = {}
+        for b, label in enumerate(self.labels):
+            order = np.argsort(-table[:, b], kind="stable")[:top]
+            best[label] = [(names[a], float(table[a, b])) for a in order if table[a, b] > 0]
+        return {"labels": self.labels, "top": best}
+
+    def state(self) -> dict[str, Any]:
+        """Classes, attributes and the links of the taxonomy."""
+        state: dict[str, Any] = {"labels": self.labels, "attributes": self.attributes}
+        if self.taxonomy is not None:
+            state["links"] = [list(edge) for edge in self.taxonomy.edges]
+        if self.width is not None:
+            state["width"] = self.width
+        return state
+
+    @classmethod
+    def from_state(cls, structure: Structure, state: Mapping[str, Any]) -> ClassesSpace:
+        """Build the space again."""
+        labels, attributes = list(state["labels"]), list(state["attributes"])
+        if len(set(labels)) != len(labels) or len(set(attributes)) != len(attributes):
+            raise InputError("labels or attributes occur twice")
+        links = state.get("links")
+        taxonomy = None if links is None else Taxonomy(map(tuple, links))
+        return cls(cast("Classes", structure), labels, attributes, taxonomy, state.get("width"))

@@ -1,0 +1,235 @@
+"""Rules of a grammar after seeing data: sentences and trees to codes and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from trelliswork import _trees as trees
+from trelliswork._errors import InputError
+from trelliswork._ragged import Ragged
+from trelliswork.structures.base import Space, Structure
+from trelliswork.structures.grammar.batch import GrammarBatch
+from trelliswork.structures.grammar.brackets import Brackets
+from trelliswork.structures.grammar.forest import ForestStore
+from trelliswork.structures.grammar.shape import Rule, Writer, tree_of
+from trelliswork.structures.grammar.tables import GrammarTables, check_rule, sorted_rules
+from trelliswork.structures.grammar.tokens import check_inputs, short, spelled, terminals, tokens
+from trelliswork.structures.grammar.words import WordMap
+
+if TYPE_CHECKING:
+    from trelliswork.structures.grammar.structure import Grammar
+
+__all__ = ["GrammarSpace"]
+
+
+class GrammarSpace(Space):
+    """Rules of a :class:`Grammar` after seeing data.
+
+    Parameters
+    ----------
+    structure : Grammar
+        Hyper-parameters.
+    rules : list of tuple
+        Rules, which are also the names of the weights.
+    top : str
+        Label of the trees of sentences without any tree.
+    as_nltk : bool
+        Whether outputs are nltk trees.
+    """
+
+    structure: Grammar
+
+    def __init__(self, structure: Grammar, rules: Sequence[Rule], top: str, as_nltk: bool):
+        self.structure = structure
+        self.rules = sorted_rules(rules)
+        self.top = top
+        self.as_nltk = as_nltk
+        self.grammar = GrammarTables(self.rules, structure.max_unary)
+        self.beam = np.inf if structure.beam is None else float(structure.beam)
+        self.rule_kind, self.rule_head = self.grammar.arrays.kind, self.grammar.arrays.head.astype(np.int64)
+        self.brackets = Brackets(self.grammar)
+        kinds = [rule[0] for rule in self.grammar.dp_rules]
+        heads = self.rule_head.tolist()
+        labels = [() if kind == "root" else self.grammar.labels[h] for kind, h in zip(kinds, heads)]
+        self._writer = Writer(kinds, labels)
+        self._words = WordMap(self.grammar.terminals, structure.unknown)
+
+    @property
+    def n_features(self) -> int:
+        """Number of rules."""
+        return len(self.rules)
+
+    @property
+    def feature_names(self) -> list[tuple[Any, ...]]:
+        """The rules: ``("binary", A, B, C)``, ``("lexical", A, word)``, and so on."""
+        return list(self.rules)
+
+    def pack(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        n_jobs: int | None = None,
+        unknown: str = "error",
+    ) -> GrammarBatch:
+        """Compile sentences and, where given, their trees.
+
+        Parameters
+        ----------
+        X : list of token lists
+            Sentences.
+        y : list of trees or None
+            True trees.
+        n_jobs : int or None
+            Threads of the batch's verbs.
+        unknown : {"error", "mark"}
+            What to do with trees of the sentence that are not of this grammar, and with None: refuse
+            them, or give them no codes and the score -inf.
+        """
+        inputs = [tokens(i, x) for i, x in enumerate(check_inputs(X))]
+        kept = [self.terminals(x) for x in inputs]
+        number = self.grammar.terminals
+        words = [np.array([-1 if w is None else number[w] for w in row], dtype=np.int64) for row in kept]
+        gold = None
+        if y is not None:
+            if not hasattr(y, "__len__") or len(y) != len(inputs):
+                got = len(y) if hasattr(y, "__len__") else type(y).__name__
+                raise InputError(f"X has {len(inputs)} samples but y has {got}")
+            rows = [self._encode(i, inputs[i], kept[i], y[i], unknown) for i in range(len(y))]
+            gold = Ragged.from_list(rows, np.int64)
+        store = ForestStore(self.grammar, words, self.structure.limits)
+        return GrammarBatch(self, inputs, store, np.arange(len(inputs)), gold, n_jobs)
+
+    def terminals(self, x: Sequence[Any]) -> list[str | None]:
+        """What stands for the tokens of a sentence in the rules; None for what no rule derives."""
+        words = terminals(x, self.structure.input)
+        return [self._words.find(word, t == 0) for t, word in enumerate(words)]
+
+    def _encode(self, i: int, x: list[Any], words: list[str | None], value: Any, unknown: str) -> np.ndarray:
+        if value is None and unknown == "mark":  # what ``no_parse="none"`` predicts
+            return np.zeros(0, dtype=np.int64)
+        tree = self.structure.tree_of(i, x, value)
+        try:
+            rules = self.structure.rules_of(i, tree, [w or "" for w in words])
+        except InputError:
+            if unknown == "error":
+                raise
+            return np.zeros(0, dtype=np.int64)
+        codes = self.grammar.codes(rules)
+        if codes is None:
+            if unknown == "error":
+                missing = [rule for rule in rules if rule not in self.grammar.place]
+                why = f"there is no rule {_shown(missing[0])}" if missing else "too many unary rules in a row"
+                raise InputError(f"the tree {short(value)} is not one of this grammar: {why}", sample=i)
+            return np.zeros(0, dtype=np.int64)
+        return np.array(codes, dtype=np.int64)
+
+    def tree(self, x: Sequence[Any], codes: np.ndarray) -> trees.Node:
+        """Tree of the given rules; all words below one phrase where there are none."""
+        if not codes.size:
+            return self._flat(x)
+        return tree_of(self.grammar.decoded(codes), iter(spelled(x)))
+
+    def output(self, x: Sequence[Any], codes: np.ndarray, sample: int = 0) -> Any:
+        """Tree as the user has it; what ``no_parse`` says where there are no rules."""
+        if not codes.size:
+            if self.structure.no_parse == "error":
+                words = short(" ".join(spelled(x)))
+                raise InputError(f"no parse: the grammar derives no tree for {words}", sample=sample)
+            if self.structure.no_parse == "none":
+                return None
+        if codes.size and not self.as_nltk:
+            return self._writer.text(codes.tolist(), spelled(x))
+        tree = self.tree(x, codes)
+        return trees.to_nltk(tree) if self.as_nltk else trees.to_string(tree)
+
+    def _flat(self, x: Sequence[Any]) -> trees.Node:
+        """All words below one phrase."""
+        tags = spelled(x, "tags") if self.structure.input == "tags" else ["X"] * len(x)
+        return trees.Node(self.top, [trees.Node(tag, [word]) for tag, word in zip(tags, spelled(x))])
+
+    def enumerate(self, x: Any) -> Iterator[Any]:
+        """Every tree of one tiny sentence, by plain recursion over the rules."""
+        sentence = tokens(0, x)
+        words, n = self.terminals(sentence), len(sentence)
+        by_head: dict[str, list[tuple[int, Rule]]] = {}
+        for r, rule in enumerate(self.grammar.dp_rules):
+            if rule[0] != "root":
+                by_head.setdefault(rule[1], []).append((r, rule))
+
+        def derive(symbol: str, i: int, j: int) -> Iterator[list[int]]:
+            for r, rule in by_head.get(symbol, ()):
+                if rule[0] == "lexical" and j == i + 1 and words[i] == rule[2]:
+                    yield [r]
+                elif rule[0] == "unary":
+                    yield from ([r, *below] for below in derive(rule[2], i, j))
+                elif rule[0] == "wrap" and j - i > 2 and (words[i], words[j - 1]) == (rule[2], rule[4]):
+                    yield from ([r, *below] for below in derive(rule[3], i + 1, j - 1))
+                elif rule[0] == "binary":
+                    for k in range(i + 1, j):
+                        right = list(derive(rule[3], k, j)) if j - k < n else []
+                        for left in derive(rule[2], i, k) if right else ():
+                            yield from ([r, *left, *other] for other in right)
+
+        for r, rule in enumerate(self.grammar.dp_rules):
+            if rule[0] == "root":
+                for codes in derive(rule[1], 0, n):
+                    yield self.output(sentence, np.array([r, *codes], dtype=np.int64))
+
+    def merged(self, other: Space) -> GrammarSpace:
+        """Space with the rules of both."""
+        assert isinstance(other, GrammarSpace)
+        rules = [*self.rules, *other.rules]
+        return GrammarSpace(self.structure, rules, self.top or other.top, self.as_nltk)
+
+    @property
+    def outputs_fixed(self) -> bool:
+        """Whether the rules were given, so that more data add none."""
+        return self.structure.rules is not None
+
+    def restore(self, state: Mapping[str, Any], *, n_jobs: int | None = None) -> GrammarBatch:
+        """Batch from its state; a file is not trusted, so trees are checked."""
+        inputs = [[tuple(t) if isinstance(t, list) else t for t in x] for x in state["inputs"]]
+        batch = self.pack(inputs, n_jobs=n_jobs)
+        lengths = np.asarray(state["gold_lengths"], dtype=np.int64)
+        codes = np.asarray(state["gold"], dtype=np.int64)
+        if lengths.size != len(inputs) or lengths.min(initial=0) < 0 or lengths.sum() != codes.size:
+            raise InputError("stored trees do not fit the sentences")
+        if codes.size and (codes.min() < 0 or codes.max() >= self.rule_kind.size):
+            raise InputError("stored trees have unknown rules")
+        gold = Ragged(codes, np.concatenate([[0], np.cumsum(lengths)]))
+        rows = [self.output(x, row) for x, row in zip(inputs, gold)]
+        return self.pack(inputs, rows, n_jobs=n_jobs) if inputs else batch
+
+    def tables(self, weights: np.ndarray, top: int = 10) -> dict[str, Any]:
+        """Rules with the largest weights, by kind."""
+        by_kind: dict[str, Any] = {}
+        for i in np.argsort(-np.abs(weights), kind="stable").tolist():
+            rows = by_kind.setdefault(self.rules[i][0], [])
+            if len(rows) < top:
+                rows.append((_shown(self.rules[i]), float(weights[i])))
+        kinds = ("root", "binary", "unary", "wrap", "lexical")
+        return {"top": {kind: by_kind[kind] for kind in kinds if kind in by_kind}}
+
+    def state(self) -> dict[str, Any]:
+        """Rules, the label of last resort and the kind of outputs."""
+        return {"grammar": [list(rule) for rule in self.rules], "top": self.top, "nltk": self.as_nltk}
+
+    @classmethod
+    def from_state(cls, structure: Structure, state: Mapping[str, Any]) -> GrammarSpace:
+        """Build the space again."""
+        rules = [check_rule(tuple(rule)) for rule in state["grammar"]]
+        if len(set(rules)) != len(rules):
+            raise InputError("a rule occurs twice")
+        return cls(cast("Grammar", structure), rules, str(state["top"]), bool(state["nltk"]))
+
+
+def _shown(rule: Rule) -> str:
+    if rule[0] == "lexical":
+        return f"{rule[1]} -> {rule[2]!r}"
+    if rule[0] == "wrap":
+        return f"{rule[1]} -> {rule[2]!r} {rule[3]} {rule[4]!r}"
+    return f"root -> {rule[1]}" if rule[0] == "root" else f"{rule[1]} -> {' '.join(rule[2:])}"
