@@ -20,7 +20,19 @@ Value = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 class Stop(Exception):
-    """Raised by a callback to end the minimisation with the current point."""
+    """Raised by a callback to end the search.
+
+    Parameters
+    ----------
+    message : str
+        Why, in words.
+    reason : str
+        Why, as in :class:`Minimum`.
+    """
+
+    def __init__(self, message: str, reason: str):
+        super().__init__(message)
+        self.reason = reason
 
 
 @dataclass
@@ -38,7 +50,10 @@ class Minimum:
     converged : bool
         Whether the tolerance was met.
     message : str
-        Why it stopped.
+        Why it stopped, in words.
+    reason : str
+        Why it stopped: ``"converged"``, ``"max_iter"``, ``"no progress"`` (rounding, or a line search that
+        fails), ``"interrupted"``, or what a callback gave to :class:`Stop`.
     """
 
     w: np.ndarray
@@ -47,6 +62,7 @@ class Minimum:
     n_evaluations: int
     converged: bool
     message: str
+    reason: str
 
 
 def pseudo_gradient(w: np.ndarray, g: np.ndarray, l1: np.ndarray | float) -> np.ndarray:
@@ -141,13 +157,14 @@ def lbfgs(
     first = norm if reference is None else reference
     check_finite(objective, norm, first)
     n_iter, converged, message = 0, norm == 0.0 or norm <= tol * first, "the start is good enough"
+    reason = "converged"
     stalled = 0  # iterations without a decrease that rounding would let us see
     while not converged:
         if n_iter >= max_iter:
-            message = f"stopped after max_iter={max_iter} iterations"
+            message, reason = f"stopped after max_iter={max_iter} iterations", "max_iter"
             break
         if stalled >= 3:
-            message = "rounding hides any further decrease"
+            message, reason = "rounding hides any further decrease", "no progress"
             break
         d = pairs.direction(pseudo)
         if sparse:
@@ -163,7 +180,7 @@ def lbfgs(
             if pairs.count:
                 pairs.count = 0
                 continue
-            message = "the line search found no lower point"
+            message, reason = "the line search found no lower point", "no progress"
             break
         stalled = stalled + 1 if objective - found.objective <= 1e-15 * abs(objective) else 0
         pairs.add(found.w - w, found.g - g)
@@ -175,11 +192,11 @@ def lbfgs(
             try:
                 callback(n_iter, w, objective, norm)
             except Stop as stop:
-                message = str(stop)
+                message, reason = str(stop), stop.reason
                 break
         if norm <= tol * first:
-            converged, message = True, f"gradient fell below {tol:g} of the reference"
-    return Minimum(w, objective, n_iter, n_evaluations, converged, message)
+            converged, message, reason = True, f"gradient fell below {tol:g} of the reference", "converged"
+    return Minimum(w, objective, n_iter, n_evaluations, converged, message, reason)
 
 
 def check_finite(objective: float, norm: float, reference: float) -> None:
@@ -278,9 +295,10 @@ def newton_cg(
     first = norm if reference is None else reference
     check_finite(objective, norm, first)
     n_iter, converged, message = 0, norm == 0.0 or norm <= tol * first, "the start is good enough"
+    reason = "converged"
     while not converged:
         if n_iter >= max_iter:
-            message = f"stopped after max_iter={max_iter} iterations"
+            message, reason = f"stopped after max_iter={max_iter} iterations", "max_iter"
             break
         forcing = min(0.5, np.sqrt(norm / first)) * norm
         d = np.zeros_like(w)
@@ -312,7 +330,7 @@ def newton_cg(
             step *= 0.5
         else:
             # Rounding hides any further decrease: this is as far as the numbers go.
-            message = "the line search found no lower point"
+            message, reason = "the line search found no lower point", "no progress"
             break
         w, objective, g = trial, new, g_new
         norm = gradient_norm(g)
@@ -321,8 +339,8 @@ def newton_cg(
             try:
                 callback(n_iter, w, objective, norm)
             except Stop as stop:
-                message = str(stop)
+                message, reason = str(stop), stop.reason
                 break
         if norm <= tol * first:
-            converged, message = True, f"gradient fell below {tol:g} of the reference"
-    return Minimum(w, objective, n_iter, n_evaluations, converged, message)
+            converged, message, reason = True, f"gradient fell below {tol:g} of the reference", "converged"
+    return Minimum(w, objective, n_iter, n_evaluations, converged, message, reason)
