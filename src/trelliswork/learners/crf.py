@@ -74,9 +74,7 @@ class CRF(StructuredEstimator):
     converged_ : bool
         Whether the tolerance was met.
     message_ : str
-        Why the search stopped, in words.
-    stop_ : {"converged", "max_iter", "patience", "no progress", "interrupted"}
-        Why the search stopped; ``"patience"`` is the development set.
+        Why the search stopped.
     history_ : list of dict
         Objective, gradient norm, number of non-zero weights and seconds per iteration.
 
@@ -170,7 +168,6 @@ class CRF(StructuredEstimator):
         self.objective_ = found.objective
         self.converged_ = found.converged
         self.message_ = found.message
-        self.stop_ = found.reason
         self.n_iter_ = found.n_iter
         self.history_ = history
         return self
@@ -284,7 +281,7 @@ def fit_crf(
                 said["dev"] = watcher.see(w, objective)
             progress.step(**said)
             if watcher is not None and watcher.impatient:
-                raise Stop(f"no better development score for {watcher.patience} iterations", "patience")
+                raise Stop(f"no better development score for {watcher.patience} iterations")
 
         try:
             reference = None
@@ -316,7 +313,7 @@ def fit_crf(
             found.w = origin + found.w
         except KeyboardInterrupt:
             warn_interrupted(f"CRF after {best['n']} iterations")
-            found = Minimum(best["w"], best["objective"], best["n"], 0, False, "interrupted", "interrupted")
+            found = Minimum(best["w"], best["objective"], best["n"], 0, False, "interrupted")
         if watcher is not None and watcher.weights is not None:
             found.w, found.objective = watcher.weights, watcher.objective
     if not np.isfinite(found.w).all():

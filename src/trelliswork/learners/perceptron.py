@@ -50,8 +50,6 @@ class Perceptron(StructuredEstimator):
     ----------
     coef_ : ndarray of shape (n_features,)
         Averaged weights.
-    stop_ : {"converged", "max_iter", "interrupted"}
-        Why the passes ended; ``"converged"`` is a pass without a mistake.
     history_ : list of dict
         Mistakes (wrong samples) and seconds per pass.
 
@@ -156,7 +154,6 @@ class Perceptron(StructuredEstimator):
         seen = np.array([clock])
         problem = w, u, orders, weights, seen
         passes = find("perceptron", batch)(batch, *problem) or perceptron_passes(batch, *problem)
-        self.stop_ = "max_iter"
         with Progress("Perceptron", n_passes, self.verbose) as progress:
             progress.history = list(history)
             try:
@@ -164,10 +161,8 @@ class Perceptron(StructuredEstimator):
                     done += 1
                     progress.step(mistakes=mistakes)
                     if mistakes == 0:
-                        self.stop_ = "converged"
                         break
             except KeyboardInterrupt:
-                self.stop_ = "interrupted"
                 warn_interrupted(f"Perceptron after {done} passes")
             passes.close()
         self.last_, self.sum_, self.clock_ = w, u, float(seen[0])

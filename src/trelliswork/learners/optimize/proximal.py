@@ -44,10 +44,9 @@ def fista(
     check_finite(objective, norm, first)
     ahead, f_ahead, g_ahead, momentum = w, smooth, g, 1.0
     n_iter, converged, message = 0, norm <= tol * first, "the start is good enough"
-    reason = "converged"
     while not converged:
         if n_iter >= max_iter:
-            message, reason = f"stopped after max_iter={max_iter} iterations", "max_iter"
+            message = f"stopped after max_iter={max_iter} iterations"
             break
         step *= 1.5  # the curvature may have become smaller
         for _ in range(60):
@@ -64,7 +63,7 @@ def fista(
             ahead, f_ahead, g_ahead, momentum = w, smooth, g, 1.0  # restart from the last good point
             continue
         if total > objective:
-            message, reason = "rounding hides any further decrease", "no progress"
+            message = "rounding hides any further decrease"
             break
         following = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
         ahead = new + (momentum - 1.0) / following * (new - w)
@@ -77,15 +76,11 @@ def fista(
             try:
                 callback(n_iter, w, objective, norm)
             except Stop as stop:
-                message, reason = str(stop), stop.reason
+                message = str(stop)
                 break
         if norm <= tol * first:
-            converged, message, reason = (
-                True,
-                f"proximal gradient fell below {tol:g} of the reference",
-                "converged",
-            )
-    return Minimum(w, objective, n_iter, n_evaluations, converged, message, reason)
+            converged, message = True, f"proximal gradient fell below {tol:g} of the reference"
+    return Minimum(w, objective, n_iter, n_evaluations, converged, message)
 
 
 class LazyAdaGrad:

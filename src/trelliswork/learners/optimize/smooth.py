@@ -20,19 +20,7 @@ Value = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 class Stop(Exception):
-    """Raised by a callback to end the search.
-
-    Parameters
-    ----------
-    message : str
-        Why, in words.
-    reason : str
-        Why, as in :class:`Minimum`.
-    """
-
-    def __init__(self, message: str, reason: str):
-        super().__init__(message)
-        self.reason = reason
+    """Raised by a callback to end the minimisation with the current point."""
 
 
 @dataclass
@@ -50,10 +38,7 @@ class Minimum:
     converged : bool
         Whether the tolerance was met.
     message : str
-        Why it stopped, in words.
-    reason : str
-        Why it stopped: ``"converged"``, ``"max_iter"``, ``"no progress"`` (rounding, or a line search that
-        fails), ``"interrupted"``, or what a callback gave to :class:`Stop`.
+        Why it stopped.
     """
 
     w: np.ndarray
@@ -62,7 +47,6 @@ class Minimum:
     n_evaluations: int
     converged: bool
     message: str
-    reason: str
 
 
 def pseudo_gradient(w: np.ndarray, g: np.ndarray, l1: np.ndarray | float) -> np.ndarray:
@@ -157,14 +141,13 @@ def lbfgs(
     first = norm if reference is None else reference
     check_finite(objective, norm, first)
     n_iter, converged, message = 0, norm == 0.0 or norm <= tol * first, "the start is good enough"
-    reason = "converged"
     stalled = 0  # iterations without a decrease that rounding would let us see
     while not converged:
         if n_iter >= max_iter:
-            message, reason = f"stopped after max_iter={max_iter} iterations", "max_iter"
+            message = f"stopped after max_iter={max_iter} iterations"
             break
         if stalled >= 3:
-            message, reason = "rounding hides any further decrease", "no progress"
+            message = "rounding hides any further decrease"
             break
         d = pairs.direction(pseudo)
         if sparse:
@@ -180,7 +163,7 @@ def lbfgs(
             if pairs.count:
                 pairs.count = 0
                 continue
-            message, reason = "the line search found no lower point", "no progress"
+            message = "the line search found no lower point"
             break
         stalled = stalled + 1 if objective - found.objective <= 1e-15 * abs(objective) else 0
         pairs.add(found.w - w, found.g - g)
@@ -192,11 +175,11 @@ def lbfgs(
             try:
                 callback(n_iter, w, objective, norm)
             except Stop as stop:
-                message, reason = str(stop), stop.reason
+                message = str(stop)
                 break
         if norm <= tol * first:
-            converged, message, reason = True, f"gradient fell below {tol:g} of the reference", "converged"
-    return Minimum(w, objective, n_iter, n_evaluations, converged, message, reason)
+            converged, message = True, f"gradient fell below {tol:g} of the reference"
+    return Minimum(w, objective, n_iter, n_evaluations, converged, message)
 
 
 def check_finite(objective: float, norm: float, reference: float) -> None:
@@ -295,10 +278,9 @@ def newton_cg(
     first = norm if reference is None else reference
     check_finite(objective, norm, first)
     n_iter, converged, message = 0, norm == 0.0 or norm <= tol * first, "the start is good enough"
-    reason = "converged"
     while not converged:
         if n_iter >= max_iter:
-            message, reason = f"stopped after max_iter={max_iter} iterations", "max_iter"
+            message = f"stopped after max_iter={max_iter} iterations"
             break
         forcing = min(0.5, np.sqrt(norm / first)) * norm
         d = np.zeros_like(w)
@@ -330,7 +312,7 @@ def newton_cg(
             step *= 0.5
         else:
             # Rounding hides any further decrease: this is as far as the numbers go.
-            message, reason = "the line search found no lower point", "no progress"
+            message = "the line search found no lower point"
             break
         w, objective, g = trial, new, g_new
         norm = gradient_norm(g)
@@ -339,8 +321,8 @@ def newton_cg(
             try:
                 callback(n_iter, w, objective, norm)
             except Stop as stop:
-                message, reason = str(stop), stop.reason
+                message = str(stop)
                 break
         if norm <= tol * first:
-            converged, message, reason = True, f"gradient fell below {tol:g} of the reference", "converged"
-    return Minimum(w, objective, n_iter, n_evaluations, converged, message, reason)
+            converged, message = True, f"gradient fell below {tol:g} of the reference"
+    return Minimum(w, objective, n_iter, n_evaluations, converged, message)

@@ -108,8 +108,6 @@ class StructuredSVM(StructuredEstimator):
         Constraints that were ever added.
     primal_, dual_, gap_ : float
         Objectives and their relative difference.
-    stop_ : {"converged", "max_iter", "interrupted"}
-        Why the search stopped.
     history_ : list of dict
         Per round: primal, dual, relative gap (``certified`` where the gap is exact), constraints.
     support_rows_, dual_coef_, linear_coef_ : arrays
@@ -215,7 +213,6 @@ class StructuredSVM(StructuredEstimator):
         self.support_, self.n_constraints_ = found.support, found.n_constraints
         self.primal_, self.dual_, self.gap_ = found.primal, found.dual, found.gap
         self.history_, self.n_iter_ = progress.history, found.n_iter
-        self.stop_ = "interrupted" if found.interrupted else "converged" if found.converged else "max_iter"
         return self
 
     def _checked(self) -> tuple[Form, Loss, Any]:

@@ -68,8 +68,7 @@ class Voted(StructuredEstimator):
         if not np.isfinite(found.w).all():
             raise FloatingPointError("the weights are not finite; raise lam or beta, or scale the features")
         self.space_, self.coef_ = space, found.w
-        self.objective_, self.converged_ = found.objective, found.converged
-        self.message_, self.stop_ = found.message, found.reason
+        self.objective_, self.converged_, self.message_ = found.objective, found.converged, found.message
         self.n_iter_, self.history_ = found.n_iter, history
 
     @property

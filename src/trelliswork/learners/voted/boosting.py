@@ -58,7 +58,7 @@ class StructBoost(Voted):
         Weights.
     families_, r_ : list and ndarray
         Families and their complexities.
-    objective_, converged_, message_, stop_
+    objective_, converged_, message_
         How the search ended.
     history_ : list of dict
         Objective, norm of the proximal gradient, non-zero weights and seconds per iteration.

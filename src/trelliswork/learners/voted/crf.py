@@ -78,7 +78,7 @@ class VotedCRF(Voted):
         Families and their complexities.
     n_nonzero_ : dict
         Non-zero weights per family.
-    objective_, converged_, message_, stop_
+    objective_, converged_, message_
         How the search ended.
     history_ : list of dict
         Objective, norm of the proximal gradient, non-zero weights (all, and per family) and seconds.
@@ -238,14 +238,14 @@ class VotedCRF(Voted):
                 found = dev.unpack(dev.argmax(dev.scores(start)).codes)
                 record["score"] = float(space.accuracy(X_dev, y_dev, found))
             path.append(record)
-            ends.append((self.converged_, self.message_, self.stop_))
+            ends.append((self.converged_, self.message_))
         # Without scores the last one; of equal scores the sparsest, then the one of the largest lam.
         chosen = len(path) - 1
         if dev is not None:
             chosen = max(range(len(path)), key=lambda i: (path[i]["score"], -path[i]["nonzero"]))
         best = path[chosen]
         self.path_, self.lam_, self.coef_ = path, best["lam"], best["coef"]
-        self.objective_, (self.converged_, self.message_, self.stop_) = best["objective"], ends[chosen]
+        self.objective_, (self.converged_, self.message_) = best["objective"], ends[chosen]
         self.history_, self.n_iter_ = history, len(history)
         return self
 
@@ -288,9 +288,7 @@ class VotedCRF(Voted):
                 nonzero=int(np.count_nonzero(w)),
                 families=problem.families.sizes(w != 0).tolist(),
             )
-        found = Minimum(
-            w, mean + problem.penalty(w), len(history) + 1, 0, False, "one pass over a stream", "max_iter"
-        )
+        found = Minimum(w, mean + problem.penalty(w), len(history) + 1, 0, False, "one pass over a stream")
         self._finish(space, found, history + progress.history)
         self.squares_ = squares
         return self

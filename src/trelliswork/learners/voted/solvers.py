@@ -135,7 +135,7 @@ def _minimise(
                 families=used.tolist(),
             )
         if stop is not None and stop(w, objective):
-            raise Stop("rescaled", "rescaled")
+            raise Stop("rescaled")
 
     shared = {"l1": l1, "max_iter": max_iter, "tol": tol, "reference": reference, "callback": callback}
     try:
@@ -144,7 +144,7 @@ def _minimise(
         return lbfgs(value, start, memory=memory, measure=proximal_norm, **shared)  # type: ignore[arg-type]
     except KeyboardInterrupt:
         warn_interrupted(f"{title} after {best['n']} iterations")
-        return Minimum(best["w"], best["objective"], best["n"], 0, False, "interrupted", "interrupted")
+        return Minimum(best["w"], best["objective"], best["n"], 0, False, "interrupted")
 
 
 # -- boosting: sums and maxima of loss * exp(-margin) --------------------------------------------
@@ -238,7 +238,7 @@ def fit_structboost(
         )
     live = np.flatnonzero(made.largest() > 1e-12)
     if not live.size:
-        return Minimum(np.zeros_like(start), 0.0, 0, 0, True, "no output has a loss", "converged")
+        return Minimum(np.zeros_like(start), 0.0, 0, 0, True, "no output has a loss")
     if live.size < len(problem.batch):  # no other output, or none that is worse
         made = inside(problem.batch.subset(live), problem.loss)
         problem = replace(problem, batch=made.batch, share=problem.share[live])
@@ -265,10 +265,10 @@ def fit_structboost(
         )
         w, n_iter = found.w, n_iter + found.n_iter
         n_evaluations += found.n_evaluations
-        if found.reason != "rescaled":
+        if found.message != "rescaled":
             break
     objective = found.objective * float(np.exp(min(log_scale, _HUGE)))
-    return Minimum(w, objective, n_iter, n_evaluations, found.converged, found.message, found.reason)
+    return Minimum(w, objective, n_iter, n_evaluations, found.converged, found.message)
 
 
 def _log_level(problem: Problem, terms: Terms, w: np.ndarray) -> float:
