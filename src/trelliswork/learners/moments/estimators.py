@@ -96,6 +96,9 @@ class ZScore(MomentLearner):
         The ridge as a number.
     n_constraints_ : int
         Constraints that were needed.
+    stop_ : {"converged", "max_iter", "interrupted", "no progress"}
+        Why the search stopped: that for constraints, that of ``n_steps`` > 1, or conjugate gradients; a
+        system that is solved directly has "converged".
     moments_ : MomentState
         What was kept of the data.
     history_ : list of dict
@@ -273,6 +276,9 @@ class SODA(MomentLearner):
         The ridge as a number.
     n_constraints_ : int
         Constraints that were needed.
+    stop_ : {"converged", "max_iter", "interrupted", "no progress"}
+        Why the search stopped: that for constraints, that of ``n_steps`` > 1, or conjugate gradients; a
+        system that is solved directly has "converged".
     moments_ : MomentState
         What was kept of the data.
     history_ : list of dict
