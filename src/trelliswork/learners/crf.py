@@ -46,7 +46,7 @@ class CRF(StructuredEstimator):
         ``"auto"`` is ``"lbfgs"`` (OWL-QN when ``l1 > 0``). ``"newton-cg"`` needs ``l1 = 0``; it
         takes few, costly steps and reaches high precision.
     max_iter : int, default=200
-        Iterations at the most.
+        Maximum number of iterations.
     tol : float, default=1e-4
         Stop when the norm of the gradient falls to this part of its value at zero weights.
     memory : int, default=10

@@ -80,7 +80,7 @@ class KLRSO(StructuredEstimator):
     tol : float, default=1e-6
         A regression ends when the norm of its gradient is below ``tol`` times that of the start.
     max_iter : int, default=100
-        Iterations of a regression at the most.
+        Maximum number of iterations of a regression.
     random_state : int, Generator or None, default=None
         Seed of a random basis.
     n_jobs : int or None, default=None

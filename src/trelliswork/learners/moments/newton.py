@@ -48,7 +48,7 @@ def newton_steps(
     about : {"mean", "gold"}
         Which second moment is the matrix; "mean" is the Hessian.
     n_steps : int
-        Steps at the most.
+        Maximum number of steps.
     options : dict
         Options of :class:`Ridge`.
     progress : Progress

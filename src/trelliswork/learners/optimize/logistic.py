@@ -93,7 +93,7 @@ def fit_logistic(
     tol : float
         Ends when the norm of the gradient falls below ``tol`` times that of the start.
     max_iter : int
-        Iterations at the most.
+        Maximum number of iterations.
     """
     n_features, n_outcomes = Z.shape[1], targets.shape[1]
     size = n_features * n_outcomes

@@ -104,7 +104,7 @@ class Ridge:
     tol : float
         Residual, relative to ``b``, at which conjugate gradients stop.
     max_iter : int or None
-        Their iterations at the most; None is ``1000 + 10 sqrt(d)``.
+        Maximum number of their iterations; None is ``1000 + 10 sqrt(d)``.
 
     Attributes
     ----------
@@ -272,7 +272,7 @@ def conjugate_gradients(
     tol : float
         Stop when the residual falls to this part of ``b``.
     max_iter : int
-        Iterations at the most.
+        Maximum number of iterations.
     keep_best : bool, default=False
         Whether to return the iterate with the smallest residual: on a singular matrix rounding may
         drive the last ones away. Else the last one, which is closest to the solution.

@@ -138,7 +138,7 @@ def lbfgs(
     l1 : float or ndarray
         Weight of the absolute values (zero for plain L-BFGS).
     memory, max_iter : int
-        Pairs kept; iterations at the most.
+        Number of pairs kept; maximum number of iterations.
     tol : float
         Stop when the norm of the (pseudo-)gradient falls to ``tol`` times ``reference``.
     reference : float or None

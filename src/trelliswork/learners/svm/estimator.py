@@ -63,7 +63,7 @@ class StructuredSVM(StructuredEstimator):
     tol : float, default=1e-3
         Stop when the duality gap is below this part of the objective.
     max_iter : int, default=1000
-        Rounds over the data at the most.
+        Maximum number of rounds over the data.
     average : bool, default=False
         Return the weighted average of the iterates of ``"bcfw"``.
     approx : bool, default=False

@@ -54,10 +54,12 @@ def fit_svm(
     ----------
     batch : Batch
         Samples with their outputs.
-    C, loss, form, solver, kernel, tol, max_iter, average, approx, cache_mb, random_state
+    C, loss, form
         As in :class:`~trelliswork.StructuredSVM`, checked.
     weights : ndarray or None
         Weight of each sample.
+    solver, kernel, tol, max_iter, average, approx, cache_mb, random_state
+        As in :class:`~trelliswork.StructuredSVM`, checked.
     warm : tuple or None
         Inputs and support set of an earlier solution, to start from.
     progress : Progress or None

@@ -48,11 +48,11 @@ class VotedCRF(Voted):
     r : "auto", "sparsity", "paper", "monte_carlo" or list of float, default="auto"
         Complexity of the families, from the largest value, the number and the frequency of their
         features (``"sparsity"``), from the number of factors (``"paper"``), by simulation, or given.
-        "auto" is "sparsity" where the structure tells its factors, else 1.
+        "auto" is "sparsity" where the structure knows its factors, else 1.
     solver : {"owlqn", "fista"}, default="owlqn"
         Orthant-wise quasi-Newton, or accelerated proximal gradient.
     max_iter : int, default=200
-        Iterations at the most.
+        Maximum number of iterations.
     tol : float, default=1e-4
         Stop when the norm of the proximal gradient falls to this part of its value at zero.
     memory : int, default=10

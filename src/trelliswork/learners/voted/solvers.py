@@ -95,7 +95,7 @@ def fit_vcrf(
     max_iter, tol, memory
         As in :class:`~trelliswork.VotedCRF`.
     progress : Progress or None
-        Where to tell.
+        Gets one record per iteration.
     """
     search = _Search("VotedCRF", solver, max_iter, tol, memory, progress)
     value = _vcrf_value(problem, inside(problem.batch, problem.loss))
@@ -249,7 +249,7 @@ def fit_structboost(
     max_iter, tol, memory
         As in :class:`~trelliswork.StructBoost`.
     progress : Progress or None
-        Where to tell.
+        Gets one record per iteration.
     """
     made = inside(problem.batch, problem.loss)
     _check_loss(problem, made)
