@@ -267,6 +267,7 @@ def test_the_objective_never_rises_and_the_history_tells_it(params):
     assert all(b <= a for a, b in itertools.pairwise(values))
     assert values[-1] == model.objective_
     assert model.converged_
+    assert model.stop_ == "converged"
     assert [record["iteration"] for record in model.history_] == list(range(1, model.n_iter_ + 1))
     wanted = {"iteration", "objective", "gradient", "seconds"} | ({"nonzero"} if "l1" in params else set())
     assert all(set(record) == wanted for record in model.history_)
@@ -280,7 +281,7 @@ def test_the_objective_never_rises_and_the_history_tells_it(params):
 def test_max_iter_is_honoured(solver):
     X, y = problem(12)
     model = tw.CRF(tw.Chain(), solver=solver, max_iter=2, tol=1e-12).fit(X, y)
-    assert (model.n_iter_, len(model.history_), model.converged_) == (2, 2, False)
+    assert (model.n_iter_, len(model.history_), model.converged_, model.stop_) == (2, 2, False, "max_iter")
 
 
 def test_early_stopping_keeps_the_best_development_weights():
@@ -300,6 +301,7 @@ def test_early_stopping_keeps_the_best_development_weights():
     first = int(np.argmax(scores))
     assert len(scores) == first + 1 + 3  # equal scores do not renew the patience
     best = max(i for i, score in enumerate(scores) if score == max(scores))
+    assert model.stop_ == "patience"
     assert model.message_ == "no better development score for 3 iterations"
     assert not model.converged_
     assert model.score(X_dev, y_dev) == pytest.approx(max(scores))
@@ -319,6 +321,7 @@ def test_of_equal_development_scores_the_last_weights_are_kept():
     plain = tw.CRF(tw.Chain(), max_iter=4, **params).fit(X, y)
     assert np.array_equal(flat.coef_, plain.coef_)
     assert flat.objective_ == flat.history_[-1]["objective"]
+    assert plain.stop_ == "max_iter"
     assert plain.message_ == "stopped after max_iter=4 iterations"
 
 
@@ -381,6 +384,7 @@ def test_an_interrupt_keeps_the_best_weights(params, monkeypatch):
     n = len(model.history_)
     assert 1 <= n == model.n_iter_
     assert not model.converged_
+    assert model.stop_ == "interrupted"
     assert [r["objective"] for r in model.history_] == [r["objective"] for r in whole.history_[:n]]
     assert model.objective_ == whole.history_[n - 1]["objective"]
     assert isinstance(model.space_, ChainSpace)

@@ -143,6 +143,7 @@ def test_separable_data_end_without_mistakes():
     assert mistakes[-1] == 0
     assert all(mistakes[:-1])
     assert model.n_iter_ == len(mistakes) < 100
+    assert model.stop_ == "converged"
     assert model.score(X, y) == 1.0
     assert tw.Perceptron(tw.Chain(), 100).fit(X, y).score(X, y) == 1.0
 
@@ -272,6 +273,8 @@ def test_an_interrupt_keeps_the_passes_so_far(monkeypatch):
         model.fit(X, y)
     assert np.array_equal(model.coef_, two.coef_)
     assert model.n_iter_ == 2
+    assert model.stop_ == "interrupted"
+    assert two.stop_ == "max_iter"
 
 
 def test_an_interrupted_pass_still_averages_rightly(monkeypatch):

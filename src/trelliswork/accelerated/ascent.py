@@ -42,7 +42,7 @@ class Ascent(Protocol):
         """Number of planes that were ever used."""
 
     def start_from(self, start: Any) -> None:
-        """Begin with the dual variables of an earlier solution (``learners._svm_start.Start``)."""
+        """Begin with the dual variables of an earlier solution (``learners.svm.start.Start``)."""
 
     def sweep(self, order: np.ndarray, search: bool) -> None:
         """Solve the problems of single samples in turn; ``search`` looks for new outputs."""

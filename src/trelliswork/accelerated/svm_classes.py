@@ -24,7 +24,7 @@ _BLOCK_STEPS = 100
 _GRAM_FROM = 8.0  # entries of a row times nodes, per sample: above this scores are cheaper than weights
 _GRAM_SHARE = 0.5  # of the cache goes to inner products
 _DENSE_FROM = 0.1
-_ROWS_AT_ONCE = 512
+_ROWS_AT_A_TIME = 512
 
 
 class ClassesAscent:
@@ -71,9 +71,9 @@ class ClassesAscent:
     def coefficients(self) -> np.ndarray:
         """By how much each sample counts for each class, shape (n_samples, n_labels)."""
         moves = self.beta * self.scale[self.gold]
-        out = -moves
-        out[np.arange(self.gold.size), self.gold] += moves.sum(axis=1)
-        return out
+        coefficients = -moves
+        coefficients[np.arange(self.gold.size), self.gold] += moves.sum(axis=1)
+        return coefficients
 
     def linear_term(self) -> float:
         """Sum of dual variables times heights."""
@@ -88,8 +88,8 @@ class ClassesAscent:
         return float(np.sqrt(2.0 * norm * self._common.max())) * float(self.scale.max(initial=0.0))
 
     def _contradictory(self, norms: np.ndarray) -> bool:
-        own = np.diagonal(self._common)
-        apart = own[:, None] - 2.0 * self._common + own
+        depth = np.diagonal(self._common)
+        apart = depth[:, None] - 2.0 * self._common + depth
         reached = np.where(norms[:, None] > 0.0, apart[self.gold], 0.0) > 0.0
         wanted = (self.height[self.gold] > 0.0) & (self.cap > 0.0)[:, None]
         wanted[np.arange(self.gold.size), self.gold] = False
@@ -240,55 +240,62 @@ def table_bytes(batch: ClassesBatch) -> int:
     return 8 * (3 * k * k + 2 * n * k + n * n_nodes)
 
 
-def linear_ascent(batch: ClassesBatch, cache_mb: float, *problem: np.ndarray) -> RowAscent | GramAscent:
+def linear_ascent(
+    batch: ClassesBatch, cache_mb: float, problem: DualProblem, gram_from: float
+) -> RowAscent | GramAscent:
     """The cheaper of the two ascents for a linear model."""
     rows = batch.emission.token_matrix()
     rows.sum_duplicates()
     n, n_nodes = rows.shape[0], batch.space.above.shape[1]
-    if rows.nnz * n_nodes <= _GRAM_FROM * n * n or 8 * n * n > _GRAM_SHARE * cache_mb * 2**20:
+    if rows.nnz * n_nodes <= gram_from * n * n or 8 * n * n > _GRAM_SHARE * cache_mb * 2**20:
         return RowAscent(batch, rows, *problem)
     if rows.nnz > _DENSE_FROM * n * rows.shape[1]:
         dense = rows.toarray()
         return GramAscent(batch, dense @ dense.T, *problem)
     gram = np.empty((n, n))
-    for first in range(0, n, _ROWS_AT_ONCE):  # nearly full, so a sparse product would be larger yet
-        some = slice(first, first + _ROWS_AT_ONCE)
-        gram[some] = (rows[some] @ rows.T).toarray()
+    for first in range(0, n, _ROWS_AT_A_TIME):  # nearly full, so a sparse product would be larger yet
+        part = slice(first, first + _ROWS_AT_A_TIME)
+        gram[part] = (rows[part] @ rows.T).toarray()
     return GramAscent(batch, gram, *problem)
 
 
-def gram_of(batch: ClassesBatch, rows: Any, first_of: np.ndarray, kernel: Any) -> np.ndarray:
-    """Inner products of the samples of a ``RowView``: a kernel of rows, and markers."""
-    n, n_rows = len(batch), rows.shape[0]
+def gram_of(
+    batch: ClassesBatch, view: RowView, kernel: Any, rows_at_a_time: int = _ROWS_AT_A_TIME
+) -> np.ndarray:
+    """Inner products of the samples of a view of classes: a kernel of rows, and markers."""
+    rows, n, n_rows = view.rows, len(batch), view.rows.shape[0]
     matrix = batch.emission.token_matrix()
-    own, markers = matrix[:, :n_rows].tocsr(), matrix[:, n_rows:].toarray()
-    known = np.flatnonzero(np.diff(own.indptr))  # samples that have a row
+    row_of, markers = matrix[:, :n_rows].tocsr(), matrix[:, n_rows:].toarray()
+    known = np.flatnonzero(np.diff(row_of.indptr))  # samples that have a row
     repeated = n_rows < known.size
-    products = similarities(kernel, rows, rows, first_of) if repeated else None  # each row once
-    ordered = rows if repeated else rows[own.indices]
+    products = similarities(kernel, rows, rows, view.first) if repeated else None  # each row once
+    ordered = rows if repeated else rows[row_of.indices]
     gram = np.zeros((n, n))
-    for first in range(0, n, _ROWS_AT_ONCE):  # in parts, to have no second matrix of that size
-        low, high = np.searchsorted(known, [first, first + _ROWS_AT_ONCE])
+    for first in range(0, n, rows_at_a_time):  # in parts, to have no second matrix of that size
+        part = slice(first, first + rows_at_a_time)
+        low, high = np.searchsorted(known, [part.start, part.stop])
         if products is None:
             values = similarities(kernel, ordered[low:high], ordered, known[low:high])
         else:
-            values = np.take(products[own.indices[low:high]], own.indices, axis=1)
+            values = np.take(products[row_of.indices[low:high]], row_of.indices, axis=1)
         if known.size == n:
             gram[low:high] = values
         else:
             gram[np.ix_(known[low:high], known)] = values
-        gram[first : first + _ROWS_AT_ONCE] += markers[first : first + _ROWS_AT_ONCE] @ markers.T
+        gram[part] += markers[part] @ markers.T
     bad = np.flatnonzero(np.diagonal(gram) < 0.0)
     if bad.size:
         raise InputError(
-            f"the kernel gives {gram[bad[0], bad[0]]:.3g} for it and itself; the kernel is "
-            "not positive semidefinite, take another",
+            f"the kernel gives {gram[bad[0], bad[0]]:.3g} for it and itself, so it is not positive "
+            "semidefinite; take another kernel",
             sample=bad[0],
         )
     return gram
 
 
-def ascent(batch: ClassesBatch, problem: DualProblem, cache_mb: float) -> ClassesAscent | None:
+def ascent(
+    batch: ClassesBatch, problem: DualProblem, cache_mb: float, *, gram_from: float = _GRAM_FROM
+) -> ClassesAscent | None:
     """Sequential dual method over samples, with all classes at hand.
 
     Parameters
@@ -299,10 +306,12 @@ def ascent(batch: ClassesBatch, problem: DualProblem, cache_mb: float) -> Classe
         The dual.
     cache_mb : float
         Bound on the memory, in megabytes.
+    gram_from : float
+        Entries of a row times nodes, per sample, above which scores are kept instead of weights.
     """
     if table_bytes(batch) > cache_mb * 2**20:
         return None
-    return linear_ascent(batch, cache_mb, *problem)
+    return linear_ascent(batch, cache_mb, problem, gram_from)
 
 
 def kernel_ascent(
@@ -327,4 +336,4 @@ def kernel_ascent(
     matrices = 8 * (n**2 + (n_rows**2 if n_rows < n else 0))
     if matrices + table_bytes(batch) > cache_mb * 2**20:
         return None
-    return GramAscent(batch, gram_of(batch, view.rows, view.first, kernel), *problem)
+    return GramAscent(batch, gram_of(batch, view, kernel), *problem)

@@ -106,7 +106,7 @@ def ending(estimator: Any, interrupted: bool) -> str:
     """How a fit ended, to follow its number of iterations."""
     if interrupted:
         return ", interrupted"
-    if getattr(estimator, "message_", "").startswith("no better development score"):
+    if getattr(estimator, "stop_", None) == "patience":
         return ", stopped by dev"
     converged = getattr(estimator, "converged_", None)
     return "" if converged is None else ", converged" if converged else ", not converged"

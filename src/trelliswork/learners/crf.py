@@ -46,7 +46,7 @@ class CRF(StructuredEstimator):
         ``"auto"`` is ``"lbfgs"`` (OWL-QN when ``l1 > 0``). ``"newton-cg"`` needs ``l1 = 0``; it
         takes few, costly steps and reaches high precision.
     max_iter : int, default=200
-        Iterations at the most.
+        Maximum number of iterations.
     tol : float, default=1e-4
         Stop when the norm of the gradient falls to this part of its value at zero weights.
     memory : int, default=10
@@ -73,8 +73,10 @@ class CRF(StructuredEstimator):
         Value of the objective at ``coef_``.
     converged_ : bool
         Whether the tolerance was met.
-    message_ : str
+    stop_ : {"converged", "max_iter", "patience", "interrupted", "no progress"}
         Why the search stopped.
+    message_ : str
+        The same in words.
     history_ : list of dict
         Objective, gradient norm, number of non-zero weights and seconds per iteration.
 
@@ -149,7 +151,7 @@ class CRF(StructuredEstimator):
         if prior is not None and not (self.warm_start and hasattr(self, "coef_")):
             start = prior
         watcher = self._watcher(space, X_dev, y_dev)
-        found, history = fit_crf(
+        minimum, history = fit_crf(
             batch,
             start,
             l1=self.l1,
@@ -164,11 +166,10 @@ class CRF(StructuredEstimator):
             verbose=self.verbose,
         )
         self.space_ = space
-        self.coef_ = found.w
-        self.objective_ = found.objective
-        self.converged_ = found.converged
-        self.message_ = found.message
-        self.n_iter_ = found.n_iter
+        self.coef_ = minimum.w
+        self.objective_ = minimum.objective
+        self.converged_, self.stop_, self.message_ = minimum.converged, minimum.stop, minimum.message
+        self.n_iter_ = minimum.n_iter
         self.history_ = history
         return self
 
@@ -274,14 +275,14 @@ def fit_crf(
         def callback(n: int, w: np.ndarray, objective: float, norm: float) -> None:
             w = origin + w
             best.update(w=w, objective=objective, n=n)
-            said: dict[str, Any] = {"objective": objective, "gradient": norm}
+            record: dict[str, Any] = {"objective": objective, "gradient": norm}
             if l1 > 0:
-                said["nonzero"] = int(np.count_nonzero(w - origin))
+                record["nonzero"] = int(np.count_nonzero(w - origin))
             if watcher is not None:
-                said["dev"] = watcher.see(w, objective)
-            progress.step(**said)
+                record["dev"] = watcher.see(w, objective)
+            progress.step(**record)
             if watcher is not None and watcher.impatient:
-                raise Stop(f"no better development score for {watcher.patience} iterations")
+                raise Stop("patience", f"no better development score for {watcher.patience} iterations")
 
         try:
             reference = None
@@ -290,7 +291,7 @@ def fit_crf(
                 zero = np.zeros_like(start)
                 reference = gradient_norm(pseudo_gradient(zero, value(zero)[1], l1))
             if solver == "newton-cg":
-                found = newton_cg(
+                minimum = newton_cg(
                     value,
                     lambda v, u: batch.covariance_product(origin + v, u, weights) + (2.0 * l2) * u,
                     begin,
@@ -300,7 +301,7 @@ def fit_crf(
                     callback=callback,
                 )
             else:
-                found = lbfgs(
+                minimum = lbfgs(
                     value,
                     begin,
                     l1=l1,
@@ -310,12 +311,12 @@ def fit_crf(
                     reference=reference,
                     callback=callback,
                 )
-            found.w = origin + found.w
+            minimum.w = origin + minimum.w
         except KeyboardInterrupt:
             warn_interrupted(f"CRF after {best['n']} iterations")
-            found = Minimum(best["w"], best["objective"], best["n"], 0, False, "interrupted")
+            minimum = Minimum(best["w"], best["objective"], best["n"], 0, "interrupted", "interrupted")
         if watcher is not None and watcher.weights is not None:
-            found.w, found.objective = watcher.weights, watcher.objective
-    if not np.isfinite(found.w).all():
+            minimum.w, minimum.objective = watcher.weights, watcher.objective
+    if not np.isfinite(minimum.w).all():
         raise FloatingPointError("the weights are not finite; raise l2 or scale the features")
-    return found, progress.history
+    return minimum, progress.history

@@ -13,6 +13,7 @@ from trelliswork._validate import check_number, check_samples
 from trelliswork.accelerated import find
 from trelliswork.learners.base import StructuredEstimator, carry_over, combined_weights, warn_interrupted
 from trelliswork.learners.optimize.progress import Progress
+from trelliswork.learners.optimize.stops import StopReason
 from trelliswork.structures.base import Batch, Structure
 
 __all__ = ["Perceptron", "perceptron_passes"]
@@ -50,6 +51,8 @@ class Perceptron(StructuredEstimator):
     ----------
     coef_ : ndarray of shape (n_features,)
         Averaged weights.
+    stop_ : {"converged", "max_iter", "interrupted"}
+        Why the passes stopped; "converged" after one without a mistake.
     history_ : list of dict
         Mistakes (wrong samples) and seconds per pass.
 
@@ -151,6 +154,7 @@ class Perceptron(StructuredEstimator):
         n = len(batch)
         orders = (rng.permutation(n) if self.shuffle else np.arange(n) for _ in range(n_passes))
         done = 0
+        stop: StopReason = "max_iter"
         seen = np.array([clock])
         problem = w, u, orders, weights, seen
         passes = find("perceptron", batch)(batch, *problem) or perceptron_passes(batch, *problem)
@@ -161,13 +165,15 @@ class Perceptron(StructuredEstimator):
                     done += 1
                     progress.step(mistakes=mistakes)
                     if mistakes == 0:
+                        stop = "converged"
                         break
             except KeyboardInterrupt:
+                stop = "interrupted"
                 warn_interrupted(f"Perceptron after {done} passes")
             passes.close()
         self.last_, self.sum_, self.clock_ = w, u, float(seen[0])
         self.coef_ = w - u / (self.clock_ + 1.0) if self.average else w.copy()
-        self.history_ = progress.history
+        self.history_, self.stop_ = progress.history, stop
         self.n_iter_ = len(self.history_)
 
 

@@ -24,8 +24,8 @@ def _spans(tree: Any, tagged: bool) -> Counter[Any]:
 class Brackets(Loss):
     """Number of labelled brackets that only one of two trees has; tags count too.
 
-    Unlike :class:`Hamming`, which on trees counts what the prediction has too much, it also
-    counts what it lacks.
+    Unlike :class:`Hamming`, which on trees counts only wrong brackets of the prediction, it also
+    counts brackets that the prediction misses.
 
     Examples
     --------

@@ -145,7 +145,7 @@ class Edit(Loss):
 
     @property
     def _dearest(self) -> float:
-        """Most that one item in the place of another costs."""
+        """Highest price of replacing one item by another."""
         table = self.substitution
         price = max([1.0, *table.values()]) if isinstance(table, Mapping) else float(table)
         return float(min(price, self.insertion + self.deletion))

@@ -31,9 +31,9 @@ class Hamming(Loss):
     Notes
     -----
     Learners ask the structure what is wrong with an output (``Batch.mismatch``): of an alignment the true
-    pairs of residues that it lacks, of an RNA structure the pairs that it lacks and those that it has too
-    many, of a parse tree the brackets and tags that the true one lacks, of a retrieval the candidate. Called
-    on such outputs as they are, the loss does not know them; :meth:`between` compares them as learners do.
+    pairs of residues that it misses, of an RNA structure the pairs that it misses and its wrong pairs, of a
+    parse tree its wrong brackets and tags, of a retrieval the candidate. Called directly, the loss cannot
+    compare such outputs; :meth:`between` compares them as learners do.
 
     Examples
     --------

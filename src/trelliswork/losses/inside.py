@@ -260,7 +260,7 @@ def loss_automata(batch: Batch, loss: Loss, limit: int = MAX_STATES) -> list[Los
 
 
 def _that_fit(space: Space) -> str:
-    """What to use in the place of a loss that is no sum over parts and no automaton on a structure."""
+    """What to use instead of a loss that is neither a sum over parts nor an automaton on a structure."""
     if type(space.structure).offers(ReadByAutomata):
         return "Hamming, Edit, NGrams, Markovian, Counted or Rational"
     sums = [name for name in losses_of(space) if LOSSES[name].part_costs is not Loss.part_costs]

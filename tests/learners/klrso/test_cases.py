@@ -8,7 +8,7 @@ import pytest
 import trelliswork as tw
 from trelliswork import bounds
 from trelliswork.kernels import Normalized, Spectrum
-from trelliswork.learners.klrso import estimator, problems
+from trelliswork.learners.klrso import problems
 from trelliswork.structures import Chain
 
 CHAINS = (
@@ -185,16 +185,16 @@ def test_unknown_inputs_fall_back_to_the_constants():
     assert np.allclose(model.log_prob([list("zz")], [list("SX")]), plain.log_prob([list("zz")], [list("SX")]))
 
 
-def test_what_does_not_fit_in_memory_is_refused(monkeypatch):
+def test_what_does_not_fit_in_memory_is_refused():
     X, y = CHAINS
-    monkeypatch.setattr(problems, "_MAX_GRAM_BYTES", 100)
+    options = {"names": np.arange(6), "basis": "cholesky", "rng": np.random.default_rng(0), "max_bytes": 100}
     with pytest.raises(tw.InputError, match=r"the Gram matrix of 6 inputs takes .* set n_basis"):
-        tw.KLRSO(Chain(), min_count=1).fit(X, y)
+        problems.make_design(Spectrum(1, 3), X, n_basis=None, **options)
+    assert problems.make_design(Spectrum(1, 3), X, n_basis=3, **options).chosen.size == 3
     assert tw.KLRSO(Chain(), min_count=1, n_basis=3).fit(X, y).score(X, y) > 0.5
-    monkeypatch.undo()
-    monkeypatch.setattr(estimator, "_MAX_DUAL_BYTES", 100)
-    with pytest.raises(tw.InputError, match=r"6 inputs times \d+ outcomes are too many coefficients"):
-        tw.KLRSO(Chain(), min_count=1).fit(X, y)
+    with pytest.raises(tw.InputError, match=r"6 inputs times 20 outcomes are too many coefficients"):
+        problems.check_size(6, 20, max_bytes=100)
+    problems.check_size(6, 2, max_bytes=100)
 
 
 def test_least_risk_uses_the_probabilities_of_each_input():

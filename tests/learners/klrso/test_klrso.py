@@ -202,12 +202,15 @@ def test_scores_each_is_scores_of_every_sample(order):
         assert np.allclose(base.trans, found.trans)
 
 
-def test_many_samples_are_scored_in_pieces(monkeypatch):
+def test_many_samples_are_scored_in_pieces():
     X, y = tagged()
-    model = tw.KLRSO(Chain(), min_count=1).fit(X, y)
-    whole = model.log_prob(X, y)
-    monkeypatch.setattr(estimator, "_WEIGHTS_AT_A_TIME", 3 * model.coef_.size)
-    assert np.array_equal(model.log_prob(X, y), whole)
+    batch = Chain().bind(X, y).pack(X, y)
+    W = np.random.default_rng(0).normal(size=(len(batch), batch.space.n_features))
+    whole = batch.scores_each(W)
+    for samples_at_a_time in (1, 3, len(batch)):
+        pieces = estimator.scores_in_pieces(batch, lambda part: W[part], samples_at_a_time)
+        assert np.array_equal(pieces.unary, whole.unary)
+        assert np.array_equal(pieces.trans, whole.trans)
 
 
 def test_rare_outcomes_keep_their_probability():
@@ -232,7 +235,7 @@ def test_only_some_heads():
 
 
 @pytest.mark.parametrize("basis", ["cholesky", "random"])
-def test_basis(basis, monkeypatch):
+def test_basis(basis):
     X, y = tagged(20)
     exact = tw.KLRSO(Chain(), min_count=1).fit(X, y).log_prob(X, y)
     options = {"min_count": 1, "basis": basis, "random_state": 0}
@@ -241,9 +244,25 @@ def test_basis(basis, monkeypatch):
     few = tw.KLRSO(Chain(), n_basis=10, **options).fit(X, y)
     assert len(few.inputs_) == few.dual_coef_.shape[0] == 10
     assert np.abs(few.log_prob(X, y) - exact).max() < 2.0
-    monkeypatch.setattr(problems, "_COLUMNS_BYTES", 0)
-    again = tw.KLRSO(Chain(), n_basis=10, **options).fit(X, y)
-    assert np.allclose(again.log_prob(X, y), few.log_prob(X, y))
+
+
+@pytest.mark.parametrize("basis", ["cholesky", "random"])
+def test_a_basis_is_found_with_or_without_the_gram_matrix(basis):
+    inputs = [tuple(x) for x in {tuple(x): None for x in tagged(20)[0]}]
+    whole, columns = (
+        problems.make_design(
+            Spectrum(1, 3),
+            inputs,
+            np.arange(len(inputs)),
+            10,
+            basis,
+            np.random.default_rng(0),
+            columns_from=columns_from,
+        )
+        for columns_from in (1 << 31, 0)
+    )
+    assert np.array_equal(whole.chosen, columns.chosen)
+    assert np.allclose(whole.features @ whole.features.T, columns.features @ columns.features.T)
 
 
 def test_equal_inputs_with_different_outputs_are_averaged():
@@ -354,7 +373,14 @@ def test_interrupt_keeps_what_is_finished(monkeypatch):
     with pytest.warns(tw.FitInterrupted, match="2 of"):
         model = tw.KLRSO(Chain(), min_count=1).fit(X, y)
     assert len(model.heads_) == 2
+    assert model.stop_ == "interrupted"
     assert len(model.predict(X)) == len(X)
+
+
+def test_the_worst_reason_to_stop_is_told():
+    X, y = tagged()
+    assert tw.KLRSO(Chain(), min_count=1).fit(X, y).stop_ == "converged"
+    assert tw.KLRSO(Chain(), min_count=1, max_iter=1).fit(X, y).stop_ == "max_iter"
 
 
 # -- bad input -----------------------------------------------------------------------------------

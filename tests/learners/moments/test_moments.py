@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 import trelliswork as tw
 from trelliswork import metrics
-from trelliswork.learners.moments import sums
 from trelliswork.learners.moments.constraints import WorkingSet
 from trelliswork.learners.moments.sums import BatchMoments, SampledMoments
 from trelliswork.learners.optimize.ridge import Matrix, Ridge, conjugate_gradients
@@ -166,13 +165,12 @@ def test_costs_are_those_of_enumeration(name, learner):
 
 
 @EVERY
-def test_costs_a_part_at_a_time(name, monkeypatch):
+def test_costs_a_part_at_a_time(name):
     structure, X, y = STRUCTURES[name]
     batch = structure.bind(X, y).pack(X, y)
     weights = np.random.default_rng(0).random(len(X)) + 0.5
     whole = BatchMoments(batch, None, weights, "hamming")
-    monkeypatch.setattr(sums, "_SAMPLES_AT_A_TIME", 3)
-    parts = BatchMoments(batch, None, weights, "hamming")
+    parts = BatchMoments(batch, None, weights, "hamming", samples_at_a_time=3)
     for what in ("cost_mean", "cost_covariance", "cost_deviation"):
         np.testing.assert_allclose(getattr(parts, what), getattr(whole, what), atol=1e-10)
 
@@ -266,14 +264,17 @@ def test_conjugate_gradients_stop_at_null_directions():
     def plain(r, out):
         out[:] = r
 
-    x, residual, _ = conjugate_gradients(
+    solved = conjugate_gradients(
         lambda v: matrix @ v, np.array([2.0, 3.0, 0.0]), plain, tol=1e-12, max_iter=10
     )
-    np.testing.assert_allclose(x, [1.0, 3.0, 0.0])
-    assert residual < 1e-12
-    x, _, n = conjugate_gradients(lambda v: 0 * v, np.ones(2), plain, tol=1e-3, max_iter=5)
-    assert not x.any()
-    assert n == 0
+    np.testing.assert_allclose(solved.x, [1.0, 3.0, 0.0])
+    assert solved.residual < 1e-12
+    assert solved.stop == "converged"
+    solved = conjugate_gradients(lambda v: 0 * v, np.ones(2), plain, tol=1e-3, max_iter=5)
+    assert not solved.x.any()
+    assert (solved.n_iter, solved.stop) == (0, "no progress")
+    solved = conjugate_gradients(lambda v: matrix @ v, np.ones(3), plain, tol=1e-12, max_iter=1)
+    assert (solved.n_iter, solved.stop) == (1, "max_iter")
 
 
 @pytest.mark.parametrize("reference", ["uniform", "observed"])
@@ -950,3 +951,18 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch):
     with pytest.warns(tw.FitInterrupted, match="conjugate gradients after 3"):
         model = tw.ZScore(tw.Chain(), solver="cg", tol=1e-12).fit(X, y)
     assert model.score(X, y) > 0.5
+    assert model.stop_ == "interrupted"
+
+
+def test_why_a_search_stopped_is_told(tmp_path):
+    X, y = tagged(np.random.default_rng(0), n=20)
+    assert tw.ZScore(tw.Chain()).fit(X, y).stop_ == "converged"
+    assert tw.ZScore(tw.Chain(), constraints="slack").fit(X, y).stop_ == "converged"
+    with pytest.warns(ConvergenceWarning):
+        assert tw.SODA(tw.Chain(), solver="cg", tol=1e-12, max_iter=2).fit(X, y).stop_ == "max_iter"
+    steps = {"reg": 1.0, "reg_mode": "absolute"}
+    few = tw.ZScore(tw.Chain(), n_steps=2, **steps).fit(X, y)
+    assert few.stop_ == "max_iter"
+    assert tw.ZScore(tw.Chain(), n_steps=50, **steps).fit(X, y).stop_ in ("converged", "no progress")
+    tw.save(few, tmp_path / "model.tw")
+    assert tw.load(tmp_path / "model.tw").stop_ == "max_iter"

@@ -10,11 +10,18 @@ from sklearn.preprocessing import PolynomialFeatures
 
 import trelliswork as tw
 from trelliswork import Chain, Classes, Derivations, InputError, StructuredSVM, Unsupported
-from trelliswork.accelerated import find, svm_classes
+from trelliswork.accelerated import find
 from trelliswork.accelerated.ascent import DualProblem
-from trelliswork.accelerated.svm_classes import GramAscent
+from trelliswork.accelerated.svm_classes import GramAscent, RowAscent, ascent, gram_of
 from trelliswork.kernels import KERNELS, RBF, Linear, Polynomial, as_kernel
-from trelliswork.learners.svm import estimator as svm_module
+from trelliswork.learners.optimize.progress import Progress
+from trelliswork.learners.svm.ascent import dual_problem, solve_ascent
+from trelliswork.learners.svm.fit import fit_svm
+from trelliswork.learners.svm.solvers import Solution
+from trelliswork.learners.svm.weights import Expansion
+from trelliswork.losses import as_loss
+from trelliswork.losses.forms import Form
+from trelliswork.structures.abilities import Rows, require
 
 
 def chain_data(n=10, seed=0):
@@ -87,15 +94,19 @@ def test_polynomial_kernel_is_the_expanded_model():
 
 
 @pytest.mark.parametrize("cache_mb", [1000.0, 5e-3, 1e-3])
-def test_several_shards_and_little_memory(cache_mb, monkeypatch):
+def test_several_shards_and_little_memory(cache_mb):
     X, y = chain_data(25, seed=2)
-    params = {"C": 5.0, "kernel": RBF(0.3), "tol": 1e-4}
-    wanted = StructuredSVM(Chain(), **params).fit(X, y)
-    monkeypatch.setattr(svm_module, "_ROWS_PER_SHARD", 5)
-    monkeypatch.setattr(svm_module, "_ROWS_AT_ONCE", 7)
-    model = StructuredSVM(Chain(), cache_mb=cache_mb, **params).fit(X, y)
-    assert model.primal_ == pytest.approx(wanted.primal_, rel=2e-4)
-    assert model.score(X, y) == pytest.approx(wanted.score(X, y), abs=0.05)
+    kernel = RBF(0.3)
+    wanted = StructuredSVM(Chain(), 5.0, kernel=kernel, tol=1e-4).fit(X, y)
+    batch = wanted.space_.pack(X, y)
+    params = {"kernel": kernel, "tol": 1e-4, "cache_mb": cache_mb, "rows_per_shard": 5}
+    solution, expansion = fit_svm(batch, 5.0, as_loss("hamming"), Form("l1", "margin"), **params)
+    assert solution.primal == pytest.approx(wanted.primal_, rel=2e-4)
+    view = require(batch, Rows).row_view()
+    w = expansion.weights(view, kernel, rows_at_a_time=7)
+    np.testing.assert_allclose(w, expansion.weights(view, kernel), rtol=1e-12)
+    predicted = batch.unpack(view.batch.argmax(view.batch.scores(w)).codes)
+    assert batch.space.accuracy(X, y, predicted) == pytest.approx(wanted.score(X, y), abs=0.05)
 
 
 def test_equal_rows_are_evaluated_once():
@@ -203,27 +214,32 @@ def test_structures_without_rows():
 
 def objective(model, X, y, C):
     """Primal objective of a fitted kernel model, from scratch (L1 slacks, margin rescaling)."""
-    batch = model.space_.pack(X, y)
-    scores = model.part_scores(batch, X)
+    expansion = Expansion(model.support_rows_, model.dual_coef_, model.linear_coef_)
+    return objective_of(model.space_.pack(X, y), expansion, model.kernel, C)
+
+
+def objective_of(batch, expansion, kernel, C):
+    view = require(batch, Rows).row_view()
+    scores = view.batch.scores(expansion.weights(view, kernel))
     slack = batch.argmax(scores, batch.mismatch()[0]).values - batch.evaluate(batch.gold_codes, scores)
-    rows = model.kernel(model.support_rows_, model.support_rows_)
-    norm = np.sum(model.dual_coef_ * (rows @ model.dual_coef_)) + model.linear_coef_ @ model.linear_coef_
+    products = kernel(expansion.rows, expansion.rows) @ expansion.coef
+    norm = np.sum(expansion.coef * products) + expansion.rest @ expansion.rest
     return 0.5 * norm + C * np.maximum(slack, 0).mean()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("solver", ["bcfw", "working-set"])
 @pytest.mark.parametrize("max_iter", [1, 2, 3, 5, 1000])
-def test_objectives_are_those_of_the_returned_model(max_iter, solver, monkeypatch):
+def test_objectives_are_those_of_the_returned_model(max_iter, solver):
     X, y = chain_data(20, seed=5)
-    monkeypatch.setattr(svm_module, "_ROWS_PER_SHARD", 6)
+    batch = Chain().bind(X, y).pack(X, y)
+    options = {"kernel": RBF(0.3), "max_iter": max_iter, "solver": solver, "rows_per_shard": 6}
     for cache_mb in (1000.0, 1e-3):
-        model = StructuredSVM(
-            Chain(), 20.0, kernel=RBF(0.3), max_iter=max_iter, solver=solver, cache_mb=cache_mb
+        solution, expansion = fit_svm(
+            batch, 20.0, as_loss("hamming"), Form("l1", "margin"), cache_mb=cache_mb, **options
         )
-        model.fit(X, y)
-        assert model.primal_ == pytest.approx(objective(model, X, y, 20.0), rel=1e-9)
-        assert model.gap_ == pytest.approx((model.primal_ - model.dual_) / model.primal_)
+        assert solution.primal == pytest.approx(objective_of(batch, expansion, RBF(0.3), 20.0), rel=1e-9)
+        assert solution.gap == pytest.approx((solution.primal - solution.dual) / solution.primal)
 
 
 def class_data(kind, n=24, width=120, seed=3):
@@ -243,7 +259,7 @@ def class_data(kind, n=24, width=120, seed=3):
 @pytest.mark.parametrize("tree", [None, {"u": ["a", "b"], "v": ["c", "d"]}])
 @pytest.mark.parametrize("slack", ["l1", "l2"])
 @pytest.mark.parametrize("rescale", ["margin", "slack"])
-def test_weights_scores_and_planes_reach_one_optimum(kind, tree, slack, rescale, monkeypatch):
+def test_weights_scores_and_planes_reach_one_optimum(kind, tree, slack, rescale):
     X, y = class_data(kind)
     loss = "zero-one" if tree is None else "tree"
     params = {"C": 8.0, "loss": loss, "slack": slack, "rescale": rescale, "tol": 1e-7}
@@ -254,32 +270,43 @@ def test_weights_scores_and_planes_reach_one_optimum(kind, tree, slack, rescale,
     by_scores = StructuredSVM(structure, **params).fit(X, y)
     kernel = StructuredSVM(structure, kernel="linear", **params).fit(X, y)
     planes = StructuredSVM(structure, solver="working-set", **params).fit(X, y)
-    monkeypatch.setattr(svm_classes, "_GRAM_FROM", np.inf)
-    by_weights = StructuredSVM(structure, **params).fit(X, y)
-    for other in (kernel, planes, by_weights):
+    for other in (kernel, planes):
         assert other.primal_ == pytest.approx(by_scores.primal_, rel=1e-6)
-    np.testing.assert_allclose(by_weights.coef_, by_scores.coef_, atol=2e-3)
+    form, shares, by_weights = Form(slack, rescale), np.full(len(batch), 8.0 / len(batch)), Solution()
+    problem = dual_problem(batch, as_loss(loss), form, shares)
+    rows = ascent(batch, problem, 1000.0, gram_from=np.inf)
+    assert isinstance(rows, RowAscent)
+    rng = np.random.RandomState(0)
+    options = {"tol": 1e-7, "max_iter": 1000, "progress": Progress("SVM", None, 0), "solution": by_weights}
+    solve_ascent(rows, form, shares, rng=rng, **options)
+    assert by_weights.primal == pytest.approx(by_scores.primal_, rel=1e-6)
+    np.testing.assert_allclose(by_weights.weights, by_scores.coef_, atol=2e-3)
     right = by_scores.space_.pack(X, y)
     slacks = kernel.part_scores(right, X).label - by_scores.part_scores(right, X).label
     np.testing.assert_allclose(slacks, 0.0, atol=1e-2)
 
 
 @pytest.mark.parametrize("slack", ["l1", "l2"])
-def test_kernels_of_classes(slack, monkeypatch):
+def test_kernels_of_classes(slack):
     """Inner products of samples, planes, and planes in shards: the same optimum, certified."""
-    monkeypatch.setattr(svm_classes, "_ROWS_AT_ONCE", 7)
     X, y = class_data("dense", n=40, width=3)
     params = {"C": 20.0, "kernel": RBF(0.5), "slack": slack, "tol": 1e-6}
     model = StructuredSVM(Classes(), **params).fit(X, y)
     if slack == "l1":
         assert model.primal_ == pytest.approx(objective(model, X, y, 20.0), rel=1e-9)
-    monkeypatch.setattr(svm_module, "_ROWS_PER_SHARD", 9)
-    little = StructuredSVM(Classes(), cache_mb=5e-3, **params).fit(X, y)
-    sets = StructuredSVM(Classes(), solver="working-set", **params).fit(X, y)
-    for other in (little, sets):
-        assert other.primal_ == pytest.approx(model.primal_, rel=3e-6)
-        values = [one.part_scores(one.pack(X), X).label for one in (other, model)]
-        np.testing.assert_allclose(*values, atol=2e-2)
+    batch = model.space_.pack(X, y)
+    view = require(batch, Rows).row_view()
+    gram = gram_of(view.batch, view, RBF(0.5), rows_at_a_time=7)
+    np.testing.assert_allclose(gram, gram_of(view.batch, view, RBF(0.5)), rtol=1e-12)
+    scores = model.part_scores(batch, X).label
+    options = {"kernel": RBF(0.5), "tol": 1e-6, "rows_per_shard": 9}
+    for other in ({"cache_mb": 5e-3}, {"solver": "working-set"}):
+        solution, expansion = fit_svm(
+            batch, 20.0, as_loss("hamming"), Form(slack, "margin"), **options, **other
+        )
+        assert solution.primal == pytest.approx(model.primal_, rel=3e-6)
+        values = view.batch.scores(expansion.weights(view, RBF(0.5))).label
+        np.testing.assert_allclose(values, scores, atol=2e-2)
     first = model.n_iter_
     again = model.set_params(warm_start=True).fit(X, y)
     assert again.n_iter_ < first

@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 import trelliswork as tw
 from trelliswork import Chain, Classes, Derivations, Edge, InputError, StructuredSVM
 from trelliswork._ragged import Ragged
-from trelliswork.learners.svm import estimator as svm_module
+from trelliswork.learners.svm.fit import fit_svm
 from trelliswork.learners.svm.planes import Shard
 from trelliswork.learners.svm.solvers import _Cuts
 from trelliswork.losses import Hamming, Tree, as_loss
@@ -185,17 +185,16 @@ def test_gap_is_primal_minus_dual():
         assert np.all(np.diff(duals) >= -1e-9)
 
 
-def test_several_shards_and_little_memory(monkeypatch):
+def test_several_shards_and_little_memory():
     X, y = chain_data(40, seed=1, longest=5)
-    wanted = StructuredSVM(Chain(), 40.0, tol=1e-5, solver="working-set").fit(X, y)
-    monkeypatch.setattr(svm_module, "_SAMPLES_PER_SHARD", 7)
-    plain = {"rescale": None, "slack": "l1"}
-    plain_wanted = StructuredSVM(Chain(), 40.0, tol=1e-5, solver="working-set", **plain).fit(X, y)
-    for cache_mb in (1000.0, 0.02):
-        model = StructuredSVM(Chain(), 40.0, tol=1e-3, cache_mb=cache_mb).fit(X, y)
-        assert model.primal_ == pytest.approx(wanted.primal_, rel=2e-3)
-        model = StructuredSVM(Chain(), 40.0, tol=1e-3, cache_mb=cache_mb, **plain).fit(X, y)
-        assert model.primal_ == pytest.approx(plain_wanted.primal_, rel=2e-3)
+    batch = Chain().bind(X, y).pack(X, y)
+    for form in (Form("l1", "margin"), Form("l1", None)):
+        wanted, _ = fit_svm(batch, 40.0, Hamming(), form, tol=1e-5, solver="working-set")
+        options = {"tol": 1e-3, "samples_per_shard": 7}
+        for cache_mb in (1000.0, 0.02):
+            for solver in ("auto", "working-set"):
+                few, _ = fit_svm(batch, 40.0, Hamming(), form, cache_mb=cache_mb, solver=solver, **options)
+                assert few.primal == pytest.approx(wanted.primal, rel=2e-3)
 
 
 def test_constraints_and_outputs_stay_within_their_memory(monkeypatch):
@@ -357,7 +356,9 @@ def test_same_seed_same_bits():
 def test_does_not_converge():
     X, y = chain_data(20)
     with pytest.warns(ConvergenceWarning, match="above tol=1e-09; raise max_iter"):
-        StructuredSVM(Chain(), 100.0, tol=1e-9, max_iter=2).fit(X, y)
+        model = StructuredSVM(Chain(), 100.0, tol=1e-9, max_iter=2).fit(X, y)
+    assert model.stop_ == "max_iter"
+    assert StructuredSVM(Chain(), 1.0).fit(X, y).stop_ == "converged"
 
 
 @pytest.mark.parametrize("solver", ["bcfw", "working-set", "one-slack"])
@@ -378,6 +379,7 @@ def test_interrupt_keeps_the_weights(solver, rescale, monkeypatch):
         model = StructuredSVM(Chain(), 100.0, tol=1e-9, solver=solver, rescale=rescale).fit(X, y)
     assert np.isfinite(model.coef_).all()
     assert np.isfinite(model.primal_)
+    assert model.stop_ == "interrupted"
 
 
 @pytest.mark.parametrize(
@@ -427,6 +429,7 @@ def test_save_and_load(kind, kernel, tmp_path):
     assert again.predict(X) == model.predict(X)
     assert repr(again) == repr(model)
     assert again.support_ == model.support_
+    assert again.stop_ == "converged"
 
 
 def test_taxonomy_and_tree_loss_lower_the_tree_loss():

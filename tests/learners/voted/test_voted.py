@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import trelliswork as tw
+from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.proximal import LazyAdaGrad, fista, proximal_norm, shrink
+from trelliswork.learners.optimize.stops import STOP_REASONS
 from trelliswork.learners.voted.solvers import Problem, _boost_terms, _boost_value
 from trelliswork.losses import Counted, Edit, Hamming, Loss, Markovian, NGrams, Rational, ZeroOne, as_loss
 from trelliswork.losses.forms import Form
@@ -243,6 +245,7 @@ def test_path_keeps_how_the_chosen_search_ended():
     model.fit_path(X, Y, [0.001, 10.0, 20.0], X_dev=[["z"]], y_dev=[["Z"]])
     assert model.lam_ == 20.0
     assert model.converged_
+    assert model.stop_ == "converged"
     assert "good enough" in model.message_
     with pytest.raises(tw.InputError, match="beta are both 0"):
         tw.VotedCRF(tw.Chain(), 0.0, 0.0).fit_path(X, Y, [0.1, 0.0])
@@ -451,3 +454,26 @@ def test_support_vector_machine_with_edit_loss():
         for i, (_, losses, margins, _) in enumerate(enumerated(problem, X, w)):
             assert np.isclose(found.value[i], (losses - margins).max())
     assert tw.StructuredSVM(tw.Chain(), C=100, loss="edit").fit(X, Y).gap_ <= 1e-3
+
+
+@pytest.mark.parametrize("learner", [tw.VotedCRF, tw.StructBoost])
+def test_why_the_search_stopped_is_told(learner, monkeypatch, tmp_path):
+    assert learner(tw.Chain(), 0.0, 0.2, tol=1e-2, max_iter=500).fit(X, Y).stop_ == "converged"
+    model = learner(tw.Chain(), tol=1e-12, max_iter=2).fit(X, Y)
+    assert model.stop_ == "max_iter"
+    tw.save(model, tmp_path / "model.tw")
+    assert tw.load(tmp_path / "model.tw").stop_ == "max_iter"
+
+    def step(self, **values):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Progress, "step", step)
+    with pytest.warns(tw.FitInterrupted):
+        assert learner(tw.Chain()).fit(X, Y).stop_ == "interrupted"
+
+
+def test_boosting_that_changes_its_scale_tells_the_end_of_the_last_search():
+    model = tw.StructBoost(tw.Chain(), start="zero", tol=1e-12, max_iter=30).fit(X, Y)
+    assert model.n_iter_ == len(model.history_) <= 30
+    assert model.stop_ in STOP_REASONS
+    assert model.converged_ == (model.stop_ == "converged")

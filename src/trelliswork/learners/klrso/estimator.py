@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from trelliswork.learners.base import StructuredEstimator, warn_interrupted
 from trelliswork.learners.klrso.problems import (
     Design,
     Problem,
+    check_size,
     choose_kernel,
     distinct,
     make_design,
@@ -24,13 +26,13 @@ from trelliswork.learners.klrso.problems import (
 )
 from trelliswork.learners.optimize.logistic import Logistic, fit_logistic
 from trelliswork.learners.optimize.progress import Progress
+from trelliswork.learners.optimize.stops import StopReason
 from trelliswork.structures.abilities import Multinomials, require, unsupported
 from trelliswork.structures.base import Batch, Parts, Structure
 
 __all__ = ["KLRSO"]
 
 _WEIGHTS_AT_A_TIME = 1 << 22
-_MAX_DUAL_BYTES = 4 << 30
 
 
 class KLRSO(StructuredEstimator):
@@ -77,7 +79,7 @@ class KLRSO(StructuredEstimator):
     tol : float, default=1e-6
         A regression ends when the norm of its gradient is below ``tol`` times that of the start.
     max_iter : int, default=100
-        Iterations of a regression at the most.
+        Maximum number of iterations of a regression.
     random_state : int, Generator or None, default=None
         Seed of a random basis.
     n_jobs : int or None, default=None
@@ -101,6 +103,9 @@ class KLRSO(StructuredEstimator):
         Coefficients of their similarities.
     intercept_ : ndarray of shape (n_outcomes,)
         Constants.
+    stop_ : {"converged", "max_iter", "interrupted", "no progress"}
+        Why the search stopped: "converged" where that of every multinomial has, else what kept one of
+        them from it.
 
     Notes
     -----
@@ -207,34 +212,30 @@ class KLRSO(StructuredEstimator):
         log_prob = require(batch, Multinomials).log_probabilities(self.smoothing, weights)
         rng = np.random.default_rng(self.random_state)
         design = make_design(kernel, take(inputs, first), first, self.n_basis, self.basis, rng)
-        if 8 * design.chosen.size * n_outcomes > _MAX_DUAL_BYTES:
-            raise InputError(
-                f"{design.chosen.size:,} inputs times {n_outcomes:,} outcomes are too many coefficients; "
-                "raise min_count, choose heads, or set n_basis"
-            )
+        check_size(design.chosen.size, n_outcomes)
         offsets = [log_prob[problem.outcomes] * (self.bias == "generative") for problem in todo]
-        solved, history = self._solve(todo, design, offsets)
-        done = [i for i, found in enumerate(solved) if found is not None]
+        solved, history, stop = self._solve(todo, design, offsets)
+        done = [i for i, regression in enumerate(solved) if regression is not None]
         self.heads_ = [todo[i].head for i in done]
         self.outcome_ptr_ = offsets_of([todo[i].outcomes.size for i in done])
         self.outcomes_ = np.concatenate([np.zeros(0, dtype=np.int64), *(todo[i].outcomes for i in done)])
         self.dual_coef_ = np.zeros((design.chosen.size, self.outcomes_.size))
         self.intercept_ = np.zeros(self.outcomes_.size)
         for number, i in enumerate(done):
-            own = slice(self.outcome_ptr_[number], self.outcome_ptr_[number + 1])
-            found = solved[i]
-            assert found is not None
-            self.intercept_[own] = offsets[i] + found.bias
+            columns = slice(self.outcome_ptr_[number], self.outcome_ptr_[number + 1])
+            regression = solved[i]
+            assert regression is not None
+            self.intercept_[columns] = offsets[i] + regression.bias
             if design.back is None:
-                self.dual_coef_[todo[i].rows, own] = found.dual
+                self.dual_coef_[todo[i].rows, columns] = regression.dual
             else:
-                self.dual_coef_[:, own] = design.back @ found.weights
+                self.dual_coef_[:, columns] = design.back @ regression.weights
         self.inputs_ = take(inputs, first[design.chosen])
         self.kernel_ = kernel
         self.log_prob_ = log_prob
         self.space_ = space
         self.coef_ = batch.generative_weights(self.smoothing, weights)
-        self.history_ = history
+        self.history_, self.stop_ = history, stop
         self.n_iter_ = max([1, *(record["iterations"] for record in history)])
         return self
 
@@ -256,7 +257,8 @@ class KLRSO(StructuredEstimator):
 
     def _solve(
         self, todo: list[Problem], design: Design, offsets: list[np.ndarray]
-    ) -> tuple[list[Logistic | None], list[dict[str, Any]]]:
+    ) -> tuple[list[Logistic | None], list[dict[str, Any]], StopReason]:
+        """Regressions (None where an interrupt came first), their records, and why they stopped."""
         solved: list[Logistic | None] = [None] * len(todo)
         records: dict[int, dict[str, Any]] = {}
         lock, stopped = threading.Lock(), threading.Event()
@@ -268,7 +270,7 @@ class KLRSO(StructuredEstimator):
                 if stopped.is_set():
                     return
                 problem = todo[i]
-                found = fit_logistic(
+                regression = fit_logistic(
                     design.rows(problem.rows),
                     problem.targets,
                     problem.weights,
@@ -280,14 +282,14 @@ class KLRSO(StructuredEstimator):
                     max_iter=self.max_iter,
                 )
                 with lock:
-                    solved[i] = found
+                    solved[i] = regression
                     progress.step(
                         head=problem.head,
                         inputs=problem.rows.size,
                         outcomes=problem.outcomes.size,
-                        objective=found.objective,
-                        iterations=found.n_iter,
-                        converged=found.converged,
+                        objective=regression.objective,
+                        iterations=regression.n_iter,
+                        converged=regression.stop == "converged",
                     )
                     records[i] = progress.history[-1]
 
@@ -296,7 +298,10 @@ class KLRSO(StructuredEstimator):
             except KeyboardInterrupt:
                 stopped.set()
                 warn_interrupted(f"{len(records)} of {len(todo)} multinomials are predicted")
-        return solved, [records[i] for i in sorted(records)]
+        stops = {"interrupted" if regression is None else regression.stop for regression in solved}
+        reasons: tuple[StopReason, ...] = ("interrupted", "max_iter", "no progress")
+        stop: StopReason = next((reason for reason in reasons if reason in stops), "converged")
+        return solved, [records[i] for i in sorted(records)], stop
 
     # -- prediction ---------------------------------------------------------------------------
 
@@ -316,18 +321,8 @@ class KLRSO(StructuredEstimator):
             Their inputs.
         """
         K = self._compared(X)
-        step = max(1, _WEIGHTS_AT_A_TIME // max(self.coef_.size, 1))
-        if len(batch) <= step:
-            return batch.scores_each(self._weights(batch, K))
-        pieces = []
-        for first in range(0, len(batch), step):
-            index = np.arange(first, min(first + step, len(batch)))
-            pieces.append(batch.subset(index).scores_each(self._weights(batch, K[index])))
-        joined = {
-            name: None if a is None else np.concatenate([getattr(part, name) for part in pieces])
-            for name, a in pieces[0].items()
-        }
-        return Parts(**joined)
+        samples_at_a_time = max(1, _WEIGHTS_AT_A_TIME // max(self.coef_.size, 1))
+        return scores_in_pieces(batch, lambda part: self._weights(batch, K[part]), samples_at_a_time)
 
     def _weights(self, batch: Batch, K: np.ndarray) -> np.ndarray:
         """Weight vector of each sample."""
@@ -382,15 +377,15 @@ class KLRSO(StructuredEstimator):
         shares, names = np.exp(self._log_shares(K)), self.space_.feature_names
         out = {}
         for number, head in enumerate(self.heads_):
-            own = slice(self.outcome_ptr_[number], self.outcome_ptr_[number + 1])
-            out[head] = ([names[i] for i in self.outcomes_[own]], shares[:, own])
+            columns = slice(self.outcome_ptr_[number], self.outcome_ptr_[number + 1])
+            out[head] = ([names[i] for i in self.outcomes_[columns]], shares[:, columns])
         return out
 
     def __tw_restore__(self, state: dict[str, Any]) -> None:
         """Take back fitted attributes; a file is not trusted, so sizes are checked."""
         for key, value in state.items():
             if not key.endswith("_") or key.startswith("_") or callable(getattr(type(self), key, None)):
-                raise ValueError(f"{key!r:.60} is no fitted attribute")
+                raise ValueError(f"{key!r:.60} is not a fitted attribute")
             setattr(self, key, value)
         if "coef_" not in state:
             return
@@ -416,3 +411,30 @@ class KLRSO(StructuredEstimator):
             good = good and bool(np.isfinite(a).all())
         if not good:
             raise ValueError("its arrays do not fit together")
+
+
+def scores_in_pieces(
+    batch: Batch, weights_of: Callable[[np.ndarray | slice], np.ndarray], samples_at_a_time: int
+) -> Parts:
+    """Part scores where every sample has weights of its own, which are not all in memory together.
+
+    Parameters
+    ----------
+    batch : Batch
+        Samples.
+    weights_of : callable
+        Weights of some of the samples, one row each.
+    samples_at_a_time : int
+        Number of rows at a time.
+    """
+    if len(batch) <= samples_at_a_time:
+        return batch.scores_each(weights_of(slice(None)))
+    pieces = []
+    for first in range(0, len(batch), samples_at_a_time):
+        part = np.arange(first, min(first + samples_at_a_time, len(batch)))
+        pieces.append(batch.subset(part).scores_each(weights_of(part)))
+    joined = {
+        name: None if a is None else np.concatenate([getattr(piece, name) for piece in pieces])
+        for name, a in pieces[0].items()
+    }
+    return Parts(**joined)

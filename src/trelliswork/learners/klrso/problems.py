@@ -16,10 +16,7 @@ from trelliswork.learners.optimize.lowrank import nystrom, pivoted_cholesky, ran
 from trelliswork.structures.abilities import Multinomials, require
 from trelliswork.structures.base import Batch
 
-__all__ = ["Design", "Problem", "choose_kernel", "distinct", "make_design", "problems"]
-
-_MAX_GRAM_BYTES = 4 << 30
-_COLUMNS_BYTES = 1 << 31  # from here on a basis is found without the whole Gram matrix
+__all__ = ["Design", "Problem", "check_size", "choose_kernel", "distinct", "make_design", "problems"]
 
 
 class Problem(NamedTuple):
@@ -88,12 +85,12 @@ def distinct(inputs: Any) -> tuple[np.ndarray, np.ndarray]:
         return np.arange(n), np.arange(n)
     first: dict[Hashable, int] = {}
     place: dict[Hashable, int] = {}
-    found = np.empty(len(inputs), dtype=np.int64)
+    places = np.empty(len(inputs), dtype=np.int64)
     for i, x in enumerate(inputs):
         key = _key(x)
         first.setdefault(key, i)
-        found[i] = place.setdefault(key, len(place))
-    return np.array(list(first.values()), dtype=np.int64), found
+        places[i] = place.setdefault(key, len(place))
+    return np.array(list(first.values()), dtype=np.int64), places
 
 
 def _key(x: Any) -> Hashable:
@@ -108,7 +105,15 @@ def take(inputs: Any, index: Iterable[int]) -> Any:
 
 
 def make_design(
-    kernel: Any, inputs: Any, names: np.ndarray, n_basis: int | None, basis: str, rng: np.random.Generator
+    kernel: Any,
+    inputs: Any,
+    names: np.ndarray,
+    n_basis: int | None,
+    basis: str,
+    rng: np.random.Generator,
+    *,
+    max_bytes: int = 4 << 30,
+    columns_from: int = 1 << 31,
 ) -> Design:
     """Gram matrix and its factor, or a basis of few inputs.
 
@@ -126,11 +131,15 @@ def make_design(
         How the basis is chosen.
     rng : Generator
         Of a random basis.
+    max_bytes : int
+        Size of the largest Gram matrix that is not refused.
+    columns_from : int
+        Size of the Gram matrix from which on a basis is found column by column, without the matrix.
     """
     m = names.size
     everything = np.arange(m)
     if n_basis is None or n_basis >= m:
-        if 8 * m * m > _MAX_GRAM_BYTES:
+        if 8 * m * m > max_bytes:
             raise InputError(
                 f"the Gram matrix of {m:,} inputs takes {8 * m * m / 2**30:.0f} GiB; set n_basis, for "
                 "instance n_basis=1000"
@@ -139,17 +148,26 @@ def make_design(
         gram = 0.5 * (gram + gram.T)
         return Design(gram, factor(gram), everything, None)
     if basis == "random":
-        found = random_basis(lambda j: similarities(kernel, inputs, take(inputs, j), names), m, n_basis, rng)
-    elif 8 * m * m <= _COLUMNS_BYTES:
+        pivots = random_basis(lambda j: similarities(kernel, inputs, take(inputs, j), names), m, n_basis, rng)
+    elif 8 * m * m <= columns_from:
         whole = similarities(kernel, inputs, inputs, names)
-        found = pivoted_cholesky(lambda j: whole[:, j], np.diag(whole).copy(), n_basis)[0]
+        pivots = pivoted_cholesky(lambda j: whole[:, j], np.diag(whole).copy(), n_basis)[0]
     else:
         diagonal = np.array([similarities(kernel, x, x)[0, 0] for x in (take(inputs, [i]) for i in range(m))])
-        found = pivoted_cholesky(
+        pivots = pivoted_cholesky(
             lambda j: similarities(kernel, inputs, take(inputs, j), names), diagonal, n_basis
         )[0]
-    features, back = nystrom(found)
-    return Design(None, features, found.chosen, back)
+    features, back = nystrom(pivots)
+    return Design(None, features, pivots.chosen, back)
+
+
+def check_size(n_inputs: int, n_outcomes: int, max_bytes: int = 4 << 30) -> None:
+    """Refuse more coefficients than fit into memory."""
+    if 8 * n_inputs * n_outcomes > max_bytes:
+        raise InputError(
+            f"{n_inputs:,} inputs times {n_outcomes:,} outcomes are too many coefficients; raise min_count, "
+            "choose heads, or set n_basis"
+        )
 
 
 def problems(
@@ -187,22 +205,22 @@ def problems(
             raise InputError(f"heads: there is no {missing[0]!r}; there are {list(choices)!r:.200}")
         choices = {head: choices[head] for head in choices if head in set(heads)}
     counts = sp.csc_matrix(batch.gold())
-    own = np.ones(len(batch)) if weights is None else weights
-    totals = np.asarray(counts.T @ own).ravel()
-    out = []
+    sample_weights = np.ones(len(batch)) if weights is None else weights
+    totals = np.asarray(counts.T @ sample_weights).ravel()
+    made = []
     for head, members in choices.items():
         outcomes = members[(totals[members] >= min_count) & (totals[members] > 0)]
         if outcomes.size < 2:
             continue
         table = sp.csr_matrix(counts[:, outcomes])
         uses = np.asarray(table.sum(axis=1)).ravel()
-        used = np.flatnonzero((uses > 0) & (own > 0))
-        rows, at = np.unique(place[used], return_inverse=True)
+        used = np.flatnonzero((uses > 0) & (sample_weights > 0))
+        rows, row_of = np.unique(place[used], return_inverse=True)
         if rows.size < 2:
             continue
-        weight = own[used] * (uses[used] if weighting == "count" else 1.0)
-        share = sp.csr_matrix((weight / uses[used], (at, np.arange(used.size))), (rows.size, used.size))
-        total = np.bincount(at, weight)
+        weight = sample_weights[used] * (uses[used] if weighting == "count" else 1.0)
+        share = sp.csr_matrix((weight / uses[used], (row_of, np.arange(used.size))), (rows.size, used.size))
+        total = np.bincount(row_of, weight)
         targets = np.asarray((share @ table[used]).todense()) / total[:, None]
-        out.append(Problem(head, outcomes, rows, targets, total))
-    return out
+        made.append(Problem(head, outcomes, rows, targets, total))
+    return made

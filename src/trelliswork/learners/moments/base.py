@@ -252,7 +252,7 @@ class MomentLearner(StructuredEstimator):
         with Progress(type(self).__name__, None, self.verbose) as progress:
             if self.n_steps > 1:
                 assert batch is not None
-                theta = newton_steps(
+                theta, stop = newton_steps(
                     batch,
                     offset,
                     weights,
@@ -264,7 +264,7 @@ class MomentLearner(StructuredEstimator):
                 )
             elif self.constraints is not None and moments.deviation.any():
                 assert batch is not None
-                found = fit_constrained(
+                working_set, stop = fit_constrained(
                     batch,
                     Ridge(self._second(moments), lam, **self._options(exact=True)),
                     moments.deviation,
@@ -275,10 +275,11 @@ class MomentLearner(StructuredEstimator):
                     reference=reference,
                     progress=progress,
                 )
-                theta, n_constraints = found.theta, len(found)
+                theta, n_constraints = working_set.theta, len(working_set)
             else:
                 ridge = Ridge(self._second(moments), lam, **self._options())
                 theta = self._weights(moments, ridge)
+                stop = ridge.stop
                 progress.step(n_features=space.n_features, lam=lam, **ridge.said)
         if not np.isfinite(theta).all():
             raise FloatingPointError("the weights are not finite; raise reg or scale the features")
@@ -291,7 +292,7 @@ class MomentLearner(StructuredEstimator):
         ahead = float(theta @ moments.deviation)
         self.z_score_ = ahead / np.sqrt(spread) if spread > 0 else 0.0
         self.history_ = progress.history
-        self.n_iter_ = len(progress.history)
+        self.n_iter_, self.stop_ = len(progress.history), stop
         if self.keep_moments:
             self.moments_ = state
         elif hasattr(self, "moments_"):
@@ -359,18 +360,28 @@ class MomentLearner(StructuredEstimator):
 
     # -- files -----------------------------------------------------------------------------
 
-    _FITTED = ("coef_", "reference_coef_", "lam_", "n_constraints_", "z_score_", "history_", "n_iter_")
+    _FITTED = (
+        "coef_",
+        "reference_coef_",
+        "lam_",
+        "n_constraints_",
+        "z_score_",
+        "history_",
+        "n_iter_",
+        "stop_",
+        "objective_",
+    )
 
     def __tw_state__(self) -> dict[str, Any]:
         """Fitted attributes; the moments as arrays."""
-        out = {name: getattr(self, name) for name in (*self._FITTED, "objective_") if hasattr(self, name)}
+        state = {name: getattr(self, name) for name in self._FITTED if hasattr(self, name)}
         if hasattr(self, "moments_"):
-            out["moments"] = self.moments_.state()
-        return out
+            state["moments"] = self.moments_.state()
+        return state
 
     def __tw_restore__(self, state: Mapping[str, Any]) -> None:
         """Inverse of ``__tw_state__`` for files that are not trusted."""
-        for name in (*self._FITTED, "objective_"):
+        for name in self._FITTED:
             if name in state:
                 setattr(self, name, state[name])
         if "moments" in state:

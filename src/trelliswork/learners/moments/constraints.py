@@ -28,6 +28,7 @@ from trelliswork.learners.contrast import contrast
 from trelliswork.learners.moments.reference import reference_scores
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.ridge import Ridge
+from trelliswork.learners.optimize.stops import StopReason
 from trelliswork.structures.base import Batch
 
 __all__ = ["WorkingSet", "fit_constrained"]
@@ -138,18 +139,18 @@ class WorkingSet:
         if self.added:  # the first entry stays at 1
             heights -= gram[:, 0]
             first = 1
-        rest, own = np.ascontiguousarray(gram[first:, first:]), alpha[first:].copy()
+        rest, free = np.ascontiguousarray(gram[first:, first:]), alpha[first:].copy()
         size = np.sqrt(gram[0, 0]) + float(np.abs(self.leads).max()) * unit
         exact = None if self.slack == "linear" else _least_squares(rest, heights[first:])
         if exact is None:
-            dual.coordinate_ascent(rest, heights[first:], group[first:], cap, own, 1e-12 * size, _SWEEPS)
+            dual.coordinate_ascent(rest, heights[first:], group[first:], cap, free, 1e-12 * size, _SWEEPS)
         else:
-            own = exact
+            free = exact
         # Without a solution the dual has no maximum: what is broken stays so, however long it climbs.
-        broken = float((heights[first:] - rest @ own).max())
+        broken = float((heights[first:] - rest @ free).max())
         if self.slack is None and broken > 1e-4 * (np.abs(heights[first:]).max() + size):
             raise self._infeasible()
-        return np.append(alpha[:first], own) / unit
+        return np.append(alpha[:first], free) / unit
 
     def _infeasible(self) -> InputError:
         return InputError(
@@ -159,12 +160,12 @@ class WorkingSet:
 
     def slack_of(self, sample: int) -> float:
         """By how much the constraints of a sample may be broken, and are."""
-        own = [j for j, owner in enumerate(self.owners) if owner == sample]
-        if self.slack is None or not own:
+        constraints = [j for j, owner in enumerate(self.owners) if owner == sample]
+        if self.slack is None or not constraints:
             return 0.0
         if self.slack == "quadratic":
-            return float(sum(self.alpha[j + 1] for j in own) / self.penalties[sample])
-        return max(0.0, *(-_times(self.rows[j], self.theta) - self.leads[j] for j in own))
+            return float(sum(self.alpha[j + 1] for j in constraints) / self.penalties[sample])
+        return max(0.0, *(-_times(self.rows[j], self.theta) - self.leads[j] for j in constraints))
 
 
 def _least_squares(gram: np.ndarray, linear: np.ndarray) -> np.ndarray | None:
@@ -191,8 +192,8 @@ def fit_constrained(
     reference: np.ndarray | None = None,
     tol: float = 1e-6,
     progress: Progress,
-) -> WorkingSet:
-    """Add constraints, sample by sample, until a pass finds none that is broken.
+) -> tuple[WorkingSet, StopReason]:
+    """Add constraints, sample by sample, until a pass finds none that is broken; and why it stopped.
 
     Parameters
     ----------
@@ -213,53 +214,56 @@ def fit_constrained(
     progress : Progress
         Gets one record per pass.
     """
-    own = np.ones(len(batch)) if weights is None else weights
-    found = WorkingSet(ridge, b, slack, penalty * own, added=reference is not None)
-    singles = {int(i): batch.subset(np.array([i])) for i in np.flatnonzero(own > 0)}
+    sample_weights = np.ones(len(batch)) if weights is None else weights
+    working_set = WorkingSet(ridge, b, slack, penalty * sample_weights, added=reference is not None)
+    samples = {int(i): batch.subset(np.array([i])) for i in np.flatnonzero(sample_weights > 0)}
     seen: set[tuple[int, bytes]] = set()
+    stop: StopReason = "max_iter"
     try:
         for _ in range(_MAX_PASSES):
             added = 0
-            for i, one in singles.items():
-                added += _visit(found, i, one, margin, reference, seen, tol)
-            progress.step(**_said(ridge), added=added, n_constraints=len(found))
+            for i, sample in samples.items():
+                added += _visit(working_set, i, sample, margin, reference, seen, tol)
+            progress.step(**_said(ridge), added=added, n_constraints=len(working_set))
             if not added:
+                stop = "converged"
                 break
     except KeyboardInterrupt:
-        warn_interrupted(f"{len(found)} constraints")
-    return found
+        stop = "interrupted"
+        warn_interrupted(f"{len(working_set)} constraints")
+    return working_set, stop
 
 
 def _visit(
-    found: WorkingSet,
+    working_set: WorkingSet,
     i: int,
-    one: Batch,
+    sample: Batch,
     margin: float,
     reference: np.ndarray | None,
     seen: set[tuple[int, bytes]],
     tol: float,
 ) -> bool:
-    scores = one.scores(found.theta)
-    fixed = None if reference is None else reference_scores(one, reference)
-    costs, constant = one.mismatch() if margin else (None, 0.0)
+    scores = sample.scores(working_set.theta)
+    fixed = None if reference is None else reference_scores(sample, reference)
+    costs, constant = sample.mismatch() if margin else (None, 0.0)
     ahead = None if costs is None else costs * margin
-    codes = one.argmax(scores if fixed is None else scores + fixed, ahead).codes
+    codes = sample.argmax(scores if fixed is None else scores + fixed, ahead).codes
     key = (i, codes.values.tobytes())
     if key in seen:
         return False
-    row = contrast(one, codes, np.zeros(1, dtype=np.int64))
+    row = contrast(sample, codes, np.zeros(1, dtype=np.int64))
     row.sum_duplicates()
     row.eliminate_zeros()
     lead = 0.0
     if fixed is not None:
-        lead = float((one.evaluate(one.gold_codes, fixed) - one.evaluate(codes, fixed))[0])
+        lead = float((sample.evaluate(sample.gold_codes, fixed) - sample.evaluate(codes, fixed))[0])
     if costs is not None:
-        lead -= margin * float((one.dot_each(one.indicators(codes, each=True), costs) + constant)[0])
-    norm = float(np.linalg.norm(row.data) * np.linalg.norm(found.theta)) + abs(lead)
-    if not row.nnz or _times(row, found.theta) + lead >= -found.slack_of(i) - tol * norm:
+        lead -= margin * float((sample.dot_each(sample.indicators(codes, each=True), costs) + constant)[0])
+    norm = float(np.linalg.norm(row.data) * np.linalg.norm(working_set.theta)) + abs(lead)
+    if not row.nnz or _times(row, working_set.theta) + lead >= -working_set.slack_of(i) - tol * norm:
         return False
     seen.add(key)
-    found.add(i, row, lead)
+    working_set.add(i, row, lead)
     return True
 
 

@@ -32,7 +32,7 @@ class ZScore(MomentLearner):
         Ridge that is added to the covariance. A generative reference, which is sure of most
         labels, needs far more, for instance ``reg=1, reg_mode="absolute"``.
     reg_mode : {"relative", "absolute"}, default="relative"
-        Whether ``reg`` is in units of the mean variance of a feature, or as it is.
+        Whether ``reg`` is in units of the mean variance of a feature, or an absolute number.
     reference : {"uniform", "observed", "generative"}, default="uniform"
         Law of the outputs that the given one is compared with: uniform over all outputs;
         uniform over those made of parts seen in training (prediction then keeps to them, too);
@@ -71,8 +71,8 @@ class ZScore(MomentLearner):
     tol : float, default=1e-4
         Residual at which conjugate gradients stop, relative to the right-hand side.
     max_iter : int or None, default=None
-        Their iterations at the most; None is ``1000 + 10 sqrt(n_features)``. Not to reach ``tol`` by
-        then warns (``ConvergenceWarning``).
+        Maximum number of their iterations; None is ``1000 + 10 sqrt(n_features)``. A solution that has
+        not reached ``tol`` by then gives a ``ConvergenceWarning``.
     class_weight : dict, "balanced" or None, default=None
         Weight of each label; a sample weighs the mean over its labels.
     keep_moments : bool, default=True
@@ -96,6 +96,9 @@ class ZScore(MomentLearner):
         The ridge as a number.
     n_constraints_ : int
         Constraints that were needed.
+    stop_ : {"converged", "max_iter", "interrupted", "no progress"}
+        Why the search stopped: that for constraints, that of ``n_steps`` > 1, or conjugate gradients; a
+        system that is solved directly has "converged".
     moments_ : MomentState
         What was kept of the data.
     history_ : list of dict
@@ -216,7 +219,7 @@ class SODA(MomentLearner):
     reg : float, default=1e-6
         Ridge that is added to the second moments.
     reg_mode : {"relative", "absolute"}, default="relative"
-        Whether ``reg`` is in units of the mean variance of a feature, or as it is.
+        Whether ``reg`` is in units of the mean variance of a feature, or an absolute number.
     reference : {"uniform", "observed", "generative"}, default="uniform"
         Law of the outputs that the given one is compared with, as in :class:`ZScore`.
     symbols : "auto", None or list of str, default="auto"
@@ -246,8 +249,8 @@ class SODA(MomentLearner):
     tol : float, default=1e-4
         Residual at which conjugate gradients stop, relative to the right-hand side.
     max_iter : int or None, default=None
-        Their iterations at the most; None is ``1000 + 10 sqrt(n_features)``. Not to reach ``tol`` by
-        then warns (``ConvergenceWarning``).
+        Maximum number of their iterations; None is ``1000 + 10 sqrt(n_features)``. A solution that has
+        not reached ``tol`` by then gives a ``ConvergenceWarning``.
     class_weight : dict, "balanced" or None, default=None
         Weight of each label; a sample weighs the mean over its labels.
     keep_moments : bool, default=True
@@ -273,6 +276,9 @@ class SODA(MomentLearner):
         The ridge as a number.
     n_constraints_ : int
         Constraints that were needed.
+    stop_ : {"converged", "max_iter", "interrupted", "no progress"}
+        Why the search stopped: that for constraints, that of ``n_steps`` > 1, or conjugate gradients; a
+        system that is solved directly has "converged".
     moments_ : MomentState
         What was kept of the data.
     history_ : list of dict

@@ -10,6 +10,7 @@ from trelliswork.learners.base import warn_interrupted
 from trelliswork.learners.moments.sums import BatchMoments
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.ridge import Ridge
+from trelliswork.learners.optimize.stops import StopReason
 from trelliswork.structures.base import Batch, Parts
 
 __all__ = ["newton_steps"]
@@ -28,8 +29,8 @@ def newton_steps(
     n_steps: int,
     options: dict[str, Any],
     progress: Progress,
-) -> np.ndarray:
-    """Weights after up to ``n_steps`` steps, each with a line search on the likelihood.
+) -> tuple[np.ndarray, StopReason]:
+    """Weights after up to ``n_steps`` steps, each with a line search on the likelihood; and why they stopped.
 
     Minimises ``sum of (log Z - score of the gold output) + lam |w|^2 / 2``; part scores are
     ``offset`` plus those of the weights.
@@ -47,7 +48,7 @@ def newton_steps(
     about : {"mean", "gold"}
         Which second moment is the matrix; "mean" is the Hessian.
     n_steps : int
-        Steps at the most.
+        Maximum number of steps.
     options : dict
         Options of :class:`Ridge`.
     progress : Progress
@@ -55,8 +56,8 @@ def newton_steps(
     """
 
     def scores(w: np.ndarray) -> Parts:
-        own = batch.scores(w)
-        return own if offset is None else own + offset
+        of_weights = batch.scores(w)
+        return of_weights if offset is None else of_weights + offset
 
     def value(w: np.ndarray) -> float:
         parts = scores(w)
@@ -66,6 +67,7 @@ def newton_steps(
     w = np.zeros(batch.space.n_features)
     objective = value(w)
     first = 0.0
+    stop: StopReason = "max_iter"
     try:
         for step in range(n_steps):
             moments = BatchMoments(batch, offset if step == 0 else scores(w), weights)
@@ -73,6 +75,7 @@ def newton_steps(
             norm = float(np.linalg.norm(slope))
             first = first or norm
             if norm <= _CONVERGED * first:
+                stop = "converged"
                 break
             ridge = Ridge(moments.covariance if about == "mean" else moments.second, lam, **options)
             d = ridge.solve(slope)
@@ -84,10 +87,15 @@ def newton_steps(
                     break
                 size /= 2
             else:  # rounding hides any further decrease
+                stop = "no progress"
                 break
             w = w + size * d
             objective = new
             progress.step(objective=objective, gradient=norm, step=size, lam=lam, **ridge.said)
+            if ridge.stop == "interrupted":  # the solver has told; its direction was still worth a step
+                stop = "interrupted"
+                break
     except KeyboardInterrupt:
+        stop = "interrupted"
         warn_interrupted(f"Newton's method after {len(progress.history)} steps")
-    return w
+    return w, stop

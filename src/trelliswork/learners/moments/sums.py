@@ -25,7 +25,6 @@ __all__ = [
 ]
 
 
-_SAMPLES_AT_A_TIME = 1024
 _ROUNDING = 1e-13  # of the sum of the gold features: a deviation below is nothing else
 
 
@@ -79,6 +78,8 @@ class BatchMoments:
         Weight of each sample.
     loss : object or None
         As in :func:`part_costs`.
+    samples_at_a_time : int
+        Samples whose costs are in memory together.
 
     Attributes
     ----------
@@ -94,8 +95,17 @@ class BatchMoments:
         Sums of the covariance of loss and features, and of mean loss times deviation.
     """
 
-    def __init__(self, batch: Batch, scores: Parts | None, weights: np.ndarray | None, loss: Any = None):
+    def __init__(
+        self,
+        batch: Batch,
+        scores: Parts | None,
+        weights: np.ndarray | None,
+        loss: Any = None,
+        *,
+        samples_at_a_time: int = 1024,
+    ):
         self.batch, self.scores, self.weights, self.loss = batch, scores, weights, loss
+        self.samples_at_a_time = samples_at_a_time
         self._law = batch.covariance(scores, weights)
         self.covariance: SecondMoment = self._law
         if not self._law.exact_diagonal and self._law.n_features <= self._law.max_dense:
@@ -124,10 +134,10 @@ class BatchMoments:
     def _pieces(self) -> Iterator[tuple[Batch, Covariance, np.ndarray | None, Parts, np.ndarray]]:
         """Samples, their law and weights, costs of parts and mean loss, a part of the samples at a time."""
         n = len(self.batch)
-        if self.scores is not None or n <= _SAMPLES_AT_A_TIME:
+        if self.scores is not None or n <= self.samples_at_a_time:
             yield self._piece(self.batch, self._law, self.weights)
             return
-        for index in np.array_split(np.arange(n), -(-n // _SAMPLES_AT_A_TIME)):
+        for index in np.array_split(np.arange(n), -(-n // self.samples_at_a_time)):
             part, weights = self.batch.subset(index), None if self.weights is None else self.weights[index]
             yield self._piece(part, part.covariance(None, weights), weights)
 

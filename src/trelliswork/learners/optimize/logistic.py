@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg.lapack import dpstrf
 
 from trelliswork.learners.optimize.smooth import lbfgs, newton_cg
+from trelliswork.learners.optimize.stops import StopReason
 
 __all__ = ["Logistic", "factor", "fit_logistic", "log_softmax"]
 
@@ -32,8 +33,8 @@ class Logistic(NamedTuple):
         Value reached.
     n_iter : int
         Iterations.
-    converged : bool
-        Whether the gradient fell below the tolerance.
+    stop : StopReason
+        Why the search stopped.
     """
 
     weights: np.ndarray
@@ -41,7 +42,7 @@ class Logistic(NamedTuple):
     dual: np.ndarray
     objective: float
     n_iter: int
-    converged: bool
+    stop: StopReason
 
 
 def log_softmax(F: np.ndarray) -> np.ndarray:
@@ -92,7 +93,7 @@ def fit_logistic(
     tol : float
         Ends when the norm of the gradient falls below ``tol`` times that of the start.
     max_iter : int
-        Iterations at the most.
+        Maximum number of iterations.
     """
     n_features, n_outcomes = Z.shape[1], targets.shape[1]
     size = n_features * n_outcomes
@@ -105,15 +106,15 @@ def fit_logistic(
         return Z @ W + b if bias else Z @ W
 
     def adjoint(R: np.ndarray, penalised: np.ndarray) -> np.ndarray:
-        own = (Z.T @ R + 2.0 * reg * penalised).ravel()
-        return np.concatenate([own, R.sum(axis=0)]) if bias else own
+        slopes = (Z.T @ R + 2.0 * reg * penalised).ravel()
+        return np.concatenate([slopes, R.sum(axis=0)]) if bias else slopes
 
-    at: dict[str, np.ndarray] = {}  # the point of the last evaluation, whose shares the Hessian needs
+    last: dict[str, np.ndarray] = {}  # the point of the last evaluation, whose shares the Hessian needs
 
     def shares(flat: np.ndarray) -> np.ndarray:
-        if at.get("w") is not flat:
-            at.update(w=flat, log_p=log_softmax(linear(flat) + offset))
-        return at["log_p"]
+        if last.get("w") is not flat:
+            last.update(w=flat, log_p=log_softmax(linear(flat) + offset))
+        return last["log_p"]
 
     def value(flat: np.ndarray) -> tuple[float, np.ndarray]:
         log_p, W = shares(flat), split(flat)[0]
@@ -133,10 +134,10 @@ def fit_logistic(
         mean = weights @ targets / weights.sum()
         start[size:] = np.log(mean) - offset
     if solver == "lbfgs":
-        found = lbfgs(value, start, max_iter=max_iter, tol=tol)
+        minimum = lbfgs(value, start, max_iter=max_iter, tol=tol)
     else:
-        found = newton_cg(value, hessian_product, start, max_iter=max_iter, tol=tol)
-    W, b = split(found.w)
-    dual = weights[:, None] * (targets - np.exp(shares(found.w))) / (2.0 * reg)
-    own = b - b.mean() if bias else np.zeros(n_outcomes)
-    return Logistic(W, own, dual, found.objective, found.n_iter, found.converged)
+        minimum = newton_cg(value, hessian_product, start, max_iter=max_iter, tol=tol)
+    W, b = split(minimum.w)
+    dual = weights[:, None] * (targets - np.exp(shares(minimum.w))) / (2.0 * reg)
+    centred = b - b.mean() if bias else np.zeros(n_outcomes)
+    return Logistic(W, centred, dual, minimum.objective, minimum.n_iter, minimum.stop)

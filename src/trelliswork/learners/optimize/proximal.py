@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork.learners.optimize.smooth import Minimum, Stop, Value, check_finite, gradient_norm
+from trelliswork.learners.optimize.stops import StopReason
 
 __all__ = ["LazyAdaGrad", "fista", "proximal_norm", "shrink"]
 
@@ -44,9 +45,10 @@ def fista(
     check_finite(objective, norm, first)
     ahead, f_ahead, g_ahead, momentum = w, smooth, g, 1.0
     n_iter, converged, message = 0, norm <= tol * first, "the start is good enough"
+    stop: StopReason = "converged"
     while not converged:
         if n_iter >= max_iter:
-            message = f"stopped after max_iter={max_iter} iterations"
+            stop, message = "max_iter", f"stopped after max_iter={max_iter} iterations"
             break
         step *= 1.5  # the curvature may have become smaller
         for _ in range(60):
@@ -63,7 +65,7 @@ def fista(
             ahead, f_ahead, g_ahead, momentum = w, smooth, g, 1.0  # restart from the last good point
             continue
         if total > objective:
-            message = "rounding hides any further decrease"
+            stop, message = "no progress", "rounding hides any further decrease"
             break
         following = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
         ahead = new + (momentum - 1.0) / following * (new - w)
@@ -75,12 +77,12 @@ def fista(
         if callback is not None:
             try:
                 callback(n_iter, w, objective, norm)
-            except Stop as stop:
-                message = str(stop)
+            except Stop as ended:
+                stop, message = ended.reason, ended.message
                 break
         if norm <= tol * first:
             converged, message = True, f"proximal gradient fell below {tol:g} of the reference"
-    return Minimum(w, objective, n_iter, n_evaluations, converged, message)
+    return Minimum(w, objective, n_iter, n_evaluations, stop, message)
 
 
 class LazyAdaGrad:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.linalg as la
@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from trelliswork._errors import InputError
 from trelliswork.learners.base import warn_interrupted
+from trelliswork.learners.optimize.stops import StopReason
 from trelliswork.structures.covariance import check_dense
 
 __all__ = ["SOLVERS", "Matrix", "Ridge", "SecondMoment", "conjugate_gradients"]
@@ -106,12 +107,14 @@ class Ridge:
     tol : float
         Residual, relative to ``b``, at which conjugate gradients stop.
     max_iter : int or None
-        Their iterations at the most; None is ``1000 + 10 sqrt(d)``.
+        Maximum number of their iterations; None is ``1000 + 10 sqrt(d)``.
 
     Attributes
     ----------
     said : dict
         Solver, relative residual and iterations of the last solution.
+    stop : StopReason
+        How the last solution ended; "interrupted" if any of them was.
     """
 
     def __init__(
@@ -127,6 +130,7 @@ class Ridge:
         d = moment.n_features
         self.max_iter = int(1000 + 10 * np.sqrt(d)) if max_iter is None else max_iter
         self.said: dict[str, Any] = {}
+        self.stop: StopReason = "converged"
         self._warned = False
         self._preconditioner: Preconditioner | None = None
         self._solve: Callable[[np.ndarray], np.ndarray] | None = None
@@ -185,7 +189,7 @@ class Ridge:
         if self._preconditioner is None:
             self._preconditioner = self.moment.preconditioner(self.lam) or self._jacobi()
         tol = float(np.sqrt(self.tol)) if loose else self.tol
-        x, residual, n_iter = conjugate_gradients(
+        solved = conjugate_gradients(
             self.product,
             b,
             self._preconditioner,
@@ -194,10 +198,13 @@ class Ridge:
             keep_best=self.lam == 0.0,
             overwrite=overwrite,
         )
-        self.said = {"solver": "cg", "residual": residual / norm, "cg_iterations": n_iter}
-        if n_iter >= self.max_iter and residual > tol * norm:
-            self._warn(residual / norm, tol)
-        return x
+        residual = solved.residual / norm
+        self.said = {"solver": "cg", "residual": residual, "cg_iterations": solved.n_iter}
+        if self.stop != "interrupted":
+            self.stop = solved.stop
+        if solved.stop == "max_iter":
+            self._warn(residual, tol)
+        return solved.x
 
     def _warn(self, residual: float, tol: float) -> None:
         """Tell once that conjugate gradients were cut short, and what helps."""
@@ -224,6 +231,27 @@ def _dot(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.einsum("i,i->", a, b))
 
 
+class Solved(NamedTuple):
+    """Where conjugate gradients ended.
+
+    Attributes
+    ----------
+    x : ndarray
+        Solution.
+    residual : float
+        Norm of its residual.
+    n_iter : int
+        Iterations made.
+    stop : StopReason
+        Why they stopped.
+    """
+
+    x: np.ndarray
+    residual: float
+    n_iter: int
+    stop: StopReason
+
+
 def conjugate_gradients(
     product: Callable[[np.ndarray], np.ndarray],
     b: np.ndarray,
@@ -233,7 +261,7 @@ def conjugate_gradients(
     max_iter: int,
     keep_best: bool = False,
     overwrite: bool = False,
-) -> tuple[np.ndarray, float, int]:
+) -> Solved:
     """Preconditioned conjugate gradients from zero for a positive semidefinite matrix.
 
     Parameters
@@ -247,21 +275,12 @@ def conjugate_gradients(
     tol : float
         Stop when the residual falls to this part of ``b``.
     max_iter : int
-        Iterations at the most.
+        Maximum number of iterations.
     keep_best : bool, default=False
         Whether to return the iterate with the smallest residual: on a singular matrix rounding may
         drive the last ones away. Else the last one, which is closest to the solution.
     overwrite : bool, default=False
         Whether ``b`` may be used for the residual.
-
-    Returns
-    -------
-    x : ndarray
-        Solution.
-    residual : float
-        Norm of its residual.
-    n_iter : int
-        Iterations made.
     """
     x = np.zeros_like(b)
     r = b if overwrite else b.copy()
@@ -272,7 +291,7 @@ def conjugate_gradients(
     norm = best = np.sqrt(_dot(b, b))
     target = tol * norm
     best_x = x.copy() if keep_best else x
-    n_iter = 0
+    n_iter, interrupted = 0, False
     try:
         for n_iter in range(1, max_iter + 1):
             q = product(p)
@@ -299,5 +318,10 @@ def conjugate_gradients(
             p += z
             rz = rz_new
     except KeyboardInterrupt:
+        interrupted = True
         warn_interrupted(f"conjugate gradients after {n_iter - 1} iterations")
-    return (best_x, best, n_iter) if keep_best else (x, norm, n_iter)
+    x, residual = (best_x, best) if keep_best else (x, norm)
+    stop: StopReason = "interrupted" if interrupted else "converged" if residual <= target else "no progress"
+    if stop == "no progress" and n_iter >= max_iter:
+        stop = "max_iter"
+    return Solved(x, residual, n_iter, stop)

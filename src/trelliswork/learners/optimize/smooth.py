@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork.learners.optimize.stops import StopReason
 
 __all__ = ["Minimum", "Stop", "check_finite", "gradient_norm", "lbfgs", "newton_cg", "pseudo_gradient"]
 
@@ -20,7 +21,19 @@ Value = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 class Stop(Exception):
-    """Raised by a callback to end the minimisation with the current point."""
+    """Raised by a callback to end the minimisation with the current point.
+
+    Parameters
+    ----------
+    reason : StopReason
+        Why, for programs.
+    message : str
+        Why, for people.
+    """
+
+    def __init__(self, reason: StopReason, message: str):
+        super().__init__(message)
+        self.reason, self.message = reason, message
 
 
 @dataclass
@@ -35,18 +48,23 @@ class Minimum:
         Value there, penalty included.
     n_iter, n_evaluations : int
         Iterations and evaluations of the function.
-    converged : bool
-        Whether the tolerance was met.
+    stop : StopReason
+        Why it stopped, for programs.
     message : str
-        Why it stopped.
+        Why it stopped, for people.
     """
 
     w: np.ndarray
     objective: float
     n_iter: int
     n_evaluations: int
-    converged: bool
+    stop: StopReason
     message: str
+
+    @property
+    def converged(self) -> bool:
+        """Whether the tolerance was met."""
+        return self.stop == "converged"
 
 
 def pseudo_gradient(w: np.ndarray, g: np.ndarray, l1: np.ndarray | float) -> np.ndarray:
@@ -120,7 +138,7 @@ def lbfgs(
     l1 : float or ndarray
         Weight of the absolute values (zero for plain L-BFGS).
     memory, max_iter : int
-        Pairs kept; iterations at the most.
+        Number of pairs kept; maximum number of iterations.
     tol : float
         Stop when the norm of the (pseudo-)gradient falls to ``tol`` times ``reference``.
     reference : float or None
@@ -141,13 +159,14 @@ def lbfgs(
     first = norm if reference is None else reference
     check_finite(objective, norm, first)
     n_iter, converged, message = 0, norm == 0.0 or norm <= tol * first, "the start is good enough"
+    stop: StopReason = "converged"
     stalled = 0  # iterations without a decrease that rounding would let us see
     while not converged:
         if n_iter >= max_iter:
-            message = f"stopped after max_iter={max_iter} iterations"
+            stop, message = "max_iter", f"stopped after max_iter={max_iter} iterations"
             break
         if stalled >= 3:
-            message = "rounding hides any further decrease"
+            stop, message = "no progress", "rounding hides any further decrease"
             break
         d = pairs.direction(pseudo)
         if sparse:
@@ -163,7 +182,7 @@ def lbfgs(
             if pairs.count:
                 pairs.count = 0
                 continue
-            message = "the line search found no lower point"
+            stop, message = "no progress", "the line search found no lower point"
             break
         stalled = stalled + 1 if objective - found.objective <= 1e-15 * abs(objective) else 0
         pairs.add(found.w - w, found.g - g)
@@ -174,12 +193,12 @@ def lbfgs(
         if callback is not None:
             try:
                 callback(n_iter, w, objective, norm)
-            except Stop as stop:
-                message = str(stop)
+            except Stop as ended:
+                stop, message = ended.reason, ended.message
                 break
         if norm <= tol * first:
             converged, message = True, f"gradient fell below {tol:g} of the reference"
-    return Minimum(w, objective, n_iter, n_evaluations, converged, message)
+    return Minimum(w, objective, n_iter, n_evaluations, stop, message)
 
 
 def check_finite(objective: float, norm: float, reference: float) -> None:
@@ -278,9 +297,10 @@ def newton_cg(
     first = norm if reference is None else reference
     check_finite(objective, norm, first)
     n_iter, converged, message = 0, norm == 0.0 or norm <= tol * first, "the start is good enough"
+    stop: StopReason = "converged"
     while not converged:
         if n_iter >= max_iter:
-            message = f"stopped after max_iter={max_iter} iterations"
+            stop, message = "max_iter", f"stopped after max_iter={max_iter} iterations"
             break
         forcing = min(0.5, np.sqrt(norm / first)) * norm
         d = np.zeros_like(w)
@@ -312,7 +332,7 @@ def newton_cg(
             step *= 0.5
         else:
             # Rounding hides any further decrease: this is as far as the numbers go.
-            message = "the line search found no lower point"
+            stop, message = "no progress", "the line search found no lower point"
             break
         w, objective, g = trial, new, g_new
         norm = gradient_norm(g)
@@ -320,9 +340,9 @@ def newton_cg(
         if callback is not None:
             try:
                 callback(n_iter, w, objective, norm)
-            except Stop as stop:
-                message = str(stop)
+            except Stop as ended:
+                stop, message = ended.reason, ended.message
                 break
         if norm <= tol * first:
             converged, message = True, f"gradient fell below {tol:g} of the reference"
-    return Minimum(w, objective, n_iter, n_evaluations, converged, message)
+    return Minimum(w, objective, n_iter, n_evaluations, stop, message)

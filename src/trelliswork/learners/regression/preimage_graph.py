@@ -14,7 +14,6 @@ from trelliswork.dp.solvers.euler import enumerate_trails, euler_paths
 
 __all__ = ["DeBruijn", "Trails"]
 
-_EXACT_VERTICES = 120  # up to here the number of pre-images is an exact whole number
 _MOST_LISTED = 1 << 27  # edges of all trails that are listed together
 
 
@@ -78,8 +77,8 @@ class DeBruijn:
     def surplus(self) -> np.ndarray:
         """Edges that leave minus edges that enter, for each vertex."""
         n = len(self.vertices)
-        out = np.bincount(self.tail, weights=self.counts, minlength=n)
-        return (out - np.bincount(self.head, weights=self.counts, minlength=n)).astype(np.int64)
+        leaving = np.bincount(self.tail, weights=self.counts, minlength=n)
+        return (leaving - np.bincount(self.head, weights=self.counts, minlength=n)).astype(np.int64)
 
     def ends(self) -> tuple[int, int]:
         """First and last vertex of a trail: as given, or where the surplus is; -1 when there are no edges."""
@@ -153,19 +152,25 @@ class DeBruijn:
         """Up to ``cap`` different Euler trails (fewer, if they are very long); the graph must have one."""
         n_edges = int(self.counts.sum())
         cap = min(cap, max(_MOST_LISTED // max(n_edges, 1), 1))
-        out = np.empty((cap, n_edges), dtype=np.int64)
+        edges = np.empty((cap, n_edges), dtype=np.int64)
         n, truncated = 0, False
         for start in self.starts():
             if truncated := n == cap:
                 break
-            found, truncated = enumerate_trails(self.ptr, self.head, self.counts, int(start), out[n:])
-            n += found
+            n_new, truncated = enumerate_trails(self.ptr, self.head, self.counts, int(start), edges[n:])
+            n += n_new
             if truncated:
                 break
-        return Trails(out[:n], bool(truncated))
+        return Trails(edges[:n], bool(truncated))
 
-    def number(self) -> int | float:
-        """How many strings have these counts (BEST theorem): exact, or a float for large graphs."""
+    def number(self, exact_vertices: int = 120) -> int | float:
+        """How many strings have these counts (BEST theorem).
+
+        Parameters
+        ----------
+        exact_vertices : int
+            Up to so many vertices the number is an exact whole number, above a float.
+        """
         if self.fault() is not None:
             return 0
         start, end = self.ends()
@@ -186,8 +191,7 @@ class DeBruijn:
         root = place[start]
         turns = len(self.starts()) > 1  # each start has as many circuits as edges leave it
         minor = [[v for j, v in enumerate(row) if j != root] for i, row in enumerate(laplacian) if i != root]
-        log = size > _EXACT_VERTICES
-        if not log:
+        if size <= exact_vertices:
             total = _determinant(minor)
             for d in degree:
                 total *= math.factorial(d - 1)

@@ -17,7 +17,7 @@ from trelliswork.losses.forms import Form
 from trelliswork.structures.abilities import Rows, RowView, require
 from trelliswork.structures.base import Batch
 
-__all__ = ["KERNEL_SHARE", "judge_ascent", "solve_ascent", "start_ascent"]
+__all__ = ["KERNEL_SHARE", "dual_problem", "judge_ascent", "solve_ascent", "start_ascent"]
 
 _SWEEPS = 10  # over active samples, per round
 _HARD_SWEEPS, _HARD_ENOUGH = 100, 0.01  # what cannot be separated shows in how far the dual gets
@@ -30,6 +30,19 @@ def start_ascent(
     batch: Batch, loss: Loss, form: Form, shares: np.ndarray, cache_mb: float, kernel: Kernel | None = None
 ) -> tuple[Ascent, RowView | None] | None:
     """Compiled ascent for a problem, if the structure has one; with a kernel also the rows it is about."""
+    problem = dual_problem(batch, loss, form, shares)
+    if problem is None:
+        return None
+    view = None if kernel is None else require(batch, Rows).row_view()
+    if view is None:
+        ascent = find("svm", batch)(batch, problem, cache_mb)
+    else:
+        ascent = find("kernel svm", view.batch)(view.batch, view, kernel, problem, KERNEL_SHARE * cache_mb)
+    return None if ascent is None else (ascent, view)
+
+
+def dual_problem(batch: Batch, loss: Loss, form: Form, shares: np.ndarray) -> DualProblem | None:
+    """The dual in terms of labels or parts, or None where the loss has no such form."""
     height: Any
     scale: Any
     if batch.one_label:  # any function of the loss of a label is a table
@@ -42,21 +55,15 @@ def start_ascent(
     else:
         return None
     cap = shares.copy() if form.slack == "l1" else np.where(shares > 0, np.inf, 0.0)
-    problem = DualProblem(height, scale, cap, curvature_of(form, shares))
-    view = None if kernel is None else require(batch, Rows).row_view()
-    if view is None:
-        ascent = find("svm", batch)(batch, problem, cache_mb)
-    else:
-        ascent = find("kernel svm", view.batch)(view.batch, view, kernel, problem, KERNEL_SHARE * cache_mb)
-    return None if ascent is None else (ascent, view)
+    return DualProblem(height, scale, cap, curvature_of(form, shares))
 
 
 def curvature_of(form: Form, shares: np.ndarray) -> np.ndarray:
     """Weight of the squared dual mass of each sample: the inverse share for squared slacks."""
-    out = np.zeros(shares.size)
+    curvature = np.zeros(shares.size)
     if form.slack == "l2":
-        out[shares > 0] = 1.0 / shares[shares > 0]
-    return out
+        curvature[shares > 0] = 1.0 / shares[shares > 0]
+    return curvature
 
 
 def solve_ascent(
@@ -102,7 +109,7 @@ def solve_ascent(
             constraints=solution.n_constraints,
         )
         if certified and solution.gap <= tol:
-            solution.converged = True
+            solution.stop = "converged"
             break
 
 

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
-
-import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from trelliswork._errors import InputError
 from trelliswork._validate import check_number
 from trelliswork.kernels import Precomputed, as_kernel
-from trelliswork.kernels._compose import similarities
-from trelliswork.learners.base import StructuredEstimator, combined_weights, warn_interrupted
+from trelliswork.learners.base import StructuredEstimator, combined_weights
 from trelliswork.learners.optimize.progress import Progress
-from trelliswork.learners.svm.ascent import KERNEL_SHARE, judge_ascent, solve_ascent, start_ascent
-from trelliswork.learners.svm.planes import Shard
-from trelliswork.learners.svm.solvers import Solution, judge_blocks, solve_blocks, solve_one_slack
-from trelliswork.learners.svm.start import as_start
-from trelliswork.learners.svm.weights import Expansion, KernelWeights, LinearWeights
+from trelliswork.learners.svm.fit import fit_svm
+from trelliswork.learners.svm.weights import Expansion
 from trelliswork.losses import Loss, as_loss
 from trelliswork.losses.forms import Form, check_form
 from trelliswork.structures.abilities import Rows, require
 from trelliswork.structures.base import Batch, Parts, Structure
 
-__all__ = ["StructuredSVM", "fit_svm"]
+__all__ = ["StructuredSVM"]
 
 _SOLVERS = ("auto", "bcfw", "working-set", "one-slack")
-_SAMPLES_PER_SHARD, _MAX_SHARDS = 64, 8
-_ROWS_PER_SHARD = 1000
-_ROWS_AT_ONCE = 2048
 
 
 class StructuredSVM(StructuredEstimator):
@@ -75,7 +63,7 @@ class StructuredSVM(StructuredEstimator):
     tol : float, default=1e-3
         Stop when the duality gap is below this part of the objective.
     max_iter : int, default=1000
-        Rounds over the data at the most.
+        Maximum number of rounds over the data.
     average : bool, default=False
         Return the weighted average of the iterates of ``"bcfw"``.
     approx : bool, default=False
@@ -108,6 +96,8 @@ class StructuredSVM(StructuredEstimator):
         Constraints that were ever added.
     primal_, dual_, gap_ : float
         Objectives and their relative difference.
+    stop_ : {"converged", "max_iter", "interrupted"}
+        Why the solver stopped.
     history_ : list of dict
         Per round: primal, dual, relative gap (``certified`` where the gap is exact), constraints.
     support_rows_, dual_coef_, linear_coef_ : arrays
@@ -186,7 +176,7 @@ class StructuredSVM(StructuredEstimator):
         weights = combined_weights(batch, sample_weight, self.class_weight)
         warm = self.warm_start and self.__sklearn_is_fitted__() and self.solver != "one-slack"
         with Progress("StructuredSVM", self.max_iter, self.verbose) as progress:
-            found, model = fit_svm(
+            solution, model = fit_svm(
                 batch,
                 self.C,
                 loss,
@@ -210,9 +200,9 @@ class StructuredSVM(StructuredEstimator):
         else:
             self.coef_ = model
         self.space_ = space
-        self.support_, self.n_constraints_ = found.support, found.n_constraints
-        self.primal_, self.dual_, self.gap_ = found.primal, found.dual, found.gap
-        self.history_, self.n_iter_ = progress.history, found.n_iter
+        self.support_, self.n_constraints_ = solution.support, solution.n_constraints
+        self.primal_, self.dual_, self.gap_ = solution.primal, solution.dual, solution.gap
+        self.history_, self.n_iter_, self.stop_ = progress.history, solution.n_iter, solution.stop
         return self
 
     def _checked(self) -> tuple[Form, Loss, Any]:
@@ -269,133 +259,6 @@ class StructuredSVM(StructuredEstimator):
         """
         if not hasattr(self, "dual_coef_"):
             return super().part_scores(batch, X)
-        kernel, view = as_kernel(self.kernel), require(batch, Rows).row_view()
-        values = np.empty((view.rows.shape[0], view.n_columns))
-        for first in range(0, values.shape[0], _ROWS_AT_ONCE):
-            rows = view.rows[first : first + _ROWS_AT_ONCE]
-            names = view.first[first : first + _ROWS_AT_ONCE]
-            products = similarities(kernel, rows, self.support_rows_, names)
-            values[first : first + _ROWS_AT_ONCE] = products @ self.dual_coef_
-        return view.batch.scores(np.concatenate([values.ravel(), self.linear_coef_]))
-
-
-def fit_svm(
-    batch: Batch,
-    C: float,
-    loss: Loss,
-    form: Form,
-    *,
-    weights: np.ndarray | None = None,
-    solver: str = "auto",
-    kernel: Any = None,
-    tol: float = 1e-3,
-    max_iter: int = 1000,
-    average: bool = False,
-    approx: bool = False,
-    cache_mb: float = 1000.0,
-    random_state: Any = 0,
-    warm: tuple[Any, list[tuple[int, Any, float]]] | None = None,
-    progress: Progress | None = None,
-) -> tuple[Solution, np.ndarray | Expansion]:
-    """Solve the problem of :class:`StructuredSVM` for a packed batch.
-
-    Returns the solution, and the weight vector or the kernel expansion. ``warm`` holds inputs and
-    support set of an earlier solution.
-    """
-    loss.check(batch.space)
-    n = len(batch)
-    progress = Progress("StructuredSVM", max_iter, 0) if progress is None else progress
-    share = np.ones(n) if weights is None else weights
-    shares = C * share / share.sum()
-    rng = check_random_state(random_state)
-    solution = Solution()
-    start = None if warm is None else as_start(warm[0], batch, warm[1], loss, form, shares)
-    model: np.ndarray | Expansion
-    options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "progress": progress, "solution": solution}
-    direct = not average and solver in ("auto", "bcfw")
-    found = start_ascent(batch, loss, form, shares, cache_mb, kernel) if direct else None
-    if found is not None:
-        ascent, view = found
-        if start is not None:
-            ascent.start_from(start)
-        try:
-            solve_ascent(ascent, form, shares, rng=rng, **options)
-        except KeyboardInterrupt:
-            solution.interrupted = True
-            judge_ascent(ascent, form, shares, solution)
-        w = ascent.weights() if solution.weights is None else solution.weights
-        model = w if view is None else Expansion.of(view, w)
-        solution.support = ascent.support()
-    else:
-        n_shards = max(1, min(_MAX_SHARDS, n // _SAMPLES_PER_SHARD))
-        if kernel is not None:
-            n_shards = _kernel_shards(batch, KERNEL_SHARE * cache_mb)
-        if solver == "one-slack":
-            n_shards = 1
-        samples = [np.sort(part) for part in np.array_split(rng.permutation(n), n_shards)]
-        batches = [batch.subset(part) for part in samples]
-        linear = LinearWeights(batch.space.n_features if kernel is None else 0)
-        expansion: KernelWeights | None = None
-        if kernel is not None:
-            views = [require(part, Rows).row_view() for part in batches]
-            batches = [view.batch for view in views]
-            expansion = KernelWeights(views, samples, kernel, KERNEL_SHARE * cache_mb)
-            cache_mb *= 1.0 - KERNEL_SHARE
-        shared = linear if expansion is None else expansion
-        shards = [
-            Shard(i, part, one, loss, form, approx, shares[part], cache_mb / n_shards)
-            for i, (part, one) in enumerate(zip(samples, batches, strict=True))
-        ]
-        if start is not None:
-            for shard in shards:
-                shard.start_from(start.part(shard.samples), shared)
-        try:
-            if solver == "one-slack":
-                solve_one_slack(shards[0], linear, C, cache_mb=cache_mb, **options)
-            else:
-                solve_blocks(
-                    shards,
-                    shared,
-                    eager=solver != "working-set",
-                    average=average,
-                    rng=rng,
-                    **options,
-                )
-        except KeyboardInterrupt:
-            solution.interrupted = True
-            if solver != "one-slack":
-                judge_blocks(shards, shared, solution)
-        if solver != "one-slack":
-            solution.support = sorted(
-                (entry for shard in shards for entry in shard.support()), key=lambda entry: entry[0]
-            )
-        if expansion is not None:
-            expansion.stretch(solution.stretch)
-            model = expansion.expansion()
-        else:
-            model = linear.w if solution.weights is None else solution.weights
-    if solution.stretch != 1.0:
-        solution.support = [(i, output, alpha * solution.stretch) for i, output, alpha in solution.support]
-    if solution.interrupted:
-        warn_interrupted(f"StructuredSVM after {solution.n_iter} rounds")
-    elif not solution.converged:
-        if form.slack == "none" and not np.isfinite(solution.primal):
-            raise InputError(
-                f"no separating weights after max_iter={max_iter} rounds; use slack='l1' or slack='l2', or "
-                "raise max_iter"
-            )
-        warnings.warn(
-            f"StructuredSVM stopped after {solution.n_iter} rounds at a relative gap of {solution.gap:.2g}, "
-            f"above tol={tol:g}; raise max_iter, or lower C",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-    return solution, model
-
-
-def _kernel_shards(batch: Batch, cache_mb: float) -> int:
-    """One shard where its kernel matrix fits into memory, else shards of a size that always does."""
-    n_rows = int(require(batch, Rows).row_view().rows.shape[0])
-    if 8 * n_rows**2 <= cache_mb * 2**20:
-        return 1
-    return max(1, min(len(batch), -(-n_rows // _ROWS_PER_SHARD)))
+        view = require(batch, Rows).row_view()
+        expansion = Expansion(self.support_rows_, self.dual_coef_, self.linear_coef_)
+        return view.batch.scores(expansion.weights(view, as_kernel(self.kernel)))

@@ -10,6 +10,7 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork.learners.optimize.progress import Progress
+from trelliswork.learners.optimize.stops import StopReason
 from trelliswork.learners.svm.planes import Shard
 from trelliswork.learners.svm.weights import LinearWeights, Weights
 from trelliswork.losses.oracle import Found
@@ -33,8 +34,8 @@ class Solution:
         Objectives; the optimum lies between them.
     n_iter, n_constraints : int
         Rounds, and constraints that were ever added.
-    converged, interrupted : bool
-        Whether the relative gap fell to ``tol``; whether the user stopped the solver.
+    stop : StopReason
+        Why the solver stopped.
     weights : ndarray or None
         Best weights: of a linear model, or in the features of a ``RowView``.
     stretch : float
@@ -47,11 +48,15 @@ class Solution:
     dual: float = -np.inf
     n_iter: int = 0
     n_constraints: int = 0
-    converged: bool = False
-    interrupted: bool = False
+    stop: StopReason = "max_iter"
     weights: np.ndarray | None = None
     stretch: float = 1.0
     support: list[tuple[int, Any, float]] = field(default_factory=list)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the relative gap fell to ``tol``."""
+        return self.stop == "converged"
 
     @property
     def gap(self) -> float:
@@ -112,13 +117,13 @@ def solve_blocks(
         outer = 0.0
         if fixed:
             views = [averaged if averaged is not None else weights.view(s.number) for s in shards]
-            found = [s.oracle.find(v) for s, v in zip(shards, views, strict=True)]
-            _judge(shards, weights, found, averaged, solution)
+            worst = [s.oracle.find(v) for s, v in zip(shards, views, strict=True)]
+            _judge(shards, weights, worst, averaged, solution)
             if solution.gap <= tol:
-                solution.converged = True
+                solution.stop = "converged"
             else:
-                for shard, one in zip(shards, found, strict=True):
-                    solution.n_constraints += shard.add(one, weights)
+                for shard, outputs in zip(shards, worst, strict=True):
+                    solution.n_constraints += shard.add(outputs, weights)
                 outer = sum(_sweep(shard, weights, rng) for shard in shards)
         else:
             for i in rng.permutation(len(shards)):
@@ -182,14 +187,14 @@ def _dual(shards: list[Shard], weights: Weights) -> float:
 
 def judge_blocks(shards: list[Shard], weights: Weights, solution: Solution) -> None:
     """Exact objectives at the present weights, at the cost of one search."""
-    found = [shard.oracle.find(weights.view(shard.number)) for shard in shards]
-    _judge(shards, weights, found, None, solution)
+    worst = [shard.oracle.find(weights.view(shard.number)) for shard in shards]
+    _judge(shards, weights, worst, None, solution)
 
 
 def _judge(
     shards: list[Shard],
     weights: Weights,
-    found: list[Found],
+    worst: list[Found],
     averaged: np.ndarray | None,
     solution: Solution,
 ) -> None:
@@ -198,11 +203,12 @@ def _judge(
     shrink = 1.0
     if shards[0].form.slack == "none":
         # Hard margins: weights count once they are scaled so that every constraint holds.
-        used = [one.value[shard.shares > 0] for shard, one in zip(shards, found, strict=True)]
+        used = [outputs.value[shard.shares > 0] for shard, outputs in zip(shards, worst, strict=True)]
         shrink = min((1.0 - float(value.max(initial=0.0)) for value in used), default=1.0)
         primal = 0.5 * norm / shrink**2 if shrink > 0 else np.inf
     else:
-        primal = 0.5 * norm + sum(s.loss_term(one.value) for s, one in zip(shards, found, strict=True))
+        slacks = sum(s.loss_term(outputs.value) for s, outputs in zip(shards, worst, strict=True))
+        primal = 0.5 * norm + slacks
     solution.dual = max(solution.dual, _dual(shards, weights))
     if not isinstance(weights, LinearWeights):
         solution.primal = primal
@@ -257,8 +263,8 @@ def solve_one_slack(
     try:
         for number in range(1, max_iter + 1):
             solution.n_iter = number
-            found = shard.oracle.find(weights.w)
-            _judge_one(shard, weights, found, float(cuts.beta @ cuts.heights), solution)
+            worst = shard.oracle.find(weights.w)
+            _judge_one(shard, weights, worst, float(cuts.beta @ cuts.heights), solution)
             progress.step(
                 primal=solution.primal,
                 dual=solution.dual,
@@ -267,10 +273,10 @@ def solve_one_slack(
                 constraints=number - 1,
             )
             if solution.gap <= tol:
-                solution.converged = True
+                solution.stop = "converged"
                 break
-            cut, height = _mean_cut(shard, found)
-            cuts.add(cut / C, height / C, found)
+            cut, height = _mean_cut(shard, worst)
+            cuts.add(cut / C, height / C, worst)
             solution.n_constraints += 1
             cuts.solve(C, 0.01 * (solution.primal - solution.dual) / C)
             weights.w[:] = cuts.beta @ cuts.rows
@@ -288,10 +294,10 @@ class _Cuts:
         self.outputs: list[Found] = []
         self.mass, self._bytes = 0.0, cache_mb * 2**20
 
-    def add(self, cut: np.ndarray, height: float, found: Found) -> None:
-        """Take up one more cut."""
+    def add(self, cut: np.ndarray, height: float, worst: Found) -> None:
+        """Take up one more cut, the mean of the constraints of the most violated outputs."""
         # Twice: the tables are copied when they grow.
-        size = 8 * (2 * cut.size + found.codes.values.size + 3 * found.loss.size)
+        size = 8 * (2 * cut.size + worst.codes.values.size + 3 * worst.loss.size)
         room = max(int(self._bytes / size), _FEWEST_CUTS)
         if self.beta.size >= room:
             order = np.lexsort((-self.idle, self.beta))  # idle ones first, then the smallest
@@ -300,7 +306,7 @@ class _Cuts:
         self.gram = np.block([[self.gram, cross[:, None]], [cross[None, :], np.array([[cut @ cut]])]])
         self.rows, self.heights = np.vstack([self.rows, cut]), np.append(self.heights, height)
         self.beta, self.idle = np.append(self.beta, 0.0), np.append(self.idle, 0)
-        self.outputs.append(found)
+        self.outputs.append(worst)
 
     def solve(self, C: float, goal: float) -> None:
         """Dual variables of all cuts."""
@@ -321,36 +327,36 @@ class _Cuts:
         self.outputs = [self.outputs[i] for i in index]
 
 
-def _judge_one(shard: Shard, weights: LinearWeights, found: Found, height: float, solution: Solution) -> None:
+def _judge_one(shard: Shard, weights: LinearWeights, worst: Found, height: float, solution: Solution) -> None:
     norm = weights.squared_norm()
     solution.dual = max(solution.dual, height - 0.5 * norm)
-    primal = 0.5 * norm + shard.loss_term(found.value)
+    primal = 0.5 * norm + shard.loss_term(worst.value)
     if primal < solution.primal:
         solution.primal, solution.weights = primal, weights.w.copy()
 
 
-def _mean_cut(shard: Shard, found: Found) -> tuple[np.ndarray, float]:
+def _mean_cut(shard: Shard, worst: Found) -> tuple[np.ndarray, float]:
     """Sum of the violated constraints, times the share of each sample."""
-    h, s = shard.form.plane(found.loss)
-    share = np.where(found.value > 0, shard.shares, 0.0)
+    h, s = shard.form.plane(worst.loss)
+    share = np.where(worst.value > 0, shard.shares, 0.0)
     batch = shard.batch
-    step = batch.indicators(batch.gold_codes, share * s) - batch.indicators(found.codes, share * s)
+    step = batch.indicators(batch.gold_codes, share * s) - batch.indicators(worst.codes, share * s)
     return batch.pull(step), float(share @ h)
 
 
 def _cut_support(shard: Shard, cuts: _Cuts, C: float) -> list[tuple[int, Any, float]]:
     """Dual variables of single outputs: every cut spreads its own over all samples."""
     total: dict[tuple[int, bytes], list[Any]] = {}
-    for found, own in zip(cuts.outputs, cuts.beta.tolist(), strict=True):
-        if own <= 0:
+    for worst, beta in zip(cuts.outputs, cuts.beta.tolist(), strict=True):
+        if beta <= 0:
             continue
-        s = shard.form.plane(found.loss)[1]
-        for i in np.flatnonzero(found.value > 0):
-            codes = found.codes[int(i)]
+        s = shard.form.plane(worst.loss)[1]
+        for i in np.flatnonzero(worst.value > 0):
+            codes = worst.codes[int(i)]
             entry = total.setdefault((int(shard.samples[i]), codes.tobytes()), [int(i), codes, 0.0])
-            entry[2] += own * shard.shares[i] / C * s[i]
-    out = []
+            entry[2] += beta * shard.shares[i] / C * s[i]
+    support = []
     for (sample, _), (i, codes, alpha) in sorted(total.items(), key=lambda item: item[0]):
         [output] = shard.batch.unpack_sample(i, Ragged(codes, [0, codes.size]))
-        out.append((sample, output, float(alpha)))
-    return out
+        support.append((sample, output, float(alpha)))
+    return support

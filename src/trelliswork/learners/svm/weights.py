@@ -101,6 +101,14 @@ class Expansion(NamedTuple):
         used = np.flatnonzero(table.any(axis=1))
         return cls(view.rows[used], table[used], w[stop:].copy())
 
+    def weights(self, view: RowView, kernel: Kernel, rows_at_a_time: int = 2048) -> np.ndarray:
+        """The model in the features of a view, which bounds how many kernel values there are at a time."""
+        values = np.empty((view.rows.shape[0], view.n_columns))
+        for first in range(0, values.shape[0], rows_at_a_time):
+            part = slice(first, first + rows_at_a_time)
+            values[part] = similarities(kernel, view.rows[part], self.rows, view.first[part]) @ self.coef
+        return np.concatenate([values.ravel(), self.rest])
+
 
 class KernelWeights:
     """Coefficients of rows, and their products with the rows of every shard.
@@ -140,15 +148,15 @@ class KernelWeights:
 
     def _matrix(self, a: int, b: int) -> np.ndarray | None:
         """Kernel matrix of the rows of two shards, ``a <= b``, if there is room for it."""
-        found = self._cache.get((a, b))
+        matrix = self._cache.get((a, b))
         size = 8 * self.rows[a].shape[0] * self.rows[b].shape[0]
         # First come, first kept: shards are visited in turn, where the last used is the worst to drop.
-        if found is None and (a == b or size <= self._room):
-            found = np.ascontiguousarray(self._values(a, b))
+        if matrix is None and (a == b or size <= self._room):
+            matrix = np.ascontiguousarray(self._values(a, b))
             if size <= self._room:
                 self._room -= size
-                self._cache[a, b] = found
-        return found
+                self._cache[a, b] = matrix
+        return matrix
 
     def _spread(self, number: int, other: int, table: np.ndarray) -> np.ndarray:
         """Products of the rows of another shard with coefficients of the rows of one."""
@@ -180,9 +188,9 @@ class KernelWeights:
 
     def metric(self, number: int) -> tuple[np.ndarray, int, np.ndarray]:
         """Kernel matrix of the shard."""
-        own = self._matrix(number, number)
-        assert own is not None
-        return own, self.n_columns, self._changes[number]
+        matrix = self._matrix(number, number)
+        assert matrix is not None
+        return matrix, self.n_columns, self._changes[number]
 
     def settle(self, number: int) -> None:
         """Add the changes of one shard to the products of the others."""
@@ -202,9 +210,9 @@ class KernelWeights:
         """Norm in the space of the kernel."""
         total = float(self.rest @ self.rest)
         n_rest = self.rest.size
-        for own, products in zip(self.solution, self._products, strict=True):
-            stop = own.size - n_rest
-            total += float(own[:stop] @ products[:stop])
+        for coefficients, products in zip(self.solution, self._products, strict=True):
+            stop = coefficients.size - n_rest
+            total += float(coefficients[:stop] @ products[:stop])
         return total
 
     def stretch(self, factor: float) -> None:
@@ -216,9 +224,9 @@ class KernelWeights:
 
     def expansion(self) -> Expansion:
         """Rows with a coefficient, and what else there is."""
-        tables = [self._table(own).T for own in self.solution]
+        tables = [self._table(coefficients).T for coefficients in self.solution]
         used = [np.flatnonzero(table.any(axis=1)) for table in tables]
-        rows = [rows[at] for rows, at in zip(self.rows, used, strict=True)]
+        rows = [rows[kept] for rows, kept in zip(self.rows, used, strict=True)]
         stacked = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.concatenate(rows)
-        coef = np.concatenate([table[at] for table, at in zip(tables, used, strict=True)])
+        coef = np.concatenate([table[kept] for table, kept in zip(tables, used, strict=True)])
         return Expansion(stacked, coef, self.rest)

@@ -64,12 +64,12 @@ class Voted(StructuredEstimator):
     def _keep(self, families: Families, rates: np.ndarray) -> None:
         self.families_, self.family_of_, self.r_ = families.names, families.index, rates
 
-    def _finish(self, space: Space, found: Minimum, history: list[dict[str, Any]]) -> None:
-        if not np.isfinite(found.w).all():
+    def _finish(self, space: Space, minimum: Minimum, history: list[dict[str, Any]]) -> None:
+        if not np.isfinite(minimum.w).all():
             raise FloatingPointError("the weights are not finite; raise lam or beta, or scale the features")
-        self.space_, self.coef_ = space, found.w
-        self.objective_, self.converged_, self.message_ = found.objective, found.converged, found.message
-        self.n_iter_, self.history_ = found.n_iter, history
+        self.space_, self.coef_, self.objective_ = space, minimum.w, minimum.objective
+        self.converged_, self.stop_, self.message_ = minimum.converged, minimum.stop, minimum.message
+        self.n_iter_, self.history_ = minimum.n_iter, history
 
     @property
     def n_nonzero_(self) -> dict[Any, int]:

@@ -58,8 +58,14 @@ class StructBoost(Voted):
         Weights.
     families_, r_ : list and ndarray
         Families and their complexities.
-    objective_, converged_, message_
-        How the search ended.
+    objective_ : float
+        Value of the objective at ``coef_``.
+    converged_ : bool
+        Whether the tolerance was met.
+    stop_ : {"converged", "max_iter", "interrupted", "no progress"}
+        Why the search stopped.
+    message_ : str
+        The same in words.
     history_ : list of dict
         Objective, norm of the proximal gradient, non-zero weights and seconds per iteration.
 
@@ -138,7 +144,7 @@ class StructBoost(Voted):
             plain = replace(problem, loss=None)
             w = fit_vcrf(plain, w, max_iter=50, tol=1e-2, memory=self.memory).w
         with Progress("StructBoost", self.max_iter, self.verbose) as progress:
-            found = fit_structboost(
+            minimum = fit_structboost(
                 problem,
                 w,
                 form=self.form,
@@ -147,5 +153,5 @@ class StructBoost(Voted):
                 memory=self.memory,
                 progress=progress,
             )
-        self._finish(space, found, progress.history)
+        self._finish(space, minimum, progress.history)
         return self

@@ -48,11 +48,11 @@ class VotedCRF(Voted):
     r : "auto", "sparsity", "paper", "monte_carlo" or list of float, default="auto"
         Complexity of the families, from the largest value, the number and the frequency of their
         features (``"sparsity"``), from the number of factors (``"paper"``), by simulation, or given.
-        "auto" is "sparsity" where the structure tells its factors, else 1.
+        "auto" is "sparsity" where the structure knows its factors, else 1.
     solver : {"owlqn", "fista"}, default="owlqn"
         Orthant-wise quasi-Newton, or accelerated proximal gradient.
     max_iter : int, default=200
-        Iterations at the most.
+        Maximum number of iterations.
     tol : float, default=1e-4
         Stop when the norm of the proximal gradient falls to this part of its value at zero.
     memory : int, default=10
@@ -78,8 +78,14 @@ class VotedCRF(Voted):
         Families and their complexities.
     n_nonzero_ : dict
         Non-zero weights per family.
-    objective_, converged_, message_
-        How the search ended.
+    objective_ : float
+        Value of the objective at ``coef_``.
+    converged_ : bool
+        Whether the tolerance was met.
+    stop_ : {"converged", "max_iter", "interrupted", "no progress"}
+        Why the search stopped.
+    message_ : str
+        The same in words.
     history_ : list of dict
         Objective, norm of the proximal gradient, non-zero weights (all, and per family) and seconds.
 
@@ -164,7 +170,7 @@ class VotedCRF(Voted):
 
     def _solve(self, space: Space, problem: Problem, start: np.ndarray) -> None:
         with Progress("VotedCRF", self.max_iter, self.verbose) as progress:
-            found = fit_vcrf(
+            minimum = fit_vcrf(
                 problem,
                 start,
                 solver=self.solver,
@@ -173,7 +179,7 @@ class VotedCRF(Voted):
                 memory=self.memory,
                 progress=progress,
             )
-        self._finish(space, found, progress.history)
+        self._finish(space, minimum, progress.history)
         self.__dict__.pop("squares_", None)  # a later stream starts its steps anew
 
     def fit_path(
@@ -235,17 +241,18 @@ class VotedCRF(Voted):
                 "coef": start,
             }
             if dev is not None:
-                found = dev.unpack(dev.argmax(dev.scores(start)).codes)
-                record["score"] = float(space.accuracy(X_dev, y_dev, found))
+                predicted = dev.unpack(dev.argmax(dev.scores(start)).codes)
+                record["score"] = float(space.accuracy(X_dev, y_dev, predicted))
             path.append(record)
-            ends.append((self.converged_, self.message_))
+            ends.append((self.converged_, self.stop_, self.message_))
         # Without scores the last one; of equal scores the sparsest, then the one of the largest lam.
         chosen = len(path) - 1
         if dev is not None:
             chosen = max(range(len(path)), key=lambda i: (path[i]["score"], -path[i]["nonzero"]))
         best = path[chosen]
         self.path_, self.lam_, self.coef_ = path, best["lam"], best["coef"]
-        self.objective_, (self.converged_, self.message_) = best["objective"], ends[chosen]
+        self.objective_ = best["objective"]
+        self.converged_, self.stop_, self.message_ = ends[chosen]
         self.history_, self.n_iter_ = history, len(history)
         return self
 
@@ -288,8 +295,9 @@ class VotedCRF(Voted):
                 nonzero=int(np.count_nonzero(w)),
                 families=problem.families.sizes(w != 0).tolist(),
             )
-        found = Minimum(w, mean + problem.penalty(w), len(history) + 1, 0, False, "one pass over a stream")
-        self._finish(space, found, history + progress.history)
+        objective, n_passes = mean + problem.penalty(w), len(history) + 1
+        minimum = Minimum(w, objective, n_passes, 0, "max_iter", "one pass over a stream")
+        self._finish(space, minimum, history + progress.history)
         self.squares_ = squares
         return self
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -95,56 +95,87 @@ def fit_vcrf(
     max_iter, tol, memory
         As in :class:`~trelliswork.VotedCRF`.
     progress : Progress or None
-        Where to tell.
+        Gets one record per iteration.
     """
+    search = _Search("VotedCRF", solver, max_iter, tol, memory, progress)
     value = _vcrf_value(problem, inside(problem.batch, problem.loss))
     reference = None
     if start.any():
         origin = np.zeros_like(start)
         reference = proximal_norm(origin, value(origin)[1], problem.l1)
-    return _minimise(
-        problem, value, start, problem.l1, reference, solver, max_iter, tol, memory, progress, "VotedCRF"
-    )
+    return _minimise(problem.families, _Objective(value, problem.l1, reference), start, search)
+
+
+class _Objective(NamedTuple):
+    """What is minimised: ``exp(-log_scale)`` times the objective, so that it stays within floating point.
+
+    Attributes
+    ----------
+    value : callable
+        The smooth part and its gradient.
+    l1 : ndarray
+        Penalty of every weight.
+    reference : float or None
+        Gradient norm that ``tol`` is relative to; None is that of the start.
+    log_scale : float
+        Log of the factor that is left out, of all of them.
+    """
+
+    value: Value
+    l1: np.ndarray
+    reference: float | None
+    log_scale: float = 0.0
+
+
+class _Search(NamedTuple):
+    """How it is minimised; arguments as in :func:`fit_vcrf`, and the name of the learner."""
+
+    title: str
+    solver: str
+    max_iter: int
+    tol: float
+    memory: int
+    progress: Progress | None
 
 
 def _minimise(
-    problem: Problem,
-    value: Value,
+    families: Families,
+    objective: _Objective,
     start: np.ndarray,
-    l1: np.ndarray,
-    reference: float | None,
-    solver: str,
-    max_iter: int,
-    tol: float,
-    memory: int,
-    progress: Progress | None,
-    title: str,
-    log_scale: float = 0.0,
-    stop: Callable[[np.ndarray, float], bool] | None = None,
+    search: _Search,
+    enough: Callable[[float], bool] | None = None,
 ) -> Minimum:
+    """Search from ``start``, at most until ``enough`` says so of the value reached."""
+    scale = float(np.exp(min(objective.log_scale, _HUGE)))
     best: dict[str, Any] = {"w": start, "objective": np.inf, "n": 0}
 
-    def callback(n: int, w: np.ndarray, objective: float, norm: float) -> None:
-        best.update(w=w, objective=objective, n=n)
-        if progress is not None:
-            used = problem.families.sizes(w != 0)
-            progress.step(
-                objective=float(np.exp(min(log_scale, _HUGE)) * objective),
-                gradient=float(np.exp(min(log_scale, _HUGE)) * norm),
+    def callback(n: int, w: np.ndarray, reached: float, norm: float) -> None:
+        best.update(w=w, objective=reached, n=n)
+        if search.progress is not None:
+            used = families.sizes(w != 0)
+            search.progress.step(
+                objective=float(scale * reached),
+                gradient=float(scale * norm),
                 nonzero=int(used.sum()),
                 families=used.tolist(),
             )
-        if stop is not None and stop(w, objective):
-            raise Stop("rescaled")
+        if enough is not None and enough(reached):
+            raise Stop("max_iter", "the objective fell far below the scale that was chosen for it")
 
-    shared = {"l1": l1, "max_iter": max_iter, "tol": tol, "reference": reference, "callback": callback}
+    shared: dict[str, Any] = {
+        "l1": objective.l1,
+        "max_iter": search.max_iter,
+        "tol": search.tol,
+        "reference": objective.reference,
+        "callback": callback,
+    }
     try:
-        if solver == "fista":
-            return fista(value, start, **shared)  # type: ignore[arg-type]
-        return lbfgs(value, start, memory=memory, measure=proximal_norm, **shared)  # type: ignore[arg-type]
+        if search.solver == "fista":
+            return fista(objective.value, start, **shared)
+        return lbfgs(objective.value, start, memory=search.memory, measure=proximal_norm, **shared)
     except KeyboardInterrupt:
-        warn_interrupted(f"{title} after {best['n']} iterations")
-        return Minimum(best["w"], best["objective"], best["n"], 0, False, "interrupted")
+        warn_interrupted(f"{search.title} after {best['n']} iterations")
+        return Minimum(best["w"], best["objective"], best["n"], 0, "interrupted", "interrupted")
 
 
 # -- boosting: sums and maxima of loss * exp(-margin) --------------------------------------------
@@ -169,8 +200,8 @@ def _boost_terms(made: Inside, form: str) -> Terms:
     oracle = Oracle(batch, made.loss, LogForm())
 
     def maxima(w: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-        found = oracle.find(w)
-        return found.value, lambda each: batch.pull(batch.indicators(found.codes, each))
+        worst = oracle.find(w)
+        return worst.value, lambda each: batch.pull(batch.indicators(worst.codes, each))
 
     return maxima
 
@@ -218,9 +249,38 @@ def fit_structboost(
     max_iter, tol, memory
         As in :class:`~trelliswork.StructBoost`.
     progress : Progress or None
-        Where to tell.
+        Gets one record per iteration.
     """
     made = inside(problem.batch, problem.loss)
+    _check_loss(problem, made)
+    live = np.flatnonzero(made.largest() > 1e-12)
+    if not live.size:
+        return Minimum(np.zeros_like(start), 0.0, 0, 0, "converged", "no output has a loss")
+    if live.size < len(problem.batch):  # no other output, or none that is worse
+        made = inside(problem.batch.subset(live), problem.loss)
+        problem = replace(problem, batch=made.batch, share=problem.share[live])
+    terms = _boost_terms(made, form)
+    w, n_iter, n_evaluations = start, 0, 0
+    # At a minimum the gradient balances the penalties: their norm is the scale to stop by.
+    reference = float(np.linalg.norm(problem.l1))
+    for _ in range(_MAX_STAGES):
+        log_scale = max(_log_level(problem, terms, w), 0.0)
+        shrink = np.exp(-log_scale)
+        value = _boost_value(problem, terms, log_scale)
+        objective = _Objective(value, problem.l1 * shrink, reference * shrink, log_scale)
+        search = _Search("StructBoost", "owlqn", max_iter - n_iter, tol, memory, progress)
+        fall = _Fall(log_scale)
+        minimum = _minimise(problem.families, objective, w, search, fall)
+        w, n_iter = minimum.w, n_iter + minimum.n_iter
+        n_evaluations += minimum.n_evaluations
+        if not fall.complete:
+            break
+    reached = minimum.objective * float(np.exp(min(log_scale, _HUGE)))
+    return replace(minimum, objective=reached, n_iter=n_iter, n_evaluations=n_evaluations)
+
+
+def _check_loss(problem: Problem, made: Inside) -> None:
+    """Refuse losses that are not 0 for the truth, or negative somewhere."""
     truth = made.loss_of(problem.batch.gold_codes)
     if (np.abs(truth) > 1e-9).any():
         i = int(np.argmax(np.abs(truth)))
@@ -236,39 +296,6 @@ def fit_structboost(
             "loss that is not",
             sample=i,
         )
-    live = np.flatnonzero(made.largest() > 1e-12)
-    if not live.size:
-        return Minimum(np.zeros_like(start), 0.0, 0, 0, True, "no output has a loss")
-    if live.size < len(problem.batch):  # no other output, or none that is worse
-        made = inside(problem.batch.subset(live), problem.loss)
-        problem = replace(problem, batch=made.batch, share=problem.share[live])
-    terms = _boost_terms(made, form)
-    w, n_iter, n_evaluations = start, 0, 0
-    # At a minimum the gradient balances the penalties: their norm is the scale to stop by.
-    reference = float(np.linalg.norm(problem.l1))
-    for _ in range(_MAX_STAGES):
-        log_scale = max(_log_level(problem, terms, w), 0.0)
-        found = _minimise(
-            problem,
-            _boost_value(problem, terms, log_scale),
-            w,
-            problem.l1 * np.exp(-log_scale),
-            reference * np.exp(-log_scale),
-            "owlqn",
-            max_iter - n_iter,
-            tol,
-            memory,
-            progress,
-            "StructBoost",
-            log_scale,
-            _fallen(log_scale),
-        )
-        w, n_iter = found.w, n_iter + found.n_iter
-        n_evaluations += found.n_evaluations
-        if found.message != "rescaled":
-            break
-    objective = found.objective * float(np.exp(min(log_scale, _HUGE)))
-    return Minimum(w, objective, n_iter, n_evaluations, found.converged, found.message)
 
 
 def _log_level(problem: Problem, terms: Terms, w: np.ndarray) -> float:
@@ -277,10 +304,22 @@ def _log_level(problem: Problem, terms: Terms, w: np.ndarray) -> float:
         return float(np.max(terms(w)[0] + np.log(problem.share)))
 
 
-def _fallen(log_scale: float) -> Callable[[np.ndarray, float], bool] | None:
-    if log_scale <= 0.0:
-        return None
-    return lambda w, objective: objective < np.exp(-min(_FALL, log_scale))
+class _Fall:
+    """Ends a search whose objective has fallen so far that it needs a new scale.
+
+    Attributes
+    ----------
+    complete : bool
+        Whether it has.
+    """
+
+    def __init__(self, log_scale: float):
+        self.complete = False
+        self._level = float(np.exp(-min(_FALL, log_scale))) if log_scale > 0.0 else -np.inf
+
+    def __call__(self, reached: float) -> bool:
+        self.complete = reached < self._level
+        return self.complete
 
 
 # -- streams ---------------------------------------------------------------------------------------
