@@ -133,8 +133,8 @@ class Batch(ABC):
             b = other.__dict__.get(name)
             if a is None or b is None:
                 continue
-            both = (np.broadcast_to(x, a.shape).reshape(a.shape[0], -1) for x in (a, b))
-            rows = np.einsum("ij,ij->i", *both)
+            matrices = (np.broadcast_to(x, a.shape).reshape(a.shape[0], -1) for x in (a, b))
+            rows = np.einsum("ij,ij->i", *matrices)
             if name in offsets:
                 owner = np.repeat(np.arange(len(self)), np.diff(offsets[name]))
                 rows = np.bincount(owner, rows, minlength=len(self))
