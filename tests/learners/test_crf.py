@@ -208,7 +208,7 @@ def test_minimisers_on_a_quadratic():
     assert (again.n_iter, again.converged) == (0, True)
 
     def stop(n, w, objective, norm):
-        raise Stop("enough")
+        raise Stop("patience", "enough")
 
     for found in (
         lbfgs(value, start, callback=stop),

@@ -116,8 +116,8 @@ class Covariance:
         """Diagonal of the covariance about the mean; an estimate unless ``exact_diagonal``."""
         plain = self.turned("mean")
         signs = _signs(self.batch.space.feature_names)
-        found = np.mean([sign * plain.product(sign) for sign in signs], axis=0)
-        return np.maximum(found, 0.1 * max(float(found.mean()), 0.0))
+        estimate = np.mean([sign * plain.product(sign) for sign in signs], axis=0)
+        return np.maximum(estimate, 0.1 * max(float(estimate.mean()), 0.0))
 
     def preconditioner(self, lam: float) -> Callable[[np.ndarray, np.ndarray], object] | None:
         """Approximate inverse of the matrix plus ``lam`` times the identity, as a function.

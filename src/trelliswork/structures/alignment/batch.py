@@ -115,10 +115,10 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
     def joined(self, other: Batch) -> AlignmentBatch:
         """Pairs of two batches."""
         assert isinstance(other, AlignmentBatch)
-        both = (self, other)
+        batches = (self, other)
         gold = None
-        if all(batch.has_gold for batch in both):
-            gold = [self.space.path_of(row) for batch in both for row in batch.gold_codes]
+        if all(batch.has_gold for batch in batches):
+            gold = [self.space.path_of(row) for batch in batches for row in batch.gold_codes]
         return self.space.pack(self.inputs + other.inputs, gold, n_jobs=self.n_jobs)
 
     def state(self) -> dict[str, Any]:
@@ -151,15 +151,16 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
     def indicators(self, codes: Ragged, weights: np.ndarray | None = None, *, each: bool = False) -> Parts:
         """How often the parts occur in given alignments."""
         columns = Columns.of(self, codes)
-        own = np.ones(len(self)) if weights is None else np.asarray(weights, dtype=np.float64)
+        sample_weight = np.ones(len(self)) if weights is None else np.asarray(weights, dtype=np.float64)
         d = self.space.n_features
         if each:
             place = columns.feature_owner * d + columns.feature
-            value = np.bincount(place, own[columns.feature_owner], minlength=len(self) * d)
+            value = np.bincount(place, sample_weight[columns.feature_owner], minlength=len(self) * d)
             feature = value.reshape(len(self), d).astype(np.float64)
         else:
-            feature = np.bincount(columns.feature, own[columns.feature_owner], minlength=d).astype(np.float64)
-        return Parts(feature=feature, miss=self._missed(columns, own), cell=None)
+            value = np.bincount(columns.feature, sample_weight[columns.feature_owner], minlength=d)
+            feature = value.astype(np.float64)
+        return Parts(feature=feature, miss=self._missed(columns, sample_weight), cell=None)
 
     def _missed(self, columns: Columns, weights: np.ndarray) -> np.ndarray:
         """Weight of the sample for residues that have a partner and are not matched with it."""
@@ -185,15 +186,15 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
 
     def _law(self, scores: Parts, costs: Parts | None = None, *, sums: bool = False) -> Law:
         """Scores as the recursions want them; for ``sums`` their exponentials, unless too large."""
-        both = scores if costs is None else scores + costs
+        total = scores if costs is None else scores + costs
         d = self.space.n_features
-        feature = np.zeros(d) if both.feature is None else np.asarray(both.feature, dtype=np.float64)
+        feature = np.zeros(d) if total.feature is None else np.asarray(total.feature, dtype=np.float64)
         feature = np.atleast_2d(feature)
         padded = np.concatenate([feature, np.zeros((feature.shape[0], 1))], axis=1)
         tables = np.ascontiguousarray(padded[:, self.of_pair])
         gaps = np.ascontiguousarray(feature[:, self.space.of_gap])
-        miss = np.zeros(self.first.values.size) if both.miss is None else both.miss * (self.partner >= 0)
-        cell = np.zeros(0) if both.cell is None else np.ascontiguousarray(both.cell, dtype=np.float64)
+        miss = np.zeros(self.first.values.size) if total.miss is None else total.miss * (self.partner >= 0)
+        cell = np.zeros(0) if total.cell is None else np.ascontiguousarray(total.cell, dtype=np.float64)
         flags = self.flags
         if sums:
             arrays = (tables, gaps, miss, cell)
@@ -279,7 +280,7 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
         if cells and self.cell_ptr[-1] > self.limits.posterior_cells:
             size = self.cell_ptr[-1] * 8 / 2**30
             raise InputError(f"the posteriors of all cells take {size:,.0f} GiB; ask for fewer pairs at once")
-        own = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+        sample_weight = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
         log_z, missed = np.empty(n), np.zeros(self.first.values.size)
         posterior = np.empty(self.cell_ptr[-1] if cells else 0)
         k, to_features = self.of_pair.shape[0], self._to_features()
@@ -289,9 +290,9 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
             counts, gaps = np.zeros((rows, k, k)), np.zeros((rows, 2))
             expected = Expected(counts, gaps, missed, posterior)
             if direction is None:
-                inside.marginals(pairs, law, a, b, own, each, log_z, expected)
+                inside.marginals(pairs, law, a, b, sample_weight, each, log_z, expected)
             else:
-                inside.tangent(pairs, law, direction, a, b, own, each, expected)
+                inside.tangent(pairs, law, direction, a, b, sample_weight, each, expected)
             feature = (to_features.T @ counts.reshape(rows, -1).T).T
             feature[:, self.space.of_gap[0]] += gaps[:, 0]
             feature[:, self.space.of_gap[1]] += gaps[:, 1]
@@ -304,12 +305,12 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
             width = max(1, self.limits.count_entries // max(k * k, 1))
             return np.concatenate([part(c, min(c + width, b)) for c in range(a, b, width)])
 
-        found = self._run(task)
+        chunks = self._run(task)
         if each:
-            feature = np.concatenate([np.zeros((0, self.space.n_features)), *found])
+            feature = np.concatenate([np.zeros((0, self.space.n_features)), *chunks])
         else:
             feature = np.zeros(self.space.n_features)
-            for rows in found:
+            for rows in chunks:
                 feature += rows[0]
         return log_z, Parts(feature=feature, miss=missed, cell=posterior if cells else None)
 
@@ -392,9 +393,9 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
         def task(a: int, b: int) -> list[tuple[np.ndarray, float]]:
             return [graph.argmax_at_loss(self, law, cost, i, int(losses[i])) for i in range(a, b)]
 
-        found = [one for chunk in self._run(task) for one in chunk]
-        codes = Ragged.from_list([codes for codes, _ in found], np.int64)
-        return Decoded(codes, np.array([value for _, value in found]))
+        best = [pair for chunk in self._run(task) for pair in chunk]
+        codes = Ragged.from_list([codes for codes, _ in best], np.int64)
+        return Decoded(codes, np.array([value for _, value in best]))
 
     def covariance(
         self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"

@@ -28,12 +28,12 @@ def generative_weights(
     """
     n = len(batch.space.symbols)
     columns = Columns.of(batch, batch.gold_codes)
-    own = np.ones(len(batch)) if weights is None else np.asarray(weights, dtype=np.float64)
+    sample_weight = np.ones(len(batch)) if weights is None else np.asarray(weights, dtype=np.float64)
     a = batch.first.values[batch.first.offsets[:-1][columns.owner] + columns.first]
     b = batch.second.values[batch.second.offsets[:-1][columns.owner] + columns.second]
     known = (a < n) & (b < n)
     counts = np.zeros((n, n))
-    np.add.at(counts, (a[known], b[known]), own[columns.owner][known])
+    np.add.at(counts, (a[known], b[known]), sample_weight[columns.owner][known])
     if not batch.space.structure.model.startswith("ordered"):
         counts = counts + counts.T
     joint = counts + smoothing
@@ -49,7 +49,7 @@ def generative_weights(
             if inside.any():
                 w[feature] = np.log(joint[inside].sum() / by_chance[inside].sum())
     typical = float(np.sum(joint * w[of_pair])) if n else 1.0
-    return _with_gaps(batch, w, max(typical, 0.1), own)
+    return _with_gaps(batch, w, max(typical, 0.1), sample_weight)
 
 
 def _with_gaps(batch: AlignmentBatch, w: np.ndarray, typical: float, weights: np.ndarray) -> np.ndarray:
@@ -62,8 +62,8 @@ def _with_gaps(batch: AlignmentBatch, w: np.ndarray, typical: float, weights: np
         w[open_] = -g * typical
         if affine:
             w[extend] = -g * typical * e
-        found = batch.argmax(batch.scores(w)).codes
-        right = float(_recovered(batch, found) @ weights)
+        predicted = batch.argmax(batch.scores(w)).codes
+        right = float(_recovered(batch, predicted) @ weights)
         if right > share + 1e-9:
             best, share = w, right
     return best

@@ -137,10 +137,10 @@ class RetrievalBatch(Storable, LossProfiles):
 
     def indicators(self, codes: Ragged, weights: np.ndarray | None = None, *, each: bool = False) -> Parts:
         """How often the parts occur in given outputs."""
-        own = np.ones(len(self)) if weights is None else np.asarray(weights, dtype=np.float64)
-        feature = self.features(codes).toarray() * own[:, None]
+        sample_weight = np.ones(len(self)) if weights is None else np.asarray(weights, dtype=np.float64)
+        feature = self.features(codes).toarray() * sample_weight[:, None]
         choice = np.zeros(self.owner.size)
-        choice[self._chosen(codes)] = own
+        choice[self._chosen(codes)] = sample_weight
         return Parts(feature=feature if each else feature.sum(axis=0), choice=choice)
 
     def part_offsets(self) -> Mapping[str, np.ndarray]:
@@ -151,11 +151,11 @@ class RetrievalBatch(Storable, LossProfiles):
 
     def _law(self, scores: Parts, costs: Parts | None) -> tuple[Parts, np.ndarray]:
         """Part scores of the pairs, and scores of the candidates."""
-        both = scores if costs is None else scores + costs
-        feature = np.zeros(self.space.n_features) if both.feature is None else both.feature
+        total = scores if costs is None else scores + costs
+        feature = np.zeros(self.space.n_features) if total.feature is None else total.feature
         if feature.ndim == 2:
             feature = feature[self.owner]
-        choice = np.zeros(self.owner.size) if both.choice is None else both.choice
+        choice = np.zeros(self.owner.size) if total.choice is None else total.choice
         return Parts(feature=feature, miss=None, cell=None), choice
 
     def _best(self, values: np.ndarray) -> np.ndarray:

@@ -34,11 +34,11 @@ class _Lanes(NamedTuple):
 
     def calls(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Pairs, scales and minus infinity of every arithmetic in use."""
-        both: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = [
+        arithmetics: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = [
             (self.short, self.scales, np.array([-32768], dtype=np.int16)),
             (self.single, np.ones(self.single.size), np.array([-np.inf], dtype=np.float32)),
         ]
-        return [call for call in both if call[0].size]
+        return [call for call in arithmetics if call[0].size]
 
 
 def _lanes(batch: AlignmentBatch, law: Law, most: int) -> _Lanes:
@@ -73,8 +73,8 @@ def _fits_single(batch: AlignmentBatch, law: Law, pairs: np.ndarray) -> np.ndarr
     if not pairs.size:
         return np.zeros(0, dtype=bool)
     shifted, opening = _shifted(law)
-    both = batch.first.lengths[pairs], batch.second.lengths[pairs]
-    columns, matches = both[0] + both[1], np.minimum(*both)
+    lengths = batch.first.lengths[pairs], batch.second.lengths[pairs]
+    columns, matches = lengths[0] + lengths[1], np.minimum(*lengths)
     # On a best path no partial sum lies further below 0 than gaps alone would.
     sums = matches * max(shifted.max(), 0.0) + columns * max(opening, 0.0) + 5.0 * abs(opening)
     largest = max(np.abs(shifted).max(), abs(opening))

@@ -112,28 +112,28 @@ class ChainBatch(
             forbidden = np.zeros((self.space.emission_layout.n_attributes, self.space.n_labels))
             forbidden[: mask.shape[0]] = ~mask
             used = (self.emission.token_matrix() != 0).astype(np.float64)
-            own = self.user_allowed
+            given = self.user_allowed
             self._by_symbols = used @ forbidden == 0
-            if own is not None:
-                self._by_symbols &= own
+            if given is not None:
+                self._by_symbols &= given
             unary, trans = np.zeros(self._by_symbols.shape), np.zeros(self.space.successor.shape)
             zeros = Parts(unary=unary, trans=trans, edge=None)
             stuck = gather_ranges(self.offsets, np.flatnonzero(self.log_partition(zeros) == -np.inf))
-            self._by_symbols[stuck] = True if own is None else own[stuck]
+            self._by_symbols[stuck] = True if given is None else given[stuck]
         return self._by_symbols
 
-    def _trellis(self, scores: Parts, costs: Parts | None, *, own: bool = False) -> Trellis:
-        """Scores plus costs with forbidden parts at -inf; ``own`` allows changing ``scores``."""
+    def _trellis(self, scores: Parts, costs: Parts | None, *, in_place: bool = False) -> Trellis:
+        """Scores plus costs with forbidden parts at -inf; ``in_place`` allows changing ``scores``."""
         space = self.space
         if costs is not None:
             scores = scores + costs
-            own = own or costs.unary is not None
+            in_place = in_place or costs.unary is not None
         unary, trans, edge = scores.unary, scores.trans, scores.edge
         if edge is None:  # None stands for zeros; the parts may be there
             edge = self._no_edges()
         limited = self.allowed is not None or space.start_mask is not None or space.end_mask is not None
         if limited:
-            unary = unary if own else unary.copy()
+            unary = unary if in_place else unary.copy()
             filled = np.diff(self.offsets) > 0
             if self.allowed is not None:
                 unary[~self.allowed] = -np.inf
@@ -184,11 +184,11 @@ class ChainBatch(
             return _Piece(trellis, self._graph(), slice(None), slice(None), part)
         first, last = int(part[0]), int(part[-1]) + 1
         lo, hi = int(self.offsets[first]), int(self.offsets[last])
-        own = Trellis(
+        piece = Trellis(
             trellis.unary[lo:hi], trellis.trans, trellis.which[first:last], joint.dense(trellis.edge, lo, hi)
         )
         graph = Contexts(self.space.successor, self.space.level_ptr, self.offsets[first : last + 1] - lo)
-        return _Piece(own, graph, slice(lo, hi), slice(first, last), part - first)
+        return _Piece(piece, graph, slice(lo, hi), slice(first, last), part - first)
 
     # -- verbs ---------------------------------------------------------------------------------
 
@@ -227,18 +227,20 @@ class ChainBatch(
 
         trellis = self._trellis(scores, costs)
 
-        def one(s: int) -> Decoded:
-            (unary, trans, which, edge), (successor, level_ptr, offsets), _, _, own = self._piece(
+        def best_of(s: int) -> Decoded:
+            (unary, trans, which, edge), (successor, level_ptr, offsets), _, _, number = self._piece(
                 trellis, np.array([s])
             )
-            lo, hi = offsets[own[0]], offsets[own[0] + 1]
+            lo, hi = offsets[number[0]], offsets[number[0] + 1]
             edge = edge[lo:hi] if edge.size else edge
-            labels, value = any_order.kbest(unary[lo:hi], trans[which[own[0]]], edge, successor, level_ptr, k)
+            labels, value = any_order.kbest(
+                unary[lo:hi], trans[which[number[0]]], edge, successor, level_ptr, k
+            )
             return Decoded(Ragged(labels.ravel(), offsets_of(np.full(len(value), hi - lo))), value)
 
-        found = run(one, [(s,) for s in range(len(self))], self._threads)
-        self._check_possible(np.array([d.values[0] if d.values.size else -np.inf for d in found]))
-        return found
+        best = run(best_of, [(s,) for s in range(len(self))], self._threads)
+        self._check_possible(np.array([d.values[0] if d.values.size else -np.inf for d in best]))
+        return best
 
     def log_partition(self, scores: Parts, costs: Parts | None = None) -> np.ndarray:
         """Log of the sum over all allowed label sequences."""
@@ -258,8 +260,8 @@ class ChainBatch(
             chunks = [(np.flatnonzero(failed),)]
 
         def task(part: np.ndarray) -> None:
-            own, graph, _, sequences, part = self._piece(trellis, part)
-            any_order.inside(own, graph, part, log_z[sequences])
+            piece, graph, _, sequences, part = self._piece(trellis, part)
+            any_order.inside(piece, graph, part, log_z[sequences])
 
         run(task, chunks, self._threads)
         return log_z
@@ -285,7 +287,7 @@ class ChainBatch(
         shape = (self.n_tokens, self.space.n_labels)
         if self._scratch is None:
             self._scratch = (np.empty(shape), np.empty(shape))
-        trellis = self._trellis(self.scores(w, out=self._scratch[0]), costs, own=True)
+        trellis = self._trellis(self.scores(w, out=self._scratch[0]), costs, in_place=True)
         log_z, parts = self._expected(trellis, weights, False, out=self._scratch[1])
         return log_z, self.pull(parts)
 
@@ -356,12 +358,12 @@ class ChainBatch(
             )
 
         def task(part: np.ndarray, out: np.ndarray, into: np.ndarray) -> None:
-            own, graph, tokens, sequences, number = self._piece(trellis, part)
-            expected = edge if own is trellis else np.empty_like(own.edge)
+            piece, graph, tokens, sequences, number = self._piece(trellis, part)
+            expected = edge if piece is trellis else np.empty_like(piece.edge)
             where = number[failed[part]]
             results = Expected(unary[tokens], out, into[sequences], expected)
-            any_order.marginals(own, graph, where, w[sequences], log_z[sequences], results)
-            if self.joint is not None and own is not trellis:
+            any_order.marginals(piece, graph, where, w[sequences], log_z[sequences], results)
+            if self.joint is not None and piece is not trellis:
                 self.joint.gather(expected, tokens.start, tokens.stop, edge)
 
         if failed.any():
@@ -413,16 +415,16 @@ class ChainBatch(
             )
 
         def task(part: np.ndarray, out: np.ndarray, into: np.ndarray) -> None:
-            own, graph, tokens, sequences, number = self._piece(trellis, part)
+            piece, graph, tokens, sequences, number = self._piece(trellis, part)
             change, turn = edge if edge is not None and edge.size else NO_EDGES, d_edge
-            if self.joint is not None and own is not trellis:
-                change = np.empty_like(own.edge)
+            if self.joint is not None and piece is not trellis:
+                change = np.empty_like(piece.edge)
                 turn = self.joint.dense(d_edge, tokens.start, tokens.stop)
             direction = Trellis(d_unary[tokens], d_trans, d_which[sequences], turn)
             results = Expected(unary[tokens], out, into[sequences], change)
             where = number[failed[part]]
-            any_order.tangent(own, direction, graph, where, w[sequences], slope[sequences], results)
-            if self.joint is not None and own is not trellis:
+            any_order.tangent(piece, direction, graph, where, w[sequences], slope[sequences], results)
+            if self.joint is not None and piece is not trellis:
                 self.joint.gather(change, tokens.start, tokens.stop, edge)
 
         if failed.any():
@@ -438,13 +440,13 @@ class ChainBatch(
         labels = np.empty((n, self.n_tokens), dtype=np.int64)
 
         def task(part: np.ndarray) -> None:
-            own, graph, tokens, _, number = self._piece(trellis, part)
-            if own is trellis:
-                any_order.sample(own, graph, number, uniforms, labels)
+            piece, graph, tokens, _, number = self._piece(trellis, part)
+            if piece is trellis:
+                any_order.sample(piece, graph, number, uniforms, labels)
                 return
-            found = np.empty((n, own.unary.shape[0]), dtype=np.int64)
-            any_order.sample(own, graph, number, np.ascontiguousarray(uniforms[:, tokens]), found)
-            labels[:, tokens] = found
+            drawn = np.empty((n, piece.unary.shape[0]), dtype=np.int64)
+            any_order.sample(piece, graph, number, np.ascontiguousarray(uniforms[:, tokens]), drawn)
+            labels[:, tokens] = drawn
 
         run(task, self._sequence_chunks(), self._threads)
         if n and labels.size and labels.min() < 0:
@@ -475,8 +477,8 @@ class ChainBatch(
         bad = np.flatnonzero(~np.isfinite(value))
         if not bad.size:
             return
-        one = self.subset(bad[:1])
-        if one.log_partition(one.scores(np.zeros(self.space.n_features)))[0] == -np.inf:
+        sample = self.subset(bad[:1])
+        if sample.log_partition(sample.scores(np.zeros(self.space.n_features)))[0] == -np.inf:
             raise InputError(
                 "no label sequence is allowed under the constraints (transitions, scheme, allowed labels)",
                 sample=int(bad[0]),

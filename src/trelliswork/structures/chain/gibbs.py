@@ -117,9 +117,9 @@ class GibbsChain(TokenSums):
         values = self._rho()
         values *= 1.0 - values
         values *= self.token_weights()[:, None]
-        own = self._squares(values)
+        emissions = self._squares(values)
         tail = self.batch.space.ngram_matrix.T @ self.tables.doubtful.ravel()
-        return np.concatenate([self.batch.emission.layout.gather(own), tail])
+        return np.concatenate([self.batch.emission.layout.gather(emissions), tail])
 
     def _covariance(self) -> np.ndarray:
         from trelliswork.structures.chain import graph

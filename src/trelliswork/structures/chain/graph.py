@@ -153,11 +153,11 @@ def joint_cells(batch: ChainBatch, chain: ChainGraph, at: np.ndarray) -> list[np
     k, levels = batch.space.n_labels, batch.space.level_ptr
     level = np.searchsorted(levels, chain.context[at], side="right") - 1
     code = (chain.context[at] - levels[level]) * k + chain.label[at]
-    found = []
+    cells = []
     for n, first in zip(joint.joins.lengths, joint.joins.offsets(k), strict=False):
         key = chain.token[at] * joint.n_columns + first + code % k**n
-        found.append(np.where(level + 2 >= n, joint.find(key), -1))
-    return found
+        cells.append(np.where(level + 2 >= n, joint.find(key), -1))
+    return cells
 
 
 def token_features(batch: ChainBatch) -> tuple[sp.csr_matrix, sp.csr_matrix | None]:
@@ -176,8 +176,8 @@ def edge_features(
         shape = (chain.token.size, batch.joint.matrix.shape[0])
         chosen, at = sp.csr_matrix(shape), np.flatnonzero(inner)
         for cell in joint_cells(batch, chain, at):
-            own = at[cell >= 0], cell[cell >= 0]
-            chosen = chosen + sp.csr_matrix((np.ones(own[0].size), own), shape=shape)
+            places = at[cell >= 0], cell[cell >= 0]
+            chosen = chosen + sp.csr_matrix((np.ones(places[0].size), places), shape=shape)
         pieces.append(chosen @ batch.joint.matrix)
     elif edge is not None and space.edge_layout is not None:
         pair = last_label(space, np.maximum(chain.context, 0)) * k + chain.label
@@ -270,9 +270,9 @@ def argmax_at_loss(batch: ChainBatch, scores: Parts, costs: Parts, losses: np.nd
         labels = chain.label[np.concatenate(edges)]
         return labels[labels >= 0], values
 
-    found = run(task, _chunks(batch), batch._threads)
-    labels = np.concatenate([np.zeros(0, dtype=np.int64), *(labels for labels, _ in found)])
-    return Decoded(Ragged(labels, batch.offsets), np.concatenate([np.zeros(0), *(v for _, v in found)]))
+    chunks = run(task, _chunks(batch), batch._threads)
+    labels = np.concatenate([np.zeros(0, dtype=np.int64), *(labels for labels, _ in chunks)])
+    return Decoded(Ragged(labels, batch.offsets), np.concatenate([np.zeros(0), *(v for _, v in chunks)]))
 
 
 def moments(batch: ChainBatch, scores: Parts, weights: np.ndarray | None) -> Moments:
@@ -288,8 +288,8 @@ def moments(batch: ChainBatch, scores: Parts, weights: np.ndarray | None) -> Mom
         phi = edge_features(chain, batch, *tokens)
         return derivations_graph.moments(chain.graph, score, phi, weight[first:last], [(0, last - first)], 1)
 
-    found = run(task, _chunks(batch), batch._threads)
+    chunks = run(task, _chunks(batch), batch._threads)
     total = np.zeros((d, d))
-    for _, covariance in found:
+    for _, covariance in chunks:
         total += covariance
-    return Moments(np.concatenate([np.zeros((0, d)), *(means for means, _ in found)]), total)
+    return Moments(np.concatenate([np.zeros((0, d)), *(means for means, _ in chunks)]), total)

@@ -139,11 +139,11 @@ class ChainProduct:
         if again.size:  # scores or losses too far apart for scaled numbers
             part = batch.subset(again)
             product = GraphProduct(ChainView(part), [self.automata[i] for i in again])
-            own = _scores_of(batch, scores, again)
-            log_z[again], risk[again] = product.log_partition(own, scale), product.risk(own)
+            part_scores = _scores_of(batch, scores, again)
+            log_z[again], risk[again] = product.log_partition(part_scores, scale), product.risk(part_scores)
             batch._check_possible(log_z)
             if not inside_only:
-                parts = product.marginals(own, scale, weights=w[again], risk=risk_law)
+                parts = product.marginals(part_scores, scale, weights=w[again], risk=risk_law)
                 tokens = gather_ranges(batch.offsets, again)
                 unary[tokens] = parts.unary
                 trans = trans + parts.trans.sum(axis=0)

@@ -114,10 +114,10 @@ class ChainSpace(Space):
             found, n_columns = [], self.edge_layout.n_columns
             for length, first in zip(self.joins.lengths, self.joins.offsets(n), strict=False):
                 names = self.joins.attributes(self.attributes, length)
-                own = Alphabet((name, self.edge_columns[name]) for name in names)
+                columns = Alphabet((name, self.edge_columns[name]) for name in names)
                 code = label_codes(codes, offsets, length, n)
                 at = np.flatnonzero(code >= 0)
-                found.append(_observed_pairs(table, own, at, first + code[at], n_columns))
+                found.append(_observed_pairs(table, columns, at, first + code[at], n_columns))
             self.edge_layout = Layout(
                 self.edge_layout.n_attributes, n_columns, np.unique(np.concatenate(found))
             )
@@ -468,7 +468,7 @@ def _merged_layout(old: ChainSpace, more: ChainSpace, new: ChainSpace, kind: str
     layout: Layout = getattr(new, kind)
     names = "columns" if kind == "emission_layout" else "edge_columns"
     n_markers = new.n_markers if kind == "emission_layout" else 0
-    found = []
+    positions = []
     for space in (old, more):
         part: Layout = getattr(space, kind)
         attribute, column = part.positions()
@@ -480,15 +480,15 @@ def _merged_layout(old: ChainSpace, more: ChainSpace, new: ChainSpace, kind: str
         codes = np.array([new.labels.index(label) for label in space.labels], dtype=np.int64)
         if kind == "edge_layout":
             codes = new.joins.moved(codes, len(new.labels))
-        found.append(target[attribute] * layout.n_columns + codes[column])
-    return Layout(layout.n_attributes, layout.n_columns, np.unique(np.concatenate(found)))
+        positions.append(target[attribute] * layout.n_columns + codes[column])
+    return Layout(layout.n_attributes, layout.n_columns, np.unique(np.concatenate(positions)))
 
 
 def _observed_pairs(
     table: TokenTable, columns: Alphabet, tokens: np.ndarray, codes: np.ndarray, n_columns: int
 ) -> np.ndarray:
     """Sorted positions ``attribute * n_columns + code`` that occur at the given tokens."""
-    found = []
+    positions = []
     for (_, matrix, index), target in zip(table.blocks, table.columns_in(columns), strict=True):
         rows = index[tokens]
         used = rows >= 0
@@ -496,5 +496,5 @@ def _observed_pairs(
         pairs = sp.csr_matrix((np.ones(int(used.sum())), (rows[used], codes[used])), shape=shape)
         together = (sp.csr_matrix(matrix != 0).T.astype(np.float64) @ pairs).tocoo()
         known = target[together.row] >= 0
-        found.append(target[together.row[known]] * n_columns + together.col[known])
-    return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+        positions.append(target[together.row[known]] * n_columns + together.col[known])
+    return np.unique(np.concatenate(positions)) if positions else np.zeros(0, dtype=np.int64)

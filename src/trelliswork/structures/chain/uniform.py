@@ -148,8 +148,8 @@ class UniformChain(TokenSums):
         """Exact diagonal of the covariance."""
         batch, k = self.batch, self.batch.space.n_labels
         weight = self.token_weights()
-        own = self._squares((weight * (k - 1) / k**2)[:, None])
-        pieces = [batch.emission.layout.gather(np.repeat(own, k, axis=1))]
+        emissions = self._squares((weight * (k - 1) / k**2)[:, None])
+        pieces = [batch.emission.layout.gather(np.repeat(emissions, k, axis=1))]
         if batch.edge is not None:
             s0, s1, _, _ = self._pair_sums(batch.edge.token_matrix())
             pieces.append(batch.edge.layout.gather(_pair_diagonal(k, s0.diagonal(), s1.diagonal())))
@@ -177,10 +177,10 @@ class UniformChain(TokenSums):
         """Weighted sums of g g', g g(next)', f(before) g' and f g' over the pairs of tokens."""
         f, inner, weight = self.batch.emission.token_matrix(), self._inner(), self.token_weights()
         at = np.flatnonzero(inner)
-        both = at[inner[at - 1] > 0]  # the pair before is in the same sequence
+        middle = at[inner[at - 1] > 0]  # the pair before is in the same sequence
         w = sp.diags_array(weight[at]).tocsr()
         s0 = g[at].T @ w @ g[at]
-        s1 = g[both - 1].T @ sp.diags_array(weight[both]).tocsr() @ g[both]
+        s1 = g[middle - 1].T @ sp.diags_array(weight[middle]).tocsr() @ g[middle]
         return s0, s1, f[at - 1].T @ w @ g[at], f[at].T @ w @ g[at]
 
     def _covariance(self) -> np.ndarray:
@@ -193,9 +193,9 @@ class UniformChain(TokenSums):
         g = sp.csr_matrix(np.ones((self.batch.n_tokens, 1)))
         names = [1]
         if self.batch.edge is not None:
-            own = self.batch.edge.token_matrix()
-            names = [own.shape[1], 1]
-            g = sp.csr_matrix(sp.hstack([own, g]))
+            edges = self.batch.edge.token_matrix()
+            names = [edges.shape[1], 1]
+            g = sp.csr_matrix(sp.hstack([edges, g]))
         s0, s1, before, here = (m.toarray() for m in self._pair_sums(g))
         eye, flat = np.eye(k), np.ones((k, k))
         unit = np.ones(k)

@@ -138,8 +138,8 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
     # -- verbs ---------------------------------------------------------------------------------
 
     def _total(self, scores: Parts, costs: Parts | None) -> np.ndarray:
-        both = scores if costs is None else scores + costs
-        return np.zeros((len(self), self.space.n_labels)) if both.label is None else both.label
+        total = scores if costs is None else scores + costs
+        return np.zeros((len(self), self.space.n_labels)) if total.label is None else total.label
 
     def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
         """Best class of every sample."""

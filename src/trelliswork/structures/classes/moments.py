@@ -56,8 +56,8 @@ class ClassCovariance(Covariance):
         out = np.empty((f.shape[1], n_nodes, f.shape[1], n_nodes))
         for a in range(n_nodes):
             for b in range(a + 1):
-                both = p @ (above[:, a] * above[:, b]) - node[:, a] * node[:, b]
-                block = (f.T @ sp.diags_array(weight * both) @ f).toarray()
+                covariance = p @ (above[:, a] * above[:, b]) - node[:, a] * node[:, b]
+                block = (f.T @ sp.diags_array(weight * covariance) @ f).toarray()
                 out[:, a, :, b] = block
                 out[:, b, :, a] = block
         return out.reshape(d, d)

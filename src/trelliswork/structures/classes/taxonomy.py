@@ -141,15 +141,15 @@ class Taxonomy:
             Value of the attribute of an ancestor, or values by node (others have 1). Labels have
             1; ancestors of weight 0 are left out.
         """
-        own = set(labels)
+        classes = set(labels)
         weights = self.ancestor_weights(weight)
         above = [self._above[label] for label in labels]
-        inner = {node for nodes in above for node in nodes if weights.get(node, 0.0) > 0.0} - own
+        inner = {node for nodes in above for node in nodes if weights.get(node, 0.0) > 0.0} - classes
         nodes = [*labels, *(node for node in self.children if node in inner)]
         place = {node: j for j, node in enumerate(nodes)}
         pairs = [(i, place[node]) for i, found in enumerate(above) for node in found if node in place]
         row, column = np.array(sorted(pairs), dtype=np.int64).T
-        values = np.array([1.0 if node in own else weights[node] for node in nodes])[column]
+        values = np.array([1.0 if node in classes else weights[node] for node in nodes])[column]
         return nodes, sp.csr_matrix((values, (row, column)), shape=(len(labels), len(nodes)))
 
     def ancestor_weights(self, weight: Any) -> dict[Any, float]:

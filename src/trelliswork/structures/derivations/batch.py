@@ -147,8 +147,8 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
     # -- verbs ---------------------------------------------------------------------------------
 
     def _total(self, scores: Parts, costs: Parts | None) -> np.ndarray:
-        both = scores if costs is None else scores + costs
-        return np.zeros(self.n_edges) if both.edge is None else np.ascontiguousarray(both.edge, dtype=float)
+        total = scores if costs is None else scores + costs
+        return np.zeros(self.n_edges) if total.edge is None else np.ascontiguousarray(total.edge, dtype=float)
 
     def _run(self, task: Any) -> list[Any]:
         return run(task, balanced_chunks(self.edge_ptr, self.limits.edges_per_chunk), n_threads(self.n_jobs))
@@ -284,10 +284,10 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
             part = self.graph._replace(graph_ptr=self.graph.graph_ptr[a : b + 1])
             return derivations_graph.argmax_at_loss(part, score, cost, losses[a:b], a)
 
-        found = self._run(task)
-        edges = Ragged.from_list([edges for chunk, _ in found for edges in chunk], np.int64)
+        chunks = self._run(task)
+        edges = Ragged.from_list([edges for chunk, _ in chunks for edges in chunk], np.int64)
         codes = Ragged(edges.values - np.repeat(self.edge_ptr[:-1], edges.lengths), edges.offsets)
-        return Decoded(codes, np.concatenate([np.zeros(0), *(values for _, values in found)]))
+        return Decoded(codes, np.concatenate([np.zeros(0), *(values for _, values in chunks)]))
 
     def readings(self) -> list[Reading]:
         """The parts of the true output and of all outputs, in the order of derivations."""

@@ -64,8 +64,8 @@ def argmax_at_loss(
         table = np.empty((stop - base, loss + 1))
         choice = np.empty(table.shape, dtype=np.int64)
         profile = np.empty((1, loss + 1))
-        one = graph._replace(graph_ptr=graph.graph_ptr[i : i + 2])
-        derivations_loss.loss_profile(*one, scores, costs, 0, 1, table, choice, profile)
+        alone = graph._replace(graph_ptr=graph.graph_ptr[i : i + 2])
+        derivations_loss.loss_profile(*alone, scores, costs, 0, 1, table, choice, profile)
         values[i] = profile[0, loss]
         if values[i] == -np.inf:
             raise InputError(f"no output has loss {loss}", sample=first + i)

@@ -114,8 +114,9 @@ class GraphProduct:
         return run(task, chunks, n_threads(self.view.n_jobs))
 
     def _scores(self, scores: Parts, scale: float) -> np.ndarray:
-        own = np.append(self.view.edge_scores(scores), 0.0)[self.base]  # the last for edges without base
-        return own + scale * self.loss if scale else own
+        padded = np.append(self.view.edge_scores(scores), 0.0)  # the last for edges without base
+        base_scores = padded[self.base]
+        return base_scores + scale * self.loss if scale else base_scores
 
     def _inside(self, score: np.ndarray) -> np.ndarray:
         from trelliswork.dp.derivations import hypergraph
@@ -184,11 +185,11 @@ class GraphProduct:
         edge_ptr, edges = hypergraph.derivations(
             self.graph.graph_ptr, self.graph.tail_ptr, self.graph.tails, 0, n, back
         )
-        found = []
+        outputs = []
         for i in range(n):
-            own = self.base[edges[edge_ptr[i] : edge_ptr[i + 1]]]
-            found.append(own[own >= 0] - self.view.graph.edge_ptr[i])
-        return self.view.decoded(found, best[self.graph.graph_ptr[1:] - 1])
+            bases = self.base[edges[edge_ptr[i] : edge_ptr[i + 1]]]
+            outputs.append(bases[bases >= 0] - self.view.graph.edge_ptr[i])
+        return self.view.decoded(outputs, best[self.graph.graph_ptr[1:] - 1])
 
 
 def _joined(lists: list[list[int]]) -> np.ndarray:

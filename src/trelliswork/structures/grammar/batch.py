@@ -39,10 +39,10 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts):
                 t.arrays, t.context, t.word_class, rows, words.offsets, words.values, beam, a, b
             )
 
-        found = self._run(chunk)
-        values = np.concatenate([np.zeros(0), *(v for v, _, _ in found)])
-        lengths = np.concatenate([np.zeros(0, dtype=np.int64), *(np.diff(ptr) for _, ptr, _ in found)])
-        codes = np.concatenate([np.zeros(0, dtype=np.int64), *(rules for _, _, rules in found)])
+        chunks = self._run(chunk)
+        values = np.concatenate([np.zeros(0), *(v for v, _, _ in chunks)])
+        lengths = np.concatenate([np.zeros(0, dtype=np.int64), *(np.diff(ptr) for _, ptr, _ in chunks)])
+        codes = np.concatenate([np.zeros(0, dtype=np.int64), *(rules for _, _, rules in chunks)])
         return Decoded(Ragged(codes, offsets_of(lengths)), values)
 
     def _from_forests(self, scores: Parts, costs: Parts | None) -> Decoded:
@@ -56,18 +56,18 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts):
             _, edges = hypergraph.derivations(g.graph_ptr, g.tail_ptr, g.tails, 0, 1, back)
             return forest.rule[edges], float(best[-1])
 
-        found = self._map(scores, costs, task)
-        codes = Ragged.from_list([row for row, _ in found], np.int64)
-        return Decoded(codes, np.array([value for _, value in found], dtype=np.float64))
+        trees = self._map(scores, costs, task)
+        codes = Ragged.from_list([row for row, _ in trees], np.int64)
+        return Decoded(codes, np.array([value for _, value in trees], dtype=np.float64))
 
     def mea(self, scores: Parts) -> Decoded:
         """Tree with most expected brackets and tags of every sample, and their number (max-recall)."""
-        found = self.marginals(scores, each=True)
+        expected = self.marginals(scores, each=True)
         offsets = self.node_ptr
         node = np.zeros(int(offsets[-1]))
         for i in range(len(self)):
-            forest, own = self.forest(i), slice(offsets[i], offsets[i + 1])
-            node[own] = self.space.brackets.expected(forest, found.node[own])
+            forest, nodes = self.forest(i), slice(offsets[i], offsets[i + 1])
+            node[nodes] = self.space.brackets.expected(forest, expected.node[nodes])
         return self._from_forests(Parts(rule=None, node=node), None)
 
     def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
@@ -92,14 +92,14 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts):
         from trelliswork.dp.derivations import hypergraph
         from trelliswork.dp.grammar import inside
 
-        both = scores if costs is None else scores + costs
-        rows, t = self._rows(both), self.grammar
-        walk = self._walk(both, None)
+        augmented = scores if costs is None else scores + costs
+        rows, t = self._rows(augmented), self.grammar
+        walk = self._walk(augmented, None)
 
         def chunk(a: int, b: int) -> list[float]:
             out = []
             for i in range(a, b):
-                if both.node is None and self._is_long(i):
+                if augmented.node is None and self._is_long(i):
                     row, words = rows[min(i, rows.shape[0] - 1)], self.store.words[self.index[i]]
                     out.append(inside.inside(t.arrays, t.context, t.word_class, row, words)[0])
                     continue
@@ -144,9 +144,9 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts):
         if each:
             _check_rows(n, d, self.limits.row_bytes)
         weight = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
-        both = scores if costs is None else scores + costs
-        walk, rows = self._walk(both, None), self._rows(both)
-        summed = not nodes and along is None and both.node is None
+        augmented = scores if costs is None else scores + costs
+        walk, rows = self._walk(augmented, None), self._rows(augmented)
+        summed = not nodes and along is None and augmented.node is None
         shift = None if along is None else self._rows(along)
         offsets = None if along is None or along.node is None else self.node_ptr
         log_z = np.empty(n)
@@ -154,9 +154,9 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts):
         def chunk(a: int, b: int) -> tuple[np.ndarray, list[np.ndarray]]:
             total, by_node = np.zeros((b - a if each else 1, d)), []
             for i in range(a, b):
-                own = total[i - a if each else 0]
+                counts = total[i - a if each else 0]
                 if summed and self._is_long(i):
-                    log_z[i] = self._sum_long(i, rows[min(i, rows.shape[0] - 1)], weight[i], own)
+                    log_z[i] = self._sum_long(i, rows[min(i, rows.shape[0] - 1)], weight[i], counts)
                     continue
                 [(_, forest, edge)] = walk(i, i + 1)
                 g, size = forest.graph, forest.n_nodes
@@ -174,7 +174,7 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts):
                 rho = rho * weight[i]
                 # The last place collects rules that stand for no rule of the grammar.
                 feature = self.grammar.feature[forest.rule] % (d + 1)
-                own += np.bincount(feature, rho, minlength=d + 1)[:d]
+                counts += np.bincount(feature, rho, minlength=d + 1)[:d]
                 if nodes:
                     by_node.append(forest.per_node(rho))
             return total, by_node
@@ -244,14 +244,14 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts):
         whole, losses = self._integer(costs), np.asarray(losses, dtype=np.int64)
 
         def task(i: int, forest: Forest, edge: np.ndarray) -> tuple[np.ndarray, float]:
-            found, value = derivations_graph.argmax_at_loss(
+            edges, value = derivations_graph.argmax_at_loss(
                 forest.graph, edge, whole(i, forest), losses[i : i + 1], i
             )
-            return forest.rule[found[0]], float(value[0])
+            return forest.rule[edges[0]], float(value[0])
 
-        found = self._map(scores, None, task)
-        codes = Ragged.from_list([row for row, _ in found], np.int64)
-        return Decoded(codes, np.array([value for _, value in found], dtype=np.float64))
+        trees = self._map(scores, None, task)
+        codes = Ragged.from_list([row for row, _ in trees], np.int64)
+        return Decoded(codes, np.array([value for _, value in trees], dtype=np.float64))
 
     def argmax_by_counts(
         self, scores: Parts, choose: Callable[[int, int, np.ndarray], tuple[int, int]]

@@ -97,10 +97,10 @@ class Brackets:
 
     def right(self, forest: Forest, nodes: np.ndarray) -> np.ndarray:
         """Number of brackets and tags of each node that the gold tree of some nodes has as often."""
-        own = dict(self._spans(forest))
-        gold = Counter(span for v in nodes.tolist() for span in own.get(v, []))
+        spans_of = dict(self._spans(forest))
+        gold = Counter(span for v in nodes.tolist() for span in spans_of.get(v, []))
         out = np.zeros(forest.n_nodes)
-        for v, spans in own.items():
+        for v, spans in spans_of.items():
             out[v] = (gold & Counter(spans)).total()
         return out
 
@@ -116,13 +116,13 @@ class Brackets:
         nodes, rules : ndarray
             Nodes and rules of the gold tree.
         """
-        own = dict(self._spans(forest))
+        spans_of = dict(self._spans(forest))
         gold: Counter[Span] = Counter()
         for v, tagged in zip(nodes.tolist(), self.lexical[rules].tolist()):
-            gold.update(own.get(v, [])[: len(own.get(v, [])) - tagged])
+            gold.update(spans_of.get(v, [])[: len(spans_of.get(v, [])) - tagged])
         n_true = gold.total()
         among, last = np.zeros(forest.n_nodes, dtype=np.int64), np.zeros(forest.n_nodes, dtype=np.int64)
-        for v, spans in own.items():
+        for v, spans in spans_of.items():
             among[v] = (gold & Counter(spans)).total()
             last[v] = among[v] - (gold & Counter(spans[:-1])).total()
         tagged = self.lexical[forest.rule]

@@ -200,16 +200,16 @@ class GrammarParts(Storable, Multinomials):
         self, scores: Parts, costs: Parts | None
     ) -> Callable[[int, int], Iterator[tuple[int, Forest, np.ndarray]]]:
         """Function that gives number, forest and edge scores of a range of samples."""
-        both = scores if costs is None else scores + costs
-        rows = self._rows(both)
-        offsets = None if both.node is None else self.node_ptr
+        total = scores if costs is None else scores + costs
+        rows = self._rows(total)
+        offsets = None if total.node is None else self.node_ptr
 
         def walk(a: int, b: int) -> Iterator[tuple[int, Forest, np.ndarray]]:
             for i in range(a, b):
                 forest = self.forest(i)
                 edge = rows[min(i, rows.shape[0] - 1)][forest.rule]
                 if offsets is not None:
-                    edge = edge + forest.node_scores(both.node[offsets[i] : offsets[i + 1]])
+                    edge = edge + forest.node_scores(total.node[offsets[i] : offsets[i + 1]])
                 yield i, forest, edge
 
         return walk

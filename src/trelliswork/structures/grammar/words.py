@@ -55,7 +55,7 @@ def read_rules(rules: Any) -> tuple[list[tuple[str, list[tuple[bool, str]]]], st
         See ``Grammar``.
     """
     if hasattr(rules, "productions") and callable(rules.productions):
-        found = [_from_production(p) for p in rules.productions()]
+        productions = [_from_production(p) for p in rules.productions()]
         start = str(rules.start())
     else:
         if isinstance(rules, (bytes, Mapping)) or not isinstance(rules, Collection):
@@ -63,18 +63,18 @@ def read_rules(rules: Any) -> tuple[list[tuple[str, list[tuple[bool, str]]]], st
                 f'rules must be lines such as "S -> NP VP", pairs or an nltk grammar, got {rules!r:.80}'
             )
         lines = rules.splitlines() if isinstance(rules, str) else list(rules)
-        found = []
+        productions = []
         heads = {item.partition("->")[0].strip() for item in lines if isinstance(item, str)}
         heads |= {str(item[0]) for item in lines if isinstance(item, (tuple, list)) and len(item) == 2}
         for item in lines:
             if isinstance(item, str):
-                found += _from_line(item)
+                productions += _from_line(item)
             else:
-                found.append(_from_pair(item, heads))
-        start = found[0][0] if found else ""
-    if not found:
+                productions.append(_from_pair(item, heads))
+        start = productions[0][0] if productions else ""
+    if not productions:
         raise InputError("rules: there is no rule")
-    return found, start
+    return productions, start
 
 
 def _from_production(production: Any) -> tuple[str, list[tuple[bool, str]]]:

@@ -134,14 +134,16 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
 
     def _arrays(self, scores: Parts, costs: Parts | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Rule tables (1 or n_samples, n_depths, 19) and position scores (maybe none)."""
-        both = scores if costs is None else scores + costs
+        total = scores if costs is None else scores + costs
         rule = (
-            np.zeros(self.space.n_features) if both.rule is None else np.asarray(both.rule, dtype=np.float64)
+            np.zeros(self.space.n_features)
+            if total.rule is None
+            else np.asarray(total.rule, dtype=np.float64)
         )
         rows = np.atleast_2d(rule)
         tables = np.zeros((rows.shape[0], self.space.n_depths * N_RULES))
         tables[:, self.space.columns] = rows
-        pairs = np.zeros(0) if both.pair is None else np.ascontiguousarray(both.pair, dtype=np.float64)
+        pairs = np.zeros(0) if total.pair is None else np.ascontiguousarray(total.pair, dtype=np.float64)
         return tables.reshape(rows.shape[0], self.space.n_depths, N_RULES), pairs
 
     def _data(self, scores: Parts, costs: Parts | None = None) -> tuple[np.ndarray, ...]:

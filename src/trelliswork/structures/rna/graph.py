@@ -62,13 +62,13 @@ def graphs(batch: RNABatch, scores: Parts, costs: Parts | None = None) -> Iterat
         node_ptr, tail_ptr, tails, rules, places = rna_graph.derivation_graph(seq, batch.space.n_depths)
         table = tables[i if tables.shape[0] > 1 else 0].ravel()
         value = np.where(rules >= 0, table[rules], 0.0)
-        own = places >= 0
-        at = batch.pair_ptr[i] + places[own]
+        paired = places >= 0
+        at = batch.pair_ptr[i] + places[paired]
         if pairs.size:
-            value[own] += pairs[at]
+            value[paired] += pairs[at]
         loss = np.zeros(rules.size, dtype=np.int64)
         if cost.size:
-            loss[own] = cost[at]
+            loss[paired] = cost[at]
         graph = Graph(np.array([0, node_ptr.size - 1]), node_ptr, tail_ptr, tails)
         yield RNAGraph(seq.size, graph, rules, places, value, loss)
 
@@ -105,7 +105,7 @@ def overlap_costs(graph: RNAGraph, gold: np.ndarray) -> tuple[RNAGraph, tuple[in
     right = gold[i] == j
     shape = int(np.count_nonzero(gold > np.arange(n))) + 1, n // 2 + 1
     cost = np.where(i < j, 1 + shape[1] * right, 0)
-    own = graph.places >= 0
+    paired = graph.places >= 0
     costs = np.zeros_like(graph.costs)
-    costs[own] = cost[graph.places[own]]
+    costs[paired] = cost[graph.places[paired]]
     return graph._replace(costs=costs), shape
