@@ -43,7 +43,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("weighting", ["example", "count"])
 def test_stationary_on_every_structure(case, weighting):
-    """A = w (T - P) / (2 reg), spec 13.8."""
+    """A = w (T - P) / (2 reg)."""
     structure, X, y = CASES[case]
     model = tw.KLRSO(structure, reg=0.05, weighting=weighting, min_count=2, tol=1e-10).fit(X, y)
     assert model.heads_

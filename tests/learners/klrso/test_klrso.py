@@ -57,7 +57,7 @@ def test_gradient_vanishes_and_the_dual_is_stationary(regression, solver, bias):
     Z, T, w = regression
     found = fit_logistic(Z, T, w, np.zeros(3), 0.3, bias=bias, solver=solver, tol=1e-7, max_iter=1000)
     assert found.stop == "converged"
-    # F = K A + bias with A = w (T - P) / (2 reg), spec 13.8
+    # F = K A + bias with A = w (T - P) / (2 reg)
     P = np.exp(log_softmax(Z @ Z.T @ found.dual + found.bias))
     assert np.abs(found.dual - w[:, None] * (T - P) / 0.6).max() < 1e-4
     assert np.allclose(Z.T @ found.dual, found.weights, atol=1e-5)

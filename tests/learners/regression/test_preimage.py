@@ -1,4 +1,4 @@
-"""Pre-images of n-gram counts: existence, number, enumeration, repair (spec 13.7)."""
+"""Pre-images of n-gram counts: existence, number, enumeration, repair."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_ridge_with_the_least_leave_one_out_error_is_taken(rng):
     assert tw.KernelRegression("rbf", tw.Values(), ridge="loo").fit(X, Y).ridge_ > 0
 
 
-# -- constraints (spec 13.6) ---------------------------------------------------------------
+# -- constraints ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [12, 4])
