@@ -13,12 +13,13 @@ from trelliswork.dp.chain import lanes as chain_lanes
 from trelliswork.dp.chain.trellis import Contexts, Expected, Groups, Sums, Trellis
 from trelliswork.structures.chain.contexts import level_starts, successors
 from trelliswork.structures.chain.trellis import NO_EDGES, arrange, factors_of
+from trelliswork.structures.limits import ChainLimits
 
 
 def in_lanes(unary, trans, order, offsets, weights, with_marginals=True):
     """Log partitions, marginals, expected transitions and failures."""
     n, k = offsets.size - 1, unary.shape[1]
-    lanes = arrange(offsets, k**order)
+    lanes = arrange(offsets, k**order, ChainLimits())
     factors, top, room = factors_of(trans[None])
     log_z, failed = np.empty(n), np.zeros(n, dtype=bool)
     marginals = np.empty(unary.shape if with_marginals else (0, k))
