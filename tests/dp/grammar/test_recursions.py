@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp
@@ -65,6 +67,9 @@ def best(grammar, scores, sentences, beam=np.inf):
     return viterbi.viterbi(*tables, scores, ptr, np.concatenate(words), beam, 0, len(words))
 
 
+MOST_TREES = 3000
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_viterbi_and_forest_against_enumeration(seed):
     rng = np.random.default_rng(seed)
@@ -74,7 +79,9 @@ def test_viterbi_and_forest_against_enumeration(seed):
     scores = rng.normal(size=(len(sentences), len(grammar.dp_rules)))
     values, ptr, rules = best(grammar, scores, sentences)
     for s, sentence in enumerate(sentences):
-        trees = [tuple(codes) for codes in derivations(grammar, sentence)]
+        trees = [tuple(codes) for codes in itertools.islice(derivations(grammar, sentence), MOST_TREES + 1)]
+        if len(trees) > MOST_TREES:  # some random grammars have tens of thousands; the others are enough
+            continue
         totals = [scores[s, list(codes)].sum() for codes in trees]
         found = tuple(rules[ptr[s] : ptr[s + 1]].tolist())
         graph, complete = grammar_forest.forest(
