@@ -83,9 +83,9 @@ class ChainAscent:
         order = np.argsort(at, kind="stable")
         ends = np.searchsorted(at[order], np.arange(self.count.size + 1))
         for i in np.unique(at):
-            own = order[ends[i] : ends[i + 1]]
-            rows = planes[own]
-            self.gram[np.ix_([i], rank[own], rank[own])] = (rows @ rows.T).toarray()
+            slots = order[ends[i] : ends[i + 1]]
+            rows = planes[slots]
+            self.gram[np.ix_([i], rank[slots], rank[slots])] = (rows @ rows.T).toarray()
         w, layout = planes.T @ beta, self.batch.space.emission_layout
         if layout.flat is None:
             self.emission[:] = w[: self.emission.size].reshape(self.emission.shape)

@@ -271,27 +271,27 @@ class SampledMoments:
         rng: np.random.Generator,
     ):
         scores = batch.scores(np.zeros(batch.space.n_features)) if scores is None else scores
-        own = np.ones(len(batch)) if weights is None else weights
+        sample_weights = np.ones(len(batch)) if weights is None else weights
         drawn = batch.sample(scores, n_samples, rng)
         draws = batch.features_of_draws(drawn)
         gold = batch.gold()
-        law = SampledSecondMoment(draws, None, own)
+        law = SampledSecondMoment(draws, None, sample_weights)
         self.covariance: SecondMoment = law
-        self.second: SecondMoment = SampledSecondMoment(draws, gold, own)
+        self.second: SecondMoment = SampledSecondMoment(draws, gold, sample_weights)
         deviations = gold - law.means()
-        self.total, self.size = float(own.sum()), _largest(np.asarray(gold.T @ own))
-        self.deviation = without_rounding(np.asarray(deviations.T @ own), self)
+        self.total, self.size = float(sample_weights.sum()), _largest(np.asarray(gold.T @ sample_weights))
+        self.deviation = without_rounding(np.asarray(deviations.T @ sample_weights), self)
         if loss is not None:
             costs, constant = part_costs(batch, loss)
             losses = np.array(
                 [batch.dot_each(batch.indicators(codes, each=True), costs) + constant for codes in drawn]
             )
             mean = losses.mean(axis=0)
-            centred = (losses - mean) * own / n_samples
-            self.cost_mean = float(own @ mean)
+            centred = (losses - mean) * sample_weights / n_samples
+            self.cost_mean = float(sample_weights @ mean)
             self.cost_variance = float(np.sum(centred * (losses - mean)))
             self.cost_covariance = np.asarray(draws.T @ centred.ravel())
-            self.cost_deviation = np.asarray(deviations.T @ (own * mean))
+            self.cost_deviation = np.asarray(deviations.T @ (sample_weights * mean))
 
 
 class MomentSums:

@@ -153,8 +153,8 @@ class PositionCode(Code):
         first, table, after, levels = self._tables
         longer = offsets + np.arange(offsets.size)  # one more position for the end of each string
         unary = np.full((int(longer[-1]), k + 1), -np.inf)
-        own = np.arange(len(G)) + np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
-        unary[own, :k] = G
+        rows_of_symbols = np.arange(len(G)) + np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+        unary[rows_of_symbols, :k] = G
         unary[longer[1:] - 1, k] = 0.0
         unary[longer[:-1]] += weight * first
         labels = np.empty(len(unary), dtype=np.int64)
@@ -166,7 +166,7 @@ class PositionCode(Code):
             labels,
             np.empty(n),
         )
-        return labels[own]
+        return labels[rows_of_symbols]
 
     def state(self) -> dict[str, Any]:
         """Alphabet, kind, longest output, language model."""

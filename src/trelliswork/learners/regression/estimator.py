@@ -377,8 +377,8 @@ class KernelRegression(BaseEstimator):
         counts = [code.counts(G)]
         table = code.tables[0]
         for voter in self.voters_:
-            own = voter.code_.counts(voter._decide(X)[0])
-            counts.append(voter.code_.shortened(own, table.shape[1], table, code.symbols))
+            vote = voter.code_.counts(voter._decide(X)[0])
+            counts.append(voter.code_.shortened(vote, table.shape[1], table, code.symbols))
         # A count of c is kept when more than half of the regressors predict at least c.
         return -np.sort(-np.stack(counts), axis=0)[len(counts) // 2]
 

@@ -86,10 +86,12 @@ class EmpiricalMap:
             )
         for p in range(self.longest):
             there = np.flatnonzero(items.lengths > p)
-            own = np.flatnonzero(self.position == p)
-            if there.size and own.size:
+            at_position = np.flatnonzero(self.position == p)
+            if there.size and at_position.size:
                 rows = items.values[items.offsets[:-1][there] + p]
-                out[np.ix_(there, own)] = similarities(self.kernel, rows, self.values[own], there)
+                out[np.ix_(there, at_position)] = similarities(
+                    self.kernel, rows, self.values[at_position], there
+                )
         if self.weights is not None:
             out *= np.sqrt(np.repeat(self.weights, np.diff(self.offsets)))
         return out

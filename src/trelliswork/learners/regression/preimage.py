@@ -180,8 +180,8 @@ def preimage(
     candidates = [_decoded(codes, symbols, plain) for codes in found[0]]
     cost = found[1]
     if method == "euler":
-        own = encode([candidates[0]], symbols)[0]
-        windows, _ = ngram_windows(padded(own, n, start, end) if given else own, n)
+        coded = encode([candidates[0]], symbols)[0]
+        windows, _ = ngram_windows(padded(coded, n, start, end) if given else coded, n)
         cost = float(((_recount(rows, windows) - wanted) ** 2).sum())
         exact = cost == 0.0
     return Preimage(candidates[0], exact, cost, found[2], candidates, found[3])

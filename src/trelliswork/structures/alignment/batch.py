@@ -419,8 +419,8 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
         if feature is None:
             out = np.zeros(n)
         else:
-            own = columns.feature if feature.ndim == 1 else (columns.feature_owner, columns.feature)
-            out = np.bincount(columns.feature_owner, feature[own], minlength=n).astype(np.float64)
+            entries = columns.feature if feature.ndim == 1 else (columns.feature_owner, columns.feature)
+            out = np.bincount(columns.feature_owner, feature[entries], minlength=n).astype(np.float64)
         if scores.miss is not None:
             missed = self._missed(columns, np.ones(n)) * scores.miss
             out = out + np.bincount(np.repeat(np.arange(n), self.first.lengths), missed, minlength=n)

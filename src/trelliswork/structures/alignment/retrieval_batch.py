@@ -178,8 +178,10 @@ class RetrievalBatch(Storable, LossProfiles):
         """Best outputs; ``fast`` allows less than double precision, which training must not use."""
         chosen = self._best(self.pairs.best_scores(law, fast=fast) + choice)
         part = self.pairs.subset(chosen)
-        own = law if law.feature.ndim == 1 else Parts(feature=law.feature[chosen], miss=None, cell=None)
-        found = part.argmax(own, None if fast else Parts(feature=None, miss=None, cell=None))
+        chosen_law = (
+            law if law.feature.ndim == 1 else Parts(feature=law.feature[chosen], miss=None, cell=None)
+        )
+        found = part.argmax(chosen_law, None if fast else Parts(feature=None, miss=None, cell=None))
         return Decoded(self._coded(chosen, found.codes), found.values + choice[chosen])
 
     def mea(self, scores: Parts) -> Decoded:
@@ -187,8 +189,10 @@ class RetrievalBatch(Storable, LossProfiles):
         law, choice = self._law(scores, None)
         p = self._softmax(self.pairs.log_partition(law) + choice)[1]
         chosen = self._best(p)
-        own = law if law.feature.ndim == 1 else Parts(feature=law.feature[chosen], miss=None, cell=None)
-        return Decoded(self._coded(chosen, self.pairs.subset(chosen).mea(own).codes), p[chosen])
+        chosen_law = (
+            law if law.feature.ndim == 1 else Parts(feature=law.feature[chosen], miss=None, cell=None)
+        )
+        return Decoded(self._coded(chosen, self.pairs.subset(chosen).mea(chosen_law).codes), p[chosen])
 
     def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
         """Up to ``k`` best outputs of each sample."""
@@ -318,8 +322,10 @@ class RetrievalBatch(Storable, LossProfiles):
         """Score of given outputs."""
         chosen = self._chosen(codes)
         law, choice = self._law(scores, None)
-        own = law if law.feature.ndim == 1 else Parts(feature=law.feature[chosen], miss=None, cell=None)
-        return self.pairs.subset(chosen).evaluate(self._columns(codes), own) + choice[chosen]
+        chosen_law = (
+            law if law.feature.ndim == 1 else Parts(feature=law.feature[chosen], miss=None, cell=None)
+        )
+        return self.pairs.subset(chosen).evaluate(self._columns(codes), chosen_law) + choice[chosen]
 
     def unpack(self, codes: Ragged) -> list[Any]:
         """Codes to (candidate, alignment)."""

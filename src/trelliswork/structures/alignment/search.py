@@ -142,17 +142,19 @@ def best_paths(batch: AlignmentBatch, law: Law, fast: bool) -> Ragged:
         part = batch if rest.all() else batch.subset(np.flatnonzero(rest))
         values, own_lengths = np.empty(len(part)), np.empty(len(part), dtype=np.int64)
         own_offsets = part.first.offsets + part.second.offsets
-        own = codes if part is batch else np.empty(own_offsets[-1], dtype=np.uint8)
+        part_codes = codes if part is batch else np.empty(own_offsets[-1], dtype=np.uint8)
         part_law = law if part is batch else law._replace(miss=np.zeros(part.first.values.size))
         part_pairs = part.arrays()
         traced = batch.limits.traced_cells
-        part._run(lambda a, b: viterbi.viterbi(part_pairs, part_law, a, b, traced, values, own, own_lengths))
+        part._run(
+            lambda a, b: viterbi.viterbi(part_pairs, part_law, a, b, traced, values, part_codes, own_lengths)
+        )
         if part is batch:
             lengths = own_lengths
         else:
             for k, p in enumerate(np.flatnonzero(rest).tolist()):
                 lengths[p] = own_lengths[k]
-                codes[offsets[p] : offsets[p] + lengths[p]] = own[
+                codes[offsets[p] : offsets[p] + lengths[p]] = part_codes[
                     own_offsets[k] : own_offsets[k] + lengths[p]
                 ]
     kept = offsets_of(lengths)

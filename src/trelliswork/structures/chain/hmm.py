@@ -97,13 +97,13 @@ def scores_each(batch: ChainBatch, W: np.ndarray) -> Parts:
 def _token_scores(tokens: TokenMap, W: np.ndarray, layout: Layout, owner: np.ndarray) -> np.ndarray:
     """Sums of the weights of the attributes of every token, each with the weights of its owner."""
     entries = tokens.token_matrix().tocoo()
-    own, columns = owner[entries.row], np.arange(layout.n_columns)
+    sequence, columns = owner[entries.row], np.arange(layout.n_columns)
     flat = entries.col[:, None].astype(np.int64) * layout.n_columns + columns
     if layout.flat is None:
-        values = W[own[:, None], flat]
+        values = W[sequence[:, None], flat]
     else:
         at = np.minimum(np.searchsorted(layout.flat, flat), layout.flat.size - 1)
-        values = np.where(layout.flat[at] == flat, W[own[:, None], at], 0.0)
+        values = np.where(layout.flat[at] == flat, W[sequence[:, None], at], 0.0)
     gather = sp.csr_matrix((entries.data, (entries.row, np.arange(entries.nnz))), (owner.size, entries.nnz))
     return np.asarray(gather @ values)
 
@@ -157,9 +157,9 @@ def hmm_scores(batch: ChainBatch, w: np.ndarray) -> Parts:
     k, n_real = space.n_labels, len(space.attributes)
     table = space.emission_layout.table(space.split(w)[0])
     tokens = batch.emission.token_matrix()
-    own = tokens[:, :n_real]
-    total = np.asarray(own.sum(axis=1)).ravel()
-    unary = np.asarray(own @ table[:n_real]) / np.where(total > 1.0, total, 1.0)[:, None]
+    real_columns = tokens[:, :n_real]
+    total = np.asarray(real_columns.sum(axis=1)).ravel()
+    unary = np.asarray(real_columns @ table[:n_real]) / np.where(total > 1.0, total, 1.0)[:, None]
     unary += tokens[:, n_real:] @ table[n_real:]
     grams = (space.ngram_matrix @ space.split(w)[2]).reshape(-1, k)
     return Parts(unary=unary, trans=grams, edge=batch._no_edges())

@@ -126,9 +126,9 @@ class JointCells:
         position = np.arange(batch.n_tokens) - np.repeat(batch.offsets[:-1], np.diff(batch.offsets))
         entries = tokens.token_matrix().tocoo()
         # Every attribute of a token brings the n-grams it was seen with.
-        own = np.searchsorted(seen, np.arange(layout.n_attributes + 1) * layout.n_columns)
-        weight = gather_ranges(own, entries.col)
-        repeats = np.diff(own)[entries.col]
+        first_weight = np.searchsorted(seen, np.arange(layout.n_attributes + 1) * layout.n_columns)
+        weight = gather_ranges(first_weight, entries.col)
+        repeats = np.diff(first_weight)[entries.col]
         token = np.repeat(entries.row.astype(np.int64), repeats)
         column = seen[weight] % layout.n_columns
         kind = np.searchsorted(first, column, side="right") - 1

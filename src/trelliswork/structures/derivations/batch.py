@@ -395,15 +395,15 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
         to_parts = self.space.structure.encode
         wanted: list[list[Any]] = []
         for i, (x, output) in enumerate(zip(self.inputs, y, strict=True)):
-            own = output if to_parts is None else to_parts(x, output)
-            if not hasattr(own, "__iter__"):
-                raise InputError(f"expected a list of parts, got {_short(own)}", sample=i)
-            wanted.append(list(own))
+            parts_given = output if to_parts is None else to_parts(x, output)
+            if not hasattr(parts_given, "__iter__"):
+                raise InputError(f"expected a list of parts, got {_short(parts_given)}", sample=i)
+            wanted.append(list(parts_given))
         # The derivation with most true parts and no others: right unless parts repeat.
         score = np.empty(self.n_edges)
-        for i, own in enumerate(wanted):
+        for i, parts_given in enumerate(wanted):
             try:
-                worth: dict[Any, float] = dict.fromkeys(own, 1.0) | {None: 0.0}
+                worth: dict[Any, float] = dict.fromkeys(parts_given, 1.0) | {None: 0.0}
             except TypeError as error:
                 raise InputError(f"the parts of an output must be hashable ({error})", sample=i) from None
             score[self.edge_ptr[i] : self.edge_ptr[i + 1]] = [
@@ -411,12 +411,12 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
             ]
         best, back = self._viterbi(score)
         rows = list(self._follow(back))
-        for i, own in enumerate(wanted):
-            if self._parts_of(i, rows[i]) == own and rows[i].size:
+        for i, parts_given in enumerate(wanted):
+            if self._parts_of(i, rows[i]) == parts_given and rows[i].size:
                 continue
             exact = None
             if best[self.graph.graph_ptr[i + 1] - 1] > -np.inf:
-                exact = derivation_of(self.graph, i, self.parts[i], own)
+                exact = derivation_of(self.graph, i, self.parts[i], parts_given)
             if exact is None and unknown == "error":
                 self._check_possible(
                     np.where(np.arange(len(self)) == i, self.log_partition(Parts(edge=None)), 0)

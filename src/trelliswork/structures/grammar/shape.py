@@ -60,8 +60,8 @@ def labels_of(symbol: str) -> tuple[str, ...]:
     """Labels of the chain that a symbol stands for, from the top; none for artificial symbols."""
     if is_artificial(symbol):
         return ()
-    own = _masked(symbol).partition("^")[0]
-    ends = [*(at for at, mark in enumerate(own) if mark == "+"), len(own)]
+    label = _masked(symbol).partition("^")[0]
+    ends = [*(at for at, mark in enumerate(label) if mark == "+"), len(label)]
     starts = [0, *(end + 1 for end in ends)]
     return tuple(_ESCAPED.sub(r"\1", symbol[a:b]) for a, b in zip(starts, ends))
 

@@ -116,8 +116,8 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
         i = np.arange(codes.values.size) - codes.offsets[owner]
         j = codes.values
         left = (j < 0) | (j > i)
-        own, i, j = owner[left], i[left], np.where(j < 0, i, j)[left]
-        pair[self.pair_ptr[own] + i * self.bases.lengths[own] - i * (i - 1) // 2 + j - i] = 1.0
+        sample, i, j = owner[left], i[left], np.where(j < 0, i, j)[left]
+        pair[self.pair_ptr[sample] + i * self.bases.lengths[sample] - i * (i - 1) // 2 + j - i] = 1.0
         return self._weighed(Parts(rule=rule, pair=pair), weights, each)
 
     def _weighed(self, parts: Parts, weights: np.ndarray | None, each: bool) -> Parts:
