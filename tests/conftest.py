@@ -12,7 +12,10 @@ def pytest_terminal_summary(terminalreporter):
                 checked, total = table.get((learner, structure), (0, 0))
                 table[learner, structure] = checked + len(laws), total + len(laws) + len(passed_over)
                 for line in passed_over:
-                    skipped.setdefault(line, set()).add(structure)
+                    law, _, reason = line.partition(": ")
+                    laws_of, places = skipped.setdefault(reason, (set(), set()))
+                    laws_of.add(law)
+                    places.add(structure)
     if not table:
         return
     learners, structures = (sorted({pair[k] for pair in table}) for k in (0, 1))
@@ -23,5 +26,6 @@ def pytest_terminal_summary(terminalreporter):
         cells = [table.get((learner, s)) for s in structures]
         shown = ["-" if cell is None else f"{cell[0]}/{cell[1]}" for cell in cells]
         terminalreporter.write_line(f"{learner:<{width}}" + "".join(f"{cell:>14}" for cell in shown))
-    for line, where in sorted(skipped.items()):
-        terminalreporter.write_line(f"skipped on {', '.join(sorted(where))}: {line}")
+    for reason, (laws_of, places) in sorted(skipped.items()):
+        where = "all" if places == set(structures) else ", ".join(sorted(places))
+        terminalreporter.write_line(f"skipped on {where}: {', '.join(sorted(laws_of))} ({reason})")

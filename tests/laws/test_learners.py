@@ -71,7 +71,7 @@ def check(record_property):
 def test_laws(name, chain, check):
     structure, kind = CHAINS[chain]
     make = MAKE.get(name, LEARNERS[name])
-    X, y = tagged(np.random.default_rng(1), kind=kind)
+    X, y = tagged(np.random.default_rng(1), n=8, kind=kind)
     check(make(clone(structure)), X, y)
 
 
