@@ -1,5 +1,8 @@
 """Derivation hypergraphs as arrays: the recursion every other family is tested against.
 
+One file of over 600 lines, because a compiled recursion and its helpers must be in one file: the cache of
+compiled code does not see changes elsewhere.
+
 A batch of acyclic hypergraphs is a handful of contiguous arrays (``int64``
 indices, ``float64`` scores); a *derivation* picks one edge for every occurrence
 of a node it uses, from the root down.

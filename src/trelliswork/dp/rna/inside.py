@@ -1,5 +1,8 @@
 """RNA secondary structures: partition functions, probabilities and their derivatives.
 
+One file of over 600 lines, because a compiled recursion and its helpers must be in one file: the cache of
+compiled code does not see changes elsewhere.
+
 Grammar, rule tables and position scores are those of ``dp/rna/viterbi.py``. With L the weight of a
 list element, S that of a list, F that of what a pair encloses::
 
