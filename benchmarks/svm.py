@@ -39,7 +39,7 @@ def work_ocr(args: Any) -> dict[str, Any]:
     pixels = np.hstack([data["pixels"], np.ones((data["labels"].size, 1))]).astype(np.float64)
     X, y = np.split(pixels, cuts), [part.tolist() for part in np.split(data["labels"], cuts)]
     chain = Chain(start=False, end=False, unknown=False)
-    StructuredSVM(chain).fit(X[:20], y[:20])  # loads compiled code
+    StructuredSVM(chain, C_mode="absolute", C=1.0).fit(X[:20], y[:20])  # loads compiled code
     raw = resident()
     rows = []
     with Peak() as peak:
@@ -50,7 +50,7 @@ def work_ocr(args: Any) -> dict[str, Any]:
             A, b = data["pixels"][letters].astype(np.float64), data["labels"][letters]
             peer, _ = best(lambda m=linear, A=A, b=b: m.fit(A, b), args.repeat)
             inside = [X[i] for i in train], [y[i] for i in train]
-            model = StructuredSVM(chain, OCR_SHARE * train.size, tol=1e-3, n_jobs=1)
+            model = StructuredSVM(chain, OCR_SHARE * train.size, tol=1e-3, n_jobs=1, C_mode="absolute")
             ours, _ = best(lambda m=model, inside=inside: m.fit(*inside), args.repeat)
             predicted = model.predict([X[i] for i in test])
             right = np.concatenate(predicted) == np.concatenate([y[i] for i in test])
@@ -72,13 +72,13 @@ def work_ner(args: Any) -> dict[str, Any]:
     y = {name: part.y for name, part in parts.items()}
     tiny = window.transform(parts["train"].X[:50])
     crf = CRF(chain, C1, C2, max_iter=ITERATIONS, tol=0.0, n_jobs=1)
-    for model in (CRF(chain, C1, C2, max_iter=3, n_jobs=1), StructuredSVM(chain)):
+    for model in (CRF(chain, C1, C2, max_iter=3, n_jobs=1), StructuredSVM(chain, C_mode="absolute", C=1.0)):
         model.fit(tiny, y["train"][:50])  # loads compiled code
     peer, _ = best(lambda: crf.fit(X["train"], y["train"]), args.repeat)
     out: dict[str, Any] = {"crf": {"fit": peer, **quality(y["testb"], crf.predict(X["testb"]))}}
     rows = []
     for share in NER_SHARES:
-        model = StructuredSVM(chain, share * len(y["train"]), tol=1e-2, n_jobs=1)
+        model = StructuredSVM(chain, share * len(y["train"]), tol=1e-2, n_jobs=1, C_mode="absolute")
         raw = resident()
         with Peak() as peak:
             seconds, _ = best(lambda m=model: m.fit(X["train"], y["train"]), args.repeat)
@@ -106,7 +106,7 @@ def work_newsgroups(args: Any) -> dict[str, Any]:
     words = TfidfVectorizer(sublinear_tf=True)
     X, X_test = words.fit_transform(texts[0]), words.transform(texts[1])
     names, gold = np.unique(labels[0], return_inverse=True)
-    StructuredSVM(Classes(bias=False)).fit(X[:50], gold[:50])  # loads compiled code
+    StructuredSVM(Classes(bias=False), C_mode="absolute", C=1.0).fit(X[:50], gold[:50])  # loads compiled code
     theirs = LinearSVC(C=NEWS_C, multi_class="crammer_singer", fit_intercept=False, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -119,7 +119,9 @@ def work_newsgroups(args: Any) -> dict[str, Any]:
     raw = resident()
     with Peak() as peak:
         for tol in (1e-2, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4):
-            ours = StructuredSVM(Classes(bias=False), NEWS_C * gold.size, tol=tol, n_jobs=1)
+            ours = StructuredSVM(
+                Classes(bias=False), NEWS_C * gold.size, tol=tol, n_jobs=1, C_mode="absolute"
+            )
             started = time.perf_counter()
             ours.fit(X, gold)
             seconds = time.perf_counter() - started
@@ -152,12 +154,20 @@ def work_kernel(args: Any) -> dict[str, Any]:
     data = np.load(os.path.join(args.data, "ocr-letters", "letters.npz"))
     pixels, labels, first = data["pixels"].astype(np.float64), data["labels"], data["fold"] == 0
     X, y = pixels[first], labels[first]
-    StructuredSVM(Classes(), kernel="rbf").fit(X[:50], y[:50])  # loads compiled code
+    StructuredSVM(Classes(), kernel="rbf", C_mode="absolute", C=1.0).fit(
+        X[:50], y[:50]
+    )  # loads compiled code
     raw = resident()
     rows = []
     with Peak() as peak:
         ours = StructuredSVM(
-            Classes(), KERNEL_C * y.size, kernel=RBF(KERNEL_GAMMA), loss="zero-one", tol=1e-3, n_jobs=1
+            Classes(),
+            KERNEL_C * y.size,
+            kernel=RBF(KERNEL_GAMMA),
+            loss="zero-one",
+            tol=1e-3,
+            n_jobs=1,
+            C_mode="absolute",
         )
         theirs = SVC(C=KERNEL_C, gamma=KERNEL_GAMMA, cache_size=1000)
         for name, model in (("SVC (libsvm)", theirs), ("ours", ours)):

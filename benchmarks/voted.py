@@ -80,10 +80,18 @@ def work_training(args: Any) -> dict[str, Any]:
     table = prepared(X)
     m = len(y)
     model = tw.VotedCRF(
-        tw.Chain(2, emissions="observed"), 1 / (30 * m), 0.3 / m, tol=TOL, max_iter=500, n_jobs=2
+        tw.Chain(2, emissions="observed"),
+        1 / (30 * m),
+        0.3 / m,
+        tol=TOL,
+        max_iter=500,
+        n_jobs=2,
+        penalty_mode="absolute",
     )
     tiny = tw.Chain(2, emissions="observed")
-    tw.VotedCRF(tiny, max_iter=2, n_jobs=2).fit(table[:20], y[:20])
+    tw.VotedCRF(tiny, max_iter=2, n_jobs=2, penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(
+        table[:20], y[:20]
+    )
     started = time.perf_counter()
     with Peak() as peak:
         model.fit(table, y)

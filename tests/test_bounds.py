@@ -122,7 +122,7 @@ def test_fresh_risk_is_below_the_margin_bound(kind, families):
     rng = np.random.default_rng(3)
     X, y = tagged(rng, 60)
     fresh, truth = tagged(rng, 3000)
-    model = tw.VotedCRF(tw.Chain(), 1e-3, 0.02).fit(X, y)
+    model = tw.VotedCRF(tw.Chain(), 1e-3, 0.02, penalty_mode="absolute").fit(X, y)
     risk = 1.0 - np.mean(
         [
             np.mean([a == b for a, b in zip(p, t, strict=True)])
@@ -136,7 +136,7 @@ def test_fresh_risk_is_below_the_margin_bound(kind, families):
 
 def test_bounds_fall_with_samples_and_say_when_they_are_vacuous():
     X, y = tagged(np.random.default_rng(4), 2000)
-    model = tw.VotedCRF(tw.Chain(), 1e-3, 0.05).fit(X, y)
+    model = tw.VotedCRF(tw.Chain(), 1e-3, 0.05, penalty_mode="absolute").fit(X, y)
     small = bounds.margin(model, X[:50], y[:50], rho=1.0)
     large = bounds.margin(model, X, y, rho=1.0)
     assert large.complexity < small.complexity
@@ -152,7 +152,9 @@ def test_a_margin_bound_that_says_something(families):
     n, rng = 4000, np.random.default_rng(7)
     y = [[LABELS[i]] for i in rng.integers(0, 2, n)]
     X = [[label.lower() if rng.random() > 0.05 else "ab"[rng.integers(2)] for label in row] for row in y]
-    model = tw.VotedCRF(tw.Chain(start=False, end=False, unknown=False), 0.0, 0.1).fit(X, y)
+    model = tw.VotedCRF(
+        tw.Chain(start=False, end=False, unknown=False), 0.0, 0.1, penalty_mode="absolute"
+    ).fit(X, y)
     found = bounds.margin(model, X, y, families=families)
     assert not found.vacuous
     assert "vacuous" not in str(found)
@@ -162,7 +164,7 @@ def test_a_margin_bound_that_says_something(families):
 def test_soda_looks_at_all_outputs():
     chain = tw.Chain(start=False, end=False, unknown=False)
     X, y = [["a"] * 6], [list("ABABAB")]
-    found = bounds.soda(tw.SODA(chain).fit(X, y), X, y)
+    found = bounds.soda(tw.SODA(chain, reference="uniform", reg=1e-6).fit(X, y), X, y)
     assert found.parts["Cf"] == 6.0  # AAAAAA
 
 
@@ -204,7 +206,7 @@ def test_pac_formula():
 
 def test_soda_bound_exact_and_sampled():
     X, y = tagged(np.random.default_rng(5), 30, noise=0.05)
-    model = tw.SODA(tw.Chain(unknown=False)).fit(X, y)
+    model = tw.SODA(tw.Chain(unknown=False), reference="uniform", reg=1e-6).fit(X, y)
     exact = bounds.soda(model, X, y)
     total, norms = 0.0, []
     for x, truth in zip(X, y, strict=True):

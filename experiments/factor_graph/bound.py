@@ -62,7 +62,9 @@ def bound(arguments: Sequence[str]) -> None:
         n = min(n, len(X))
         data = window.transform(X[:n])
         chain = tw.Chain(emissions="observed")
-        model = tw.VotedCRF(chain, 0.0, args.beta, max_iter=args.max_iter, n_jobs=2).fit(data, y[:n])
+        model = tw.VotedCRF(
+            chain, 0.0, args.beta, max_iter=args.max_iter, n_jobs=2, penalty_mode="absolute"
+        ).fit(data, y[:n])
         risk = wrong_labels(y_test, model.predict(prepared))
         plain = bounds.margin(model, data, y[:n], rho=args.rho)
         voted = bounds.margin(model, data, y[:n], rho=args.rho, families="order")

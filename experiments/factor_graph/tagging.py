@@ -46,14 +46,15 @@ def settings(chain: tw.Chain, m: int, tol: float, max_iter: int) -> dict[str, tu
     common: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "n_jobs": 1}
     few = {**common, "max_iter": min(60, max_iter)}  # its steps are the dearest, and its weights level off
     equal = {"lam": 1.0, "beta": 0.0, "r": [1.0] * (chain.order + 1), "loss": None}
+    paper: dict[str, Any] = {"penalty_mode": "absolute"}
     # In small steps, so that there are models of nearly the same number of weights to compare.
     strengths = [0.35 * 2 ** (-k / 2) for k in range(11)]
     return {
         "L2-CRF": (tw.CRF(chain, 0.0, warm_start=True, **common), [0.3, 0.1, 0.03, 0.01, 0.003]),
-        "L1-CRF": (tw.VotedCRF(chain, **equal, **common), [s / m for s in strengths]),
+        "L1-CRF": (tw.VotedCRF(chain, **equal, **paper, **common), [s / m for s in strengths]),
         # r is about 100 for all orders here: lam r_k then spans what the L1 penalties span.
-        "VCRF": (tw.VotedCRF(chain, beta=0.005 / m, **common), [s / (100 * m) for s in strengths]),
-        "StructBoost": (tw.StructBoost(chain, warm_start=True, **few), [0.1, 0.3, 1.0, 3.0]),
+        "VCRF": (tw.VotedCRF(chain, beta=0.005 / m, **paper, **common), [s / (100 * m) for s in strengths]),
+        "StructBoost": (tw.StructBoost(chain, warm_start=True, **paper, **few), [0.1, 0.3, 1.0, 3.0]),
     }
 
 

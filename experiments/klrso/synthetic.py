@@ -55,7 +55,7 @@ def hmm2(arguments: Sequence[str]) -> None:
         for order in (1, 2):
             kinds[f"CRF {order}"] = lambda order=order: [tw.CRF(tw.Chain(order), l2=v) for v in (0.1, 1.0)]
             kinds[f"SVM {order}"] = lambda order=order: [
-                tw.StructuredSVM(tw.Chain(order), C=C, tol=0.01) for C in (1.0, 100.0)
+                tw.StructuredSVM(tw.Chain(order), C=C, tol=0.01, C_mode="absolute") for C in (1.0, 100.0)
             ]
     sizes = [n for n in (50, 100, 200, 500, 1000) if n <= args.largest]
     accuracies: dict[tuple[str, int], list[float]] = {(k, n): [] for k in kinds for n in sizes}

@@ -91,7 +91,8 @@ def penn(arguments: Sequence[str]) -> None:
     if args.svm:
         for loss, name in (("zero-one", "SVM 0/1"), ("bracket-f1", "SVM F1")):
             kinds[name] = lambda structure, loss=loss: [
-                tw.StructuredSVM(structure, C=C, loss=loss, tol=0.01) for C in (1.0, 10.0, 100.0)
+                tw.StructuredSVM(structure, C=C, loss=loss, tol=0.01, C_mode="absolute")
+                for C in (1.0, 10.0, 100.0)
             ]
     scores = _evaluate(data, kinds, args.folds, args.words, args.tried)
     paper = {

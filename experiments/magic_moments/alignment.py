@@ -101,7 +101,9 @@ def one_run(
         best = batch.argmax(scores).values
         for n in SIZES:
             learners: dict[str, Any] = {
-                f"SODA({kind})": tw.SODA(structure, reg=1e-12, reg_mode="absolute", keep_moments=False)
+                f"SODA({kind})": tw.SODA(
+                    structure, reg=1e-12, reg_mode="absolute", keep_moments=False, reference="uniform"
+                )
             }
             if kind == "211":
                 learners["generative"] = tw.Generative(structure)

@@ -27,14 +27,16 @@ def constraints(arguments: Sequence[str]) -> None:
         if len({a for row in y for a in row}) < 2:
             continue
         try:
-            z = tw.ZScore(CHAIN, constraints="hard").fit(X, y)
+            z = tw.ZScore(CHAIN, constraints="hard", reference="uniform", reg=1e-6).fit(X, y)
         except tw.InputError:
             infeasible += 1
             continue
         hmp = tw.Perceptron(CHAIN, max_iter=1000, average=False).fit(X, y)
         needed["Z-score constraints"].append(z.n_constraints_)
         needed["perceptron mistakes"].append(sum(h["mistakes"] for h in hmp.history_))
-        svm = tw.StructuredSVM(CHAIN, C=100.0, loss="hamming", solver="working-set").fit(X, y)
+        svm = tw.StructuredSVM(CHAIN, C=100.0, loss="hamming", solver="working-set", C_mode="absolute").fit(
+            X, y
+        )
         needed["SVM constraints"].append(svm.n_constraints_)
     rows = [[name, float(np.mean(v)), float(np.median(v)), int(np.max(v))] for name, v in needed.items() if v]
     picture = histogram(needed, "constraints or mistakes", "magic_moments/constraints")

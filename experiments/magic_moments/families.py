@@ -39,20 +39,26 @@ def candidates() -> dict[str, list[Any]]:
     rna = tw.RNA()
     return {
         "Z-score, constraints": [
-            tw.ZScore(rna, constraints="hard"),
-            tw.ZScore(rna, constraints="slack", slack_penalty=1e4),
-            tw.ZScore(rna, constraints="slack", slack_penalty=1e8),
+            tw.ZScore(rna, constraints="hard", reference="uniform", reg=1e-6),
+            tw.ZScore(rna, constraints="slack", slack_penalty=1e4, reference="uniform", reg=1e-6),
+            tw.ZScore(rna, constraints="slack", slack_penalty=1e8, reference="uniform", reg=1e-6),
         ],
-        "SODA": [tw.SODA(rna, reg, loss=loss) for reg in (1e-6, 1e-2) for loss in (None, "hamming")],
+        "SODA": [
+            tw.SODA(rna, reg, loss=loss, reference="uniform")
+            for reg in (1e-6, 1e-2)
+            for loss in (None, "hamming")
+        ],
         "perceptron": [tw.Perceptron(rna, max_iter=n) for n in (5, 30)],
         "generative": [tw.Generative(rna, smoothing=a) for a in (0.1, 1.0)],
         "CRF": [tw.CRF(rna, l2=l2) for l2 in (0.01, 0.1, 1.0)],
         "SVM": [
-            tw.StructuredSVM(rna, C=C, loss=loss, tol=0.01)
+            tw.StructuredSVM(rna, C=C, loss=loss, tol=0.01, C_mode="absolute")
             for C in (1.0, 100.0)
             for loss in ("base-pairs", "zero-one")
         ],
-        "voted CRF": [tw.VotedCRF(rna, lam, 0.0, loss="base-pairs") for lam in (0.001, 0.1)],
+        "voted CRF": [
+            tw.VotedCRF(rna, lam, 0.0, loss="base-pairs", penalty_mode="absolute") for lam in (0.001, 0.1)
+        ],
     }
 
 

@@ -46,10 +46,10 @@ def curve(arguments: Sequence[str]) -> None:
     """Figure 5: error and training time against the size of the training set."""
     args = options(arguments, repeats=(20, "repeats per size"), seed=(0, "seed"))
     learners: dict[str, Callable[[], Any]] = {
-        "SODA": lambda: tw.SODA(CHAIN, reg=1e-8, reg_mode="absolute"),
-        "CRF": lambda: tw.CRF(CHAIN),
+        "SODA": lambda: tw.SODA(CHAIN, reg=1e-8, reg_mode="absolute", reference="uniform"),
+        "CRF": lambda: tw.CRF(CHAIN, l2=1.0),
         "HMP": lambda: tw.Perceptron(CHAIN, max_iter=100),
-        "max-margin": lambda: tw.StructuredSVM(CHAIN, C=1.0, loss="hamming", tol=0.05),
+        "max-margin": lambda: tw.StructuredSVM(CHAIN, C=1.0, loss="hamming", tol=0.05, C_mode="absolute"),
     }
     compile_all(learners)
     rows: list[list[Any]] = []
@@ -77,9 +77,13 @@ def sampling(arguments: Sequence[str]) -> None:
     """Figure 6: exact moments against moments from random outputs."""
     args = options(arguments, repeats=(50, "repeats per size"), seed=(0, "seed"))
     learners: dict[str, Callable[[], Any]] = {
-        "SODA, exact": lambda: tw.SODA(CHAIN),
-        "SODA, 50 paths": lambda: tw.SODA(CHAIN, moments="sampled", n_samples=50),
-        "SODA, 200 paths": lambda: tw.SODA(CHAIN, moments="sampled", n_samples=200),
+        "SODA, exact": lambda: tw.SODA(CHAIN, reference="uniform", reg=1e-6),
+        "SODA, 50 paths": lambda: tw.SODA(
+            CHAIN, moments="sampled", n_samples=50, reference="uniform", reg=1e-6
+        ),
+        "SODA, 200 paths": lambda: tw.SODA(
+            CHAIN, moments="sampled", n_samples=200, reference="uniform", reg=1e-6
+        ),
     }
     compile_all(learners)
     rows: list[list[Any]] = []

@@ -52,7 +52,7 @@ def contenders(features: str, n: int) -> dict[str, Contender]:
     out["HMP"] = Contender(lambda: tw.Perceptron(CHAIN), "max_iter", (5, 20, 100))
     out["HMM"] = Contender(lambda: tw.Generative(tw.Chain()), "smoothing", (0.01, 0.1, 1.0))
     out["max-margin"] = Contender(
-        lambda: tw.StructuredSVM(CHAIN, loss="hamming", tol=0.05),
+        lambda: tw.StructuredSVM(CHAIN, loss="hamming", tol=0.05, C_mode="absolute", C=1.0),
         "C",
         (10.0, 100.0, 1000.0) if n <= 300 else (100.0,),
     )

@@ -42,15 +42,20 @@ def contenders(train: Any, validation: Any, p: float) -> dict[str, Any]:
         "HMP": best_of([tw.Perceptron(CHAIN, max_iter=n) for n in (5, 50)], train, validation),
         "HMM": best_of([tw.Generative(CHAIN, smoothing=a) for a in (0.1, 1.0)], train, validation),
         "max-margin": best_of(
-            [tw.StructuredSVM(CHAIN, C=c, loss="hamming", tol=0.05) for c in (0.1, 1.0, 10.0)],
+            [
+                tw.StructuredSVM(CHAIN, C=c, loss="hamming", tol=0.05, C_mode="absolute")
+                for c in (0.1, 1.0, 10.0)
+            ],
             train,
             validation,
         ),
-        "Z-score": best_ridge(tw.ZScore(CHAIN), train, validation),
-        "SODA": best_ridge(tw.SODA(CHAIN), train, validation),
+        "Z-score": best_ridge(tw.ZScore(CHAIN, reference="uniform", reg=1e-6), train, validation),
+        "SODA": best_ridge(tw.SODA(CHAIN, reference="uniform", reg=1e-6), train, validation),
     }
     if p == 0.0:
-        constrained = tw.ZScore(CHAIN, constraints="slack", slack_penalty=1.0, margin=0.01)
+        constrained = tw.ZScore(
+            CHAIN, constraints="slack", slack_penalty=1.0, margin=0.01, reference="uniform", reg=1e-6
+        )
         out["Z-score, constraints"] = constrained.fit(*train)
     return out
 

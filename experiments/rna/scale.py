@@ -66,7 +66,7 @@ def scale(arguments: Sequence[str]) -> None:
     rna, jobs = tw.RNA(invalid="repair"), args.jobs
 
     def svm(C: float) -> Any:
-        return tw.StructuredSVM(rna, C=C, loss="base-pairs", tol=0.02, n_jobs=jobs)
+        return tw.StructuredSVM(rna, C=C, loss="base-pairs", tol=0.02, n_jobs=jobs, C_mode="absolute")
 
     price, notes = tuned("SVM", {f"C={C:g}": svm(C) for C in (0.1, 1.0, 10.0)}, small, dev)
     rows = []
@@ -80,7 +80,7 @@ def scale(arguments: Sequence[str]) -> None:
 
     learners = {
         "generative G6": tw.Generative(rna, n_jobs=jobs),
-        "CRF G6": tw.CRF(rna, n_jobs=jobs),
+        "CRF G6": tw.CRF(rna, l2=1.0, n_jobs=jobs),
         f"SVM G6, {price}": svm(float(price.removeprefix("C="))),
     }
     for name, model in learners.items():

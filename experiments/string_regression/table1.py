@@ -136,7 +136,9 @@ def chain_crf(data: Split) -> float:
 
 def chain_svm(data: Split) -> float:
     """Per cent of the letters that a chain machine with a cubic kernel gets right."""
-    svm = tw.StructuredSVM(tw.Chain(), 300.0, kernel=Polynomial(3, gamma=1 / 128), tol=0.05)
+    svm = tw.StructuredSVM(
+        tw.Chain(), 300.0, kernel=Polynomial(3, gamma=1 / 128), tol=0.05, C_mode="absolute"
+    )
     svm.fit(data.train[0], [list(word) for word in data.train[1]])
     return accuracy(data.test[1], svm.predict(data.test[0]))
 

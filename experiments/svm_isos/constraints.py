@@ -45,7 +45,14 @@ def constraints(arguments: Sequence[str]) -> None:
         for slack in ("l2", "l1"):
             for rescale in ("slack", "margin"):
                 model = tw.StructuredSVM(
-                    CHAIN, args.C, slack=slack, rescale=rescale, solver="working-set", tol=args.eps, n_jobs=1
+                    CHAIN,
+                    args.C,
+                    slack=slack,
+                    rescale=rescale,
+                    solver="working-set",
+                    tol=args.eps,
+                    n_jobs=1,
+                    C_mode="absolute",
                 )
                 model.fit(X, y)
                 batch = model.space_.pack(X, y)

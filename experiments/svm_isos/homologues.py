@@ -104,6 +104,7 @@ def table4(arguments: Sequence[str]) -> None:
                 loss="hamming",
                 solver="working-set",
                 tol=args.tol,
+                C_mode="absolute",
             ).fit(X, y)
             measured.setdefault(("constraints", n), []).append(float(svm.n_constraints_))
             for name, model in (("generative", generative), ("SVM_2", svm)):

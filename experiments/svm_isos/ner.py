@@ -74,7 +74,14 @@ def ner(arguments: Sequence[str]) -> None:
         learners[name] = (
             X,
             lambda slack=slack, rescale=rescale: tw.StructuredSVM(
-                CHAIN, args.C, slack=slack, rescale=rescale, kernel=Polynomial(2), tol=0.01, n_jobs=1
+                CHAIN,
+                args.C,
+                slack=slack,
+                rescale=rescale,
+                kernel=Polynomial(2),
+                tol=0.01,
+                n_jobs=1,
+                C_mode="absolute",
             ),
         )
     rows: list[list[Any]] = []

@@ -45,7 +45,9 @@ def kernel_of(kind: str, parameter: float) -> Any:
 def machine(kind: str, n: int, share: float, parameter: float, tol: float, cache_mb: float) -> Any:
     """Machine for ``n`` words."""
     kernel = kernel_of(kind, parameter)
-    return tw.StructuredSVM(CHAIN, share * n, kernel=kernel, tol=tol, n_jobs=1, cache_mb=cache_mb)
+    return tw.StructuredSVM(
+        CHAIN, share * n, kernel=kernel, tol=tol, n_jobs=1, cache_mb=cache_mb, C_mode="absolute"
+    )
 
 
 class Landmarks:

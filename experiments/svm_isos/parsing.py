@@ -42,7 +42,9 @@ def read_penn(folder: str, low: int = 1, high: int = 10) -> tuple[list[Any], lis
 
 def machine(horizontal: int, C: float, loss: str, rescale: str | None, jobs: int) -> tw.StructuredSVM:
     grammar = tw.Grammar(input="tags", horizontal=horizontal)
-    return tw.StructuredSVM(grammar, C, loss=loss, slack="l2", rescale=rescale, tol=0.01, n_jobs=jobs)
+    return tw.StructuredSVM(
+        grammar, C, loss=loss, slack="l2", rescale=rescale, tol=0.01, n_jobs=jobs, C_mode="absolute"
+    )
 
 
 def methods(jobs: int) -> dict[str, list[Callable[[], Any]]]:

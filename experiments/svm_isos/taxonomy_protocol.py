@@ -49,6 +49,7 @@ def machine(method: str, data: Labelled, n: int, form: Form, tol: float) -> Any:
         tol=tol,
         cache_mb=CACHE_MB,
         n_jobs=1,
+        C_mode="absolute",
     )
 
 

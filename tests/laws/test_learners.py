@@ -45,10 +45,10 @@ FIXED = {("transition", "B-X", "I-X"): 1.0, ("transition", "I-X", "O"): -0.25}
 MAKE = {
     "CRF": lambda s: tw.CRF(s, l2=0.5, tol=1e-7),
     "Perceptron": lambda s: tw.Perceptron(s, max_iter=4),
-    "StructuredSVM": lambda s: tw.StructuredSVM(s, tol=1e-8),
+    "StructuredSVM": lambda s: tw.StructuredSVM(s, tol=1e-8, C_mode="absolute", C=1.0),
     # Without a quadratic term there are several minima.
-    "VotedCRF": lambda s: tw.VotedCRF(s, 1e-3, 0.1, l2=0.05, tol=1e-6),
-    "StructBoost": lambda s: tw.StructBoost(s, 1e-3, 0.2, l2=0.2, tol=1e-4),
+    "VotedCRF": lambda s: tw.VotedCRF(s, 1e-3, 0.1, l2=0.05, tol=1e-6, penalty_mode="absolute"),
+    "StructBoost": lambda s: tw.StructBoost(s, 1e-3, 0.2, l2=0.2, tol=1e-6, penalty_mode="absolute"),
     "Fixed": lambda s: tw.Fixed(s, FIXED),
     "KLRSO": lambda s: tw.KLRSO(s, min_count=1),
 }
@@ -163,12 +163,16 @@ FOLDS = ["((...))", "(...)..", "(.(...).)", "((...))", "((...))", "((...)).", "(
 FOLDERS = {
     **{name: MAKE.get(name, LEARNERS[name]) for name in LEARNERS},
     "Fixed": lambda s: tw.Fixed(s, {s.bind().feature_names[0]: 0.25}),
-    "ZScore-slack": lambda s: tw.ZScore(s, constraints="slack"),
+    "ZScore-slack": lambda s: tw.ZScore(s, constraints="slack", reference="uniform", reg=1e-6),
     "ZScore-generative": lambda s: tw.ZScore(s, 1.0, reg_mode="absolute", reference="generative"),
-    "SVM-zero-one": lambda s: tw.StructuredSVM(s, loss="zero-one", rescale=None, tol=1e-8),
-    "SVM-slack": lambda s: tw.StructuredSVM(s, rescale="slack", tol=1e-8),
-    "SVM-f1": lambda s: tw.StructuredSVM(s, loss="f1", tol=1e-8),
-    "SVM-f1-slack": lambda s: tw.StructuredSVM(s, loss="f1", rescale="slack", slack="l2", tol=1e-8),
+    "SVM-zero-one": lambda s: tw.StructuredSVM(
+        s, loss="zero-one", rescale=None, tol=1e-8, C_mode="absolute", C=1.0
+    ),
+    "SVM-slack": lambda s: tw.StructuredSVM(s, rescale="slack", tol=1e-8, C_mode="absolute", C=1.0),
+    "SVM-f1": lambda s: tw.StructuredSVM(s, loss="f1", tol=1e-8, C_mode="absolute", C=1.0),
+    "SVM-f1-slack": lambda s: tw.StructuredSVM(
+        s, loss="f1", rescale="slack", slack="l2", tol=1e-8, C_mode="absolute", C=1.0
+    ),
 }
 
 

@@ -147,11 +147,13 @@ def test_a_loss_is_refused_or_used_as_it_is(name, loss):
         used_as_it_is(space, X, y, as_loss(loss))
         return
     for learner in (
-        tw.StructuredSVM(structure, loss=loss),
-        tw.StructuredSVM(structure, loss=loss, rescale="slack", solver="working-set"),
-        tw.VotedCRF(structure, loss=loss),
-        tw.StructBoost(structure, loss=loss),
-        tw.SODA(structure, loss=as_loss(loss)),
+        tw.StructuredSVM(structure, loss=loss, C_mode="absolute", C=1.0),
+        tw.StructuredSVM(
+            structure, loss=loss, rescale="slack", solver="working-set", C_mode="absolute", C=1.0
+        ),
+        tw.VotedCRF(structure, loss=loss, penalty_mode="absolute", lam=1e-4, beta=1e-3),
+        tw.StructBoost(structure, loss=loss, penalty_mode="absolute", lam=1e-4, beta=1e-3),
+        tw.SODA(structure, loss=as_loss(loss), reference="uniform", reg=1e-6),
     ):
         with pytest.raises((tw.Unsupported, tw.InputError)) as error:
             learner.fit(X, y)
@@ -206,4 +208,4 @@ def test_own_losses_are_taken_by_all_structures():
 
     for structure, X, y in CASES.values():
         assert Own().applies(structure.bind(X, y))
-        tw.StructuredSVM(structure, loss=Own()).fit(X, y)
+        tw.StructuredSVM(structure, loss=Own(), C_mode="absolute", C=1.0).fit(X, y)

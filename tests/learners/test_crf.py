@@ -415,7 +415,7 @@ def test_pure_function_and_class_agree():
     X, y = problem(20)
     space = tw.Chain().bind(X, y)
     found, history = fit_crf(space.pack(X, y), np.zeros(space.n_features), l1=0.0, l2=1.0)
-    model = tw.CRF(tw.Chain()).fit(X, y)
+    model = tw.CRF(tw.Chain(), l2=1.0).fit(X, y)
     assert np.array_equal(found.w, model.coef_)
     assert len(history) == found.n_iter
 

@@ -206,7 +206,9 @@ def test_sizes_of_edit_automata():
 def test_too_many_states_name_the_count_and_the_remedy():
     labels = list("abcdefgh") * 4
     with pytest.raises(TooManyStates, match=r"sample 0: the automaton of Edit\(\) has [\d,]+ states .*cap=3"):
-        tw.VotedCRF(tw.Chain(), loss=Edit()).fit([labels], [labels])
+        tw.VotedCRF(tw.Chain(), loss=Edit(), penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(
+            [labels], [labels]
+        )
     assert Edit(cap=2).automaton(labels, list("abcdefgh"), 32).n_states < 50_000
     with pytest.raises(TooManyStates, match="lower n"):
         Markovian(changes, 4).automaton(labels, list("abcdefgh"), 32, limit=1000)
@@ -232,7 +234,7 @@ def test_outputs_of_several_lengths_may_end_in_any_final_state():
     with pytest.raises(tw.InputError, match=r"sample 0: the automaton of Rational rejects the output"):
         inside(batch, count({2: 0.0}))
     with pytest.raises(tw.InputError, match="rejects the output"):
-        tw.VotedCRF(structure, loss=count({1: 0.0})).fit(X2, Y2)
+        tw.VotedCRF(structure, loss=count({1: 0.0}), penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(X2, Y2)
     # No output is empty: the start need not be final.
     loss = count({1: 0.0, 2: 0.0})
     against_enumeration(structure, X2, Y2, loss, np.random.default_rng(0))
@@ -243,9 +245,9 @@ def test_outputs_of_several_lengths_may_end_in_any_final_state():
 def test_svm_refuses_automata_that_explode():
     X30 = [["a", "b", "c"] * 10, ["c", "b", "a"] * 10]
     with pytest.raises(TooManyStates, match=r"sample 0: the automaton of Edit\(\) has [\d,]+ states .*cap=3"):
-        tw.StructuredSVM(tw.Chain(), loss=Edit(), max_iter=3).fit(X30, X30)
+        tw.StructuredSVM(tw.Chain(), loss=Edit(), max_iter=3, C_mode="absolute", C=1.0).fit(X30, X30)
     with pytest.warns(ConvergenceWarning):
-        model = tw.StructuredSVM(tw.Chain(), loss="edit", max_iter=1).fit(X30, X30)
+        model = tw.StructuredSVM(tw.Chain(), loss="edit", max_iter=1, C_mode="absolute", C=1.0).fit(X30, X30)
     assert len(model.predict_min_risk(X30[:1], "edit", k=2)[0]) == 30
 
 
@@ -286,7 +288,7 @@ def test_bad_edit_costs(loss):
 
 def test_losses_without_automaton_are_refused():
     with pytest.raises(tw.Unsupported, match="neither a sum over the parts of Chain nor an automaton"):
-        tw.VotedCRF(tw.Chain(), loss=F1()).fit(X, Y)
+        tw.VotedCRF(tw.Chain(), loss=F1(), penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(X, Y)
 
 
 def test_functions_that_are_not_finite():

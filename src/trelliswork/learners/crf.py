@@ -18,6 +18,7 @@ from trelliswork.learners.optimize.smooth import (
     newton_cg,
     pseudo_gradient,
 )
+from trelliswork.learners.strength import DataScale
 from trelliswork.structures.abilities import PartlyKnown
 from trelliswork.structures.base import Batch, Space, Structure
 
@@ -37,8 +38,12 @@ class CRF(StructuredEstimator):
     ----------
     structure : Structure
         Output space, for instance ``Chain()``.
-    l1, l2 : float, default=0.0 and 1.0
-        Strength of the two penalties. With ``l1 > 0`` most weights become exactly zero.
+    l1 : float, default=0.0
+        Strength of the penalty of absolute values. With ``l1 > 0`` most weights become exactly zero.
+    l2 : float or "auto", default="auto"
+        Strength of the penalty of squares; larger values give smaller weights and less sure predictions.
+        "auto" is ``0.004 V sqrt(m)``, with V the mean squared norm of the features of one part of an output
+        (a token with its label) and m the mean number of samples that a feature occurs in: 0.1 for text.
     prior : dict, ndarray or None, default=None
         Weights to which the penalties pull and from which the search starts, by feature name or in the
         order of the features; None is zero. For instance ``alignment_weights("BLOSUM62")``.
@@ -69,6 +74,8 @@ class CRF(StructuredEstimator):
     ----------
     coef_ : ndarray of shape (n_features,)
         Weights.
+    l2_ : float
+        The penalty of squares as a number.
     objective_ : float
         Value of the objective at ``coef_``.
     converged_ : bool
@@ -101,7 +108,7 @@ class CRF(StructuredEstimator):
         self,
         structure: Structure,
         l1: float = 0.0,
-        l2: float = 1.0,
+        l2: float | str = "auto",
         *,
         prior: Any = None,
         solver: str = "auto",
@@ -151,11 +158,12 @@ class CRF(StructuredEstimator):
         if prior is not None and not (self.warm_start and hasattr(self, "coef_")):
             start = prior
         watcher = self._watcher(space, X_dev, y_dev)
+        l2 = DataScale.of(batch, weights).l2 if isinstance(self.l2, str) else float(self.l2)
         minimum, history = fit_crf(
             batch,
             start,
             l1=self.l1,
-            l2=self.l2,
+            l2=l2,
             prior=prior,
             weights=weights,
             solver=self.solver,
@@ -167,6 +175,7 @@ class CRF(StructuredEstimator):
         )
         self.space_ = space
         self.coef_ = minimum.w
+        self.l2_ = l2
         self.objective_ = minimum.objective
         self.converged_, self.stop_, self.message_ = minimum.converged, minimum.stop, minimum.message
         self.n_iter_ = minimum.n_iter
@@ -174,8 +183,10 @@ class CRF(StructuredEstimator):
         return self
 
     def _check_parameters(self) -> None:
-        for name in ("l1", "l2", "tol"):
+        for name in ("l1", "tol"):
             check_number(name, getattr(self, name), 0)
+        if not (isinstance(self.l2, str) and self.l2 == "auto"):
+            check_number("l2", self.l2, 0)
         for name in ("max_iter", "memory", "patience"):
             check_number(name, getattr(self, name), 1, whole=True)
         if self.solver not in ("auto", "lbfgs", "newton-cg"):

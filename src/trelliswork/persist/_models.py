@@ -149,7 +149,7 @@ class ModelDecoder(Decoder):
             _compare(self.structure, cls, {k: v for k, v in values.items() if k not in missing})
             self.structure_used = True
             return self.structure
-        model = cls(**values)
+        model = cls(**{**getattr(cls, "_before", {}), **values})
         fitted = self.decode(space, depth + 1)
         if fitted is not None:
             if not isinstance(fitted, Space):

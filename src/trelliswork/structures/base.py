@@ -34,6 +34,8 @@ class Structure(BaseEstimator):
     space_class: ClassVar[type[Space] | None] = None  # what ``bind`` returns
     batch_class: ClassVar[type[Batch] | None] = None  # what ``Space.pack`` returns
     output_kind: ClassVar[str | None] = None  # what an output is; losses say which kinds they compare
+    moment_reference: ClassVar[str] = "uniform"  # law that moment learners compare true outputs with
+    moment_ridge: ClassVar[float] = 1e-6  # their default ridge with it, in mean variances of a feature
     limits: Limits = Limits()  # no hyper-parameters: model files do not hold them
 
     @classmethod

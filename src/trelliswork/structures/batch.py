@@ -259,7 +259,22 @@ class Batch(ABC):
 
     def gold_sizes(self) -> np.ndarray:
         """Number of parts (labels, brackets, ...) of each true output; here its length."""
-        return np.array([len(y) for y in self.unpack(self.gold_codes)], dtype=np.int64)
+        return np.array([len(y) for y in self.items(self.gold_codes)], dtype=np.int64)
+
+    def unit_norm(self, weights: np.ndarray | None = None) -> float:
+        """Mean squared norm of the features that one part of a true output has; here their mean number.
+
+        Features that count (rules, base pairs, columns) are 0 or 1 for each part, so that their number is
+        the squared norm; structures whose inputs bring values of features compute it from these.
+
+        Parameters
+        ----------
+        weights : ndarray or None
+            Weight of each sample.
+        """
+        share = np.ones(len(self)) if weights is None else weights
+        units = float(share @ self.gold_sizes())
+        return float(share @ np.asarray(abs(self.gold()).sum(axis=1)).ravel()) / units if units else 0.0
 
     # -- features of outputs -------------------------------------------------------------
 

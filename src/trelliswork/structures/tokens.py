@@ -179,6 +179,17 @@ class TokenMap:
             blocks.append(Block(mapped, index, None, identity))
         return cls(layout, blocks, len(table))
 
+    def squared_norms(self) -> np.ndarray:
+        """Squared norm of the attributes of every token."""
+        out = np.zeros(self.n_tokens)
+        for block in self.blocks:
+            if block.dense:
+                rows = np.einsum("ij,ij->i", block.matrix, block.matrix)
+            else:
+                rows = np.asarray(block.matrix.multiply(block.matrix).sum(axis=1)).ravel()
+            out += rows[block.index]
+        return out
+
     def subset(self, tokens: np.ndarray) -> TokenMap:
         """Map of some of the tokens; rows that few of them use are left behind."""
         blocks = []

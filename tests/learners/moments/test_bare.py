@@ -208,7 +208,7 @@ def test_shards_and_files(learner, params, structure, tmp_path, monkeypatch):
 
 
 def test_relative_rank():
-    model = tw.SODA(Pick(), 1e-2).fit(X, Y)
+    model = tw.SODA(Pick(), 1e-2, reference="uniform").fit(X, Y)
     ranks, exact = tw.metrics.relative_rank(model, X, Y, return_exact=True)
     assert exact.all()
     batch = model.space_.pack(X, Y)
@@ -217,8 +217,10 @@ def test_relative_rank():
 
 
 def test_what_is_kept():
-    assert "samples, 5 features, samples" in repr(tw.ZScore(Pick()).fit(X, Y).moments_)
-    assert "sums" in repr(tw.ZScore(PickFixed()).fit(X, Y).moments_)
+    assert "samples, 5 features, samples" in repr(
+        tw.ZScore(Pick(), reference="uniform", reg=1e-6).fit(X, Y).moments_
+    )
+    assert "sums" in repr(tw.ZScore(PickFixed(), reference="uniform", reg=1e-6).fit(X, Y).moments_)
 
 
 @BOTH

@@ -83,11 +83,16 @@ def test_boosting_on_other_structures(structure):
         rng = np.random.default_rng(2)
         X, y = rng.normal(size=(30, 4)), [str(i % 3) for i in range(30)]
         X[np.arange(30), np.arange(30) % 3] += 1.5
-        model = tw.StructBoost(tw.Classes(), 0.0, 0.05).fit(X, y)
-        assert tw.StructBoost(tw.Classes(), 0.0, 0.05, form="max").fit(X, y).score(X, y) >= 0.7
+        model = tw.StructBoost(tw.Classes(), 0.0, 0.05, penalty_mode="absolute").fit(X, y)
+        assert (
+            tw.StructBoost(tw.Classes(), 0.0, 0.05, form="max", penalty_mode="absolute").fit(X, y).score(X, y)
+            >= 0.7
+        )
     else:
         X, y = [["a", "b"], ["b", "a"], ["a", "a"]] * 4, [["A", "B"], ["B", "A"], ["A", "A"]] * 4
-        model = tw.StructBoost(tw.Derivations(labels), loss=Edit()).fit(X, y)
+        model = tw.StructBoost(
+            tw.Derivations(labels), loss=Edit(), penalty_mode="absolute", lam=1e-4, beta=1e-3
+        ).fit(X, y)
     assert model.score(X, y) >= 0.7
     assert model.objective_ < np.inf
 
@@ -122,7 +127,9 @@ def test_boosting_on_trees_folds_and_alignments(name, form):
         each = losses * np.exp(-margins)
         total += share * (each.sum() if form == "sum" else each.max())
     assert np.isclose(value, total, rtol=1e-8)
-    model = tw.StructBoost(structure, 0.0, 0.05, loss=loss, form=form, max_iter=3).fit(data, outputs)
+    model = tw.StructBoost(
+        structure, 0.0, 0.05, loss=loss, form=form, max_iter=3, penalty_mode="absolute"
+    ).fit(data, outputs)
     assert np.isfinite(model.objective_)
 
 
@@ -130,10 +137,14 @@ def test_losses_that_are_negative_for_some_output_are_refused():
     data, outputs = [list("wxyz"), list("wwww")], [list("AAAB"), list("BABB")]  # AAAA has the loss -1
     for form in ("sum", "max"):
         with pytest.raises(tw.InputError, match=r"sample 0: .* is negative, -1, for some output"):
-            tw.StructBoost(tw.Chain(), 1e-6, 1e-6, loss=NGrams(2), form=form).fit(data, outputs)
+            tw.StructBoost(tw.Chain(), 1e-6, 1e-6, loss=NGrams(2), form=form, penalty_mode="absolute").fit(
+                data, outputs
+            )
     # A sum over parts.
     with pytest.raises(tw.InputError, match="negative, -1,"):
-        tw.StructBoost(tw.Classes(), loss=Gain()).fit(np.eye(3), ["A", "B", "C"])
+        tw.StructBoost(tw.Classes(), loss=Gain(), penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(
+            np.eye(3), ["A", "B", "C"]
+        )
 
 
 class Gain(Loss):
@@ -149,7 +160,9 @@ def labels(tokens):
 
 
 def test_without_loss_and_lam_it_is_an_l1_crf():
-    voted = tw.VotedCRF(tw.Chain(), 0.0, 0.3 / len(X), loss=None, tol=1e-9, max_iter=500).fit(X, Y)
+    voted = tw.VotedCRF(
+        tw.Chain(), 0.0, 0.3 / len(X), loss=None, tol=1e-9, max_iter=500, penalty_mode="absolute"
+    ).fit(X, Y)
     crf = tw.CRF(tw.Chain(), 0.3, 0.0, tol=1e-9, max_iter=500).fit(X, Y)
     assert np.isclose(voted.objective_ * len(X), crf.objective_, rtol=1e-9)
     assert np.allclose(voted.coef_, crf.coef_, atol=1e-4)
@@ -159,88 +172,119 @@ def test_without_loss_and_lam_it_is_an_l1_crf():
     "loss", ["hamming", "edit", "none", NGrams(2), Counted(Hamming(), lambda v, _: v**0.5)]
 )
 def test_solvers_agree(loss):
-    one = tw.VotedCRF(tw.Chain(2), 0.001, 0.05, loss=loss, tol=1e-7, max_iter=500).fit(X, Y)
-    two = tw.VotedCRF(tw.Chain(2), 0.001, 0.05, loss=loss, tol=1e-7, max_iter=5000, solver="fista").fit(X, Y)
+    one = tw.VotedCRF(
+        tw.Chain(2), 0.001, 0.05, loss=loss, tol=1e-7, max_iter=500, penalty_mode="absolute"
+    ).fit(X, Y)
+    two = tw.VotedCRF(
+        tw.Chain(2), 0.001, 0.05, loss=loss, tol=1e-7, max_iter=5000, solver="fista", penalty_mode="absolute"
+    ).fit(X, Y)
     assert np.isclose(one.objective_, two.objective_, rtol=1e-6)
     assert one.history_[-1]["gradient"] <= 1e-6
     assert sum(one.history_[-1]["families"]) == one.history_[-1]["nonzero"] == np.count_nonzero(one.coef_)
 
 
 def test_quadratic_penalty():
-    made = tw.VotedCRF(tw.Chain(), 0.0, 1e-9, l2=0.2, loss=None, tol=1e-7).fit(X, Y)
+    made = tw.VotedCRF(tw.Chain(), 0.0, 1e-9, l2=0.2, loss=None, tol=1e-7, penalty_mode="absolute").fit(X, Y)
     crf = tw.CRF(tw.Chain(), l2=0.2 * len(X), tol=1e-9).fit(X, Y)
     assert np.allclose(made.coef_, crf.coef_, atol=1e-4)
 
 
 def test_structboost_starts_anywhere():
-    one = tw.StructBoost(tw.Chain(), 0.0, 0.2, tol=1e-7, max_iter=1000).fit(X, Y)
-    two = tw.StructBoost(tw.Chain(), 0.0, 0.2, tol=1e-7, max_iter=1000, start="zero").fit(X, Y)
+    one = tw.StructBoost(tw.Chain(), 0.0, 0.2, tol=1e-7, max_iter=1000, penalty_mode="absolute").fit(X, Y)
+    two = tw.StructBoost(
+        tw.Chain(), 0.0, 0.2, tol=1e-7, max_iter=1000, start="zero", penalty_mode="absolute"
+    ).fit(X, Y)
     assert np.isclose(one.objective_, two.objective_, rtol=1e-6)
     long = [["a", "b"] * 300, ["b"] * 2]  # the objective at zero is about 3^600
     y = [["A", "B"] * 300, ["C"] * 2]
-    model = tw.StructBoost(tw.Chain(), 0.0, 0.2, start="zero").fit(long, y)
+    model = tw.StructBoost(tw.Chain(), 0.0, 0.2, start="zero", penalty_mode="absolute").fit(long, y)
     assert np.isfinite(model.coef_).all()
     assert model.predict(long) == y
 
 
 def test_families_and_rates():
     chain = tw.Chain(2, edge_features="all")
-    model = tw.VotedCRF(chain).fit(X, Y)
+    model = tw.VotedCRF(chain, penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(X, Y)
     assert model.families_ == ["order 1", "order 2", "order 3"]
     assert model.r_.shape == (3,)
     assert (model.r_ > 0).all()
     assert list(model.n_nonzero_) == model.families_
-    kinds = tw.VotedCRF(chain, families="kind").fit(X, Y)
+    kinds = tw.VotedCRF(chain, families="kind", penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(X, Y)
     assert set(kinds.families_) == {"emission", "start", "end", "unknown", "edge", "transition"}
-    own = tw.VotedCRF(chain, families={"labels": ["transition"], "rest": lambda name: True}, r=[2.0, 1.0])
+    own = tw.VotedCRF(
+        chain,
+        families={"labels": ["transition"], "rest": lambda name: True},
+        r=[2.0, 1.0],
+        penalty_mode="absolute",
+        lam=1e-4,
+        beta=1e-3,
+    )
     own.fit(X, Y)
     assert own.families_ == ["labels", "rest"]
     assert own.r_.tolist() == [2.0, 1.0]
-    by_function = tw.VotedCRF(chain, families=lambda name: name[-1]).fit(X, Y)
+    by_function = tw.VotedCRF(
+        chain, families=lambda name: name[-1], penalty_mode="absolute", lam=1e-4, beta=1e-3
+    ).fit(X, Y)
     assert set(by_function.families_) == {"A", "B", "C"}
     for r in ("paper", "monte_carlo"):
-        assert (tw.VotedCRF(chain, r=r).fit(X, Y).r_ > 0).all()
+        assert (tw.VotedCRF(chain, r=r, penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(X, Y).r_ > 0).all()
     # A family that costs more keeps fewer weights.
-    dear = tw.VotedCRF(tw.Chain(), 0.05, 1e-4, r=[0.1, 50.0]).fit(X, Y)
+    dear = tw.VotedCRF(tw.Chain(), 0.05, 1e-4, r=[0.1, 50.0], penalty_mode="absolute").fit(X, Y)
     assert dear.n_nonzero_["order 2"] == 0
     assert dear.n_nonzero_["order 1"] > 0
 
 
 def test_rates_follow_the_formula():
-    model = tw.VotedCRF(tw.Chain(unknown=False, start=False, end=False), r="sparsity").fit(X, Y)
+    model = tw.VotedCRF(
+        tw.Chain(unknown=False, start=False, end=False),
+        r="sparsity",
+        penalty_mode="absolute",
+        lam=1e-4,
+        beta=1e-3,
+    ).fit(X, Y)
     m, lengths = len(X), np.array([len(x) for x in X])
     used = max(sum(len(x) * x.count(a) for x in X) for a in "abc")
     assert np.isclose(model.r_[0], math.sqrt(2 * used * math.log(2 * 9) / m))
     assert np.isclose(model.r_[1], math.sqrt(2 * (lengths @ (lengths - 1)) * math.log(2 * 9) / m))
-    paper = tw.VotedCRF(tw.Chain(unknown=False, start=False, end=False), r="paper").fit(X, Y)
+    paper = tw.VotedCRF(
+        tw.Chain(unknown=False, start=False, end=False),
+        r="paper",
+        penalty_mode="absolute",
+        lam=1e-4,
+        beta=1e-3,
+    ).fit(X, Y)
     assert np.allclose(paper.r_, 3 * math.sqrt(math.log(9)))
 
 
 def test_order_above_the_length_of_sequences():
-    model = tw.VotedCRF(tw.Chain(3), loss="edit").fit([["a"], ["b", "a"]] * 3, [["A"], ["B", "A"]] * 3)
+    model = tw.VotedCRF(tw.Chain(3), loss="edit", penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(
+        [["a"], ["b", "a"]] * 3, [["A"], ["B", "A"]] * 3
+    )
     assert model.n_nonzero_["order 4"] == 0
     assert model.predict([["b", "a"]]) == [["B", "A"]]
 
 
 def test_path_is_warm_and_picks_on_the_development_part():
     lams = [0.001, 0.1, 0.01]
-    model = tw.VotedCRF(tw.Chain(), beta=0.001).fit_path(X, Y, lams, X_dev=X, y_dev=Y)
+    model = tw.VotedCRF(tw.Chain(), beta=0.001, penalty_mode="absolute", lam=1e-4).fit_path(
+        X, Y, lams, X_dev=X, y_dev=Y
+    )
     assert [step["lam"] for step in model.path_] == [0.1, 0.01, 0.001]
     best = max(step["score"] for step in model.path_)
     assert model.score(X, Y) == best
     assert np.array_equal(model.coef_, next(s["coef"] for s in model.path_ if s["lam"] == model.lam_))
-    alone = tw.VotedCRF(tw.Chain(), 0.001, 0.001, max_iter=500).fit(X, Y)
+    alone = tw.VotedCRF(tw.Chain(), 0.001, 0.001, max_iter=500, penalty_mode="absolute").fit(X, Y)
     assert np.isclose(model.path_[-1]["objective"], alone.objective_, rtol=1e-3)
     with pytest.raises(tw.InputError, match="lams"):
-        tw.VotedCRF(tw.Chain()).fit_path(X, Y, [])
+        tw.VotedCRF(tw.Chain(), penalty_mode="absolute", lam=1e-4, beta=1e-3).fit_path(X, Y, [])
     with pytest.raises(tw.InputError, match="lams must be a list"):
-        tw.VotedCRF(tw.Chain()).fit_path(X, Y, 0.1)
+        tw.VotedCRF(tw.Chain(), penalty_mode="absolute", lam=1e-4, beta=1e-3).fit_path(X, Y, 0.1)
     with pytest.raises(tw.InputError, match="both X_dev and y_dev"):
-        tw.VotedCRF(tw.Chain()).fit_path(X, Y, [1.0], X_dev=X)
+        tw.VotedCRF(tw.Chain(), penalty_mode="absolute", lam=1e-4, beta=1e-3).fit_path(X, Y, [1.0], X_dev=X)
 
 
 def test_path_keeps_how_the_chosen_search_ended():
-    model = tw.VotedCRF(tw.Chain(), 0.0, 0.0, max_iter=3, tol=1e-9)
+    model = tw.VotedCRF(tw.Chain(), 0.0, 0.0, max_iter=3, tol=1e-9, penalty_mode="absolute")
     # No output is right: equal scores.
     model.fit_path(X, Y, [0.001, 10.0, 20.0], X_dev=[["z"]], y_dev=[["Z"]])
     assert model.lam_ == 20.0
@@ -248,13 +292,13 @@ def test_path_keeps_how_the_chosen_search_ended():
     assert model.stop_ == "converged"
     assert "good enough" in model.message_
     with pytest.raises(tw.InputError, match="beta are both 0"):
-        tw.VotedCRF(tw.Chain(), 0.0, 0.0).fit_path(X, Y, [0.1, 0.0])
+        tw.VotedCRF(tw.Chain(), 0.0, 0.0, penalty_mode="absolute").fit_path(X, Y, [0.1, 0.0])
     assert not hasattr(model.set_params(lam=0.1).fit(X, Y), "path_")
 
 
 def test_a_tie_keeps_the_sparsest():
     # A search that was cut short has weights to spare; the next one starts from them and loses some.
-    model = tw.VotedCRF(tw.Chain(), beta=0.0, r=[1.0, 1.0], max_iter=5)
+    model = tw.VotedCRF(tw.Chain(), beta=0.0, r=[1.0, 1.0], max_iter=5, penalty_mode="absolute", lam=1e-4)
     model.fit_path(X, Y, [0.05, 0.04], X_dev=[["z"]], y_dev=[["Z"]])
     first, second = (step["nonzero"] for step in model.path_)
     assert second < first
@@ -264,7 +308,7 @@ def test_a_tie_keeps_the_sparsest():
 @pytest.mark.parametrize("learner", [tw.VotedCRF, tw.StructBoost])
 @pytest.mark.parametrize("r", ["sparsity", [1.0, 1.0]])
 def test_a_weight_of_two_is_the_sample_twice(learner, r):
-    shared = {"lam": 0.01, "beta": 0.05, "r": r, "tol": 1e-7, "max_iter": 500}
+    shared = {"penalty_mode": "absolute", "lam": 0.01, "beta": 0.05, "r": r, "tol": 1e-7, "max_iter": 500}
     twice = learner(tw.Chain(), **shared).fit([*X, X[0]], [*Y, Y[0]])
     weighted = learner(tw.Chain(), **shared).fit(X, Y, sample_weight=[2, 1, 1, 1, 1])
     assert np.allclose(weighted.r_, twice.r_)
@@ -276,10 +320,12 @@ def test_a_weight_of_two_is_the_sample_twice(learner, r):
 def test_class_weights_are_sample_weights():
     weight = {"A": 3.0, "B": 1.0, "C": 2.0}
     each = [np.mean([weight[label] for label in y]) for y in Y]
-    one = tw.VotedCRF(tw.Chain(), class_weight=weight).fit(X, Y)
-    two = tw.VotedCRF(tw.Chain()).fit(X, Y, sample_weight=each)
+    one = tw.VotedCRF(tw.Chain(), class_weight=weight, penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(X, Y)
+    two = tw.VotedCRF(tw.Chain(), penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(X, Y, sample_weight=each)
     assert np.array_equal(one.coef_, two.coef_)
-    assert not np.array_equal(one.coef_, tw.VotedCRF(tw.Chain()).fit(X, Y).coef_)
+    assert not np.array_equal(
+        one.coef_, tw.VotedCRF(tw.Chain(), penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(X, Y).coef_
+    )
 
 
 @pytest.mark.parametrize("structure", [tw.Chain(), tw.Chain(2), "Classes", "Derivations"])
@@ -289,14 +335,18 @@ def test_simulated_rates_know_no_scale_of_the_weights(structure):
         structure, data, outputs = tw.Classes(), np.eye(5), list("ABCAB")
     elif structure == "Derivations":
         structure, outputs = tw.Derivations(labels), [["A"] * len(x) for x in X]
-    plain = tw.VotedCRF(structure, r="monte_carlo").fit(data, outputs)
-    heavy = tw.VotedCRF(structure, r="monte_carlo").fit(data, outputs, sample_weight=[1e4] * 5)
+    plain = tw.VotedCRF(structure, r="monte_carlo", penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(
+        data, outputs
+    )
+    heavy = tw.VotedCRF(structure, r="monte_carlo", penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(
+        data, outputs, sample_weight=[1e4] * 5
+    )
     assert np.allclose(heavy.r_, plain.r_)
 
 
 @pytest.mark.parametrize("how", ["sample_weight", "class_weight"])
 def test_weights_of_a_stream(how):
-    shared = {"batch_size": 1, "r": [1.0, 1.0]}
+    shared = {"batch_size": 1, "r": [1.0, 1.0], "penalty_mode": "absolute", "lam": 1e-4, "beta": 1e-3}
     plain = tw.VotedCRF(tw.Chain(), **shared).partial_fit(X, Y)
     if how == "sample_weight":
         model = tw.VotedCRF(tw.Chain(), **shared).partial_fit(X, Y, sample_weight=[1000, 1e-3, 1, 1, 1])
@@ -308,7 +358,7 @@ def test_weights_of_a_stream(how):
 
 
 def test_a_stream_after_a_fit_starts_its_steps_anew():
-    model = tw.VotedCRF(tw.Chain()).partial_fit(X, Y)
+    model = tw.VotedCRF(tw.Chain(), penalty_mode="absolute", lam=1e-4, beta=1e-3).partial_fit(X, Y)
     model.fit(X[1:3], Y[1:3])
     assert not hasattr(model, "squares_")
     assert model.partial_fit(X, Y).coef_.size == model.squares_.size
@@ -316,14 +366,14 @@ def test_a_stream_after_a_fit_starts_its_steps_anew():
 
 
 def test_stream_reaches_the_batch_solution():
-    batch = tw.VotedCRF(tw.Chain(), 0.0, 0.02, tol=1e-6, max_iter=500).fit(X, Y)
-    stream = tw.VotedCRF(tw.Chain(), 0.0, 0.02, step=1.0, batch_size=1)
+    batch = tw.VotedCRF(tw.Chain(), 0.0, 0.02, tol=1e-6, max_iter=500, penalty_mode="absolute").fit(X, Y)
+    stream = tw.VotedCRF(tw.Chain(), 0.0, 0.02, step=1.0, batch_size=1, penalty_mode="absolute")
     for _ in range(60):
         stream.partial_fit(X, Y)
     with pytest.raises(tw.InputError, match="quadratic"):
-        tw.VotedCRF(tw.Chain(), l2=1.0).partial_fit(X, Y)
+        tw.VotedCRF(tw.Chain(), l2=1.0, penalty_mode="absolute", lam=1e-4, beta=1e-3).partial_fit(X, Y)
     again = batch.history_[-1]["objective"]
-    fitted = tw.VotedCRF(tw.Chain(), 0.0, 0.02, max_iter=1, warm_start=True)
+    fitted = tw.VotedCRF(tw.Chain(), 0.0, 0.02, max_iter=1, warm_start=True, penalty_mode="absolute")
     fitted.space_, fitted.coef_ = stream.space_, stream.coef_
     assert fitted.fit(X, Y).history_[0]["objective"] <= 1.15 * again
     assert 0 < stream.history_[-1]["nonzero"] < stream.coef_.size
@@ -355,15 +405,19 @@ def test_lazy_steps_are_the_eager_ones():
 def test_solvers_refuse_features_that_overflow(solver):
     huge = [[{"a": 1e200}], [{"a": -1e200}]]
     with pytest.raises(tw.InputError, match="the search cannot start"):
-        tw.VotedCRF(tw.Chain(), solver=solver).fit(huge, [["A"], ["B"]])
+        tw.VotedCRF(tw.Chain(), solver=solver, penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(
+            huge, [["A"], ["B"]]
+        )
 
 
 def test_advice_names_losses_that_the_structure_has():
     structure, _, data, outputs = OTHERS["linear"]
     with pytest.raises(tw.Unsupported, match="'pairs'"):
-        tw.VotedCRF(structure, loss="edit").fit(data, outputs)
+        tw.VotedCRF(structure, loss="edit", penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(data, outputs)
     with pytest.raises(tw.Unsupported, match="'brackets'"):
-        tw.VotedCRF(tw.Grammar(), loss="bracket-f1").fit(SENTENCES, PARSES)
+        tw.VotedCRF(tw.Grammar(), loss="bracket-f1", penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(
+            SENTENCES, PARSES
+        )
 
 
 def test_fista_on_a_quadratic():
@@ -385,32 +439,110 @@ def test_fista_on_a_quadratic():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: tw.VotedCRF(tw.Chain(), 0.0, 0.0), "beta are both 0"),
-        (lambda: tw.StructBoost(tw.Chain(), 0, 0), "beta are both 0"),
-        (lambda: tw.VotedCRF(tw.Chain(), 1.0, 0.0, r=[0, 0]), "beta are both 0"),
-        (lambda: tw.VotedCRF(tw.Chain(), -1.0), "lam must be"),
-        (lambda: tw.VotedCRF(tw.Chain(), solver="sgd"), "solver must be"),
-        (lambda: tw.VotedCRF(tw.Chain(), loss="mse"), "loss must be one of"),
-        (lambda: tw.VotedCRF(tw.Chain(), families="size"), "families must be"),
-        (lambda: tw.VotedCRF(tw.Chain(), families={"x": ["nothing"], "y": lambda n: True}), "'x' is empty"),
-        (lambda: tw.VotedCRF(tw.Chain(), families={"x": ["emission"]}), "belongs to no family"),
-        (lambda: tw.VotedCRF(tw.Chain(), r="large"), "r must be one of"),
-        (lambda: tw.VotedCRF(tw.Chain(), r=[1.0]), "one finite number >= 0 for each of the 2 families"),
-        (lambda: tw.VotedCRF(tw.Chain(), r={"order 1": 1.0}), "one finite number >= 0 for each"),
-        (lambda: tw.VotedCRF(tw.Chain(), r=["a", "b"]), "one finite number >= 0 for each"),
-        (lambda: tw.VotedCRF(tw.Chain(), families=lambda name: [name]), "is not hashable"),
-        (lambda: tw.VotedCRF(tw.Chain(), families={"x": 3}), "'x' needs a function or a list"),
-        (lambda: tw.VotedCRF(tw.Chain(), families={}), "belongs to no family"),
-        (lambda: tw.VotedCRF(tw.Chain(), loss=Rational(3)), "build must be a function"),
+        (lambda: tw.VotedCRF(tw.Chain(), 0.0, 0.0, penalty_mode="absolute"), "beta are both 0"),
+        (lambda: tw.StructBoost(tw.Chain(), 0, 0, penalty_mode="absolute"), "beta are both 0"),
+        (lambda: tw.VotedCRF(tw.Chain(), 1.0, 0.0, r=[0, 0], penalty_mode="absolute"), "beta are both 0"),
+        (lambda: tw.VotedCRF(tw.Chain(), -1.0, penalty_mode="absolute", beta=1e-3), "lam must be"),
         (
-            lambda: tw.VotedCRF(tw.Chain(), loss=Markovian(lambda y, t, labels: "x")),
+            lambda: tw.VotedCRF(tw.Chain(), solver="sgd", penalty_mode="absolute", lam=1e-4, beta=1e-3),
+            "solver must be",
+        ),
+        (
+            lambda: tw.VotedCRF(tw.Chain(), loss="mse", penalty_mode="absolute", lam=1e-4, beta=1e-3),
+            "loss must be one of",
+        ),
+        (
+            lambda: tw.VotedCRF(tw.Chain(), families="size", penalty_mode="absolute", lam=1e-4, beta=1e-3),
+            "families must be",
+        ),
+        (
+            lambda: tw.VotedCRF(
+                tw.Chain(),
+                families={"x": ["nothing"], "y": lambda n: True},
+                penalty_mode="absolute",
+                lam=1e-4,
+                beta=1e-3,
+            ),
+            "'x' is empty",
+        ),
+        (
+            lambda: tw.VotedCRF(
+                tw.Chain(), families={"x": ["emission"]}, penalty_mode="absolute", lam=1e-4, beta=1e-3
+            ),
+            "belongs to no family",
+        ),
+        (
+            lambda: tw.VotedCRF(tw.Chain(), r="large", penalty_mode="absolute", lam=1e-4, beta=1e-3),
+            "r must be one of",
+        ),
+        (
+            lambda: tw.VotedCRF(tw.Chain(), r=[1.0], penalty_mode="absolute", lam=1e-4, beta=1e-3),
+            "one finite number >= 0 for each of the 2 families",
+        ),
+        (
+            lambda: tw.VotedCRF(tw.Chain(), r={"order 1": 1.0}, penalty_mode="absolute", lam=1e-4, beta=1e-3),
+            "one finite number >= 0 for each",
+        ),
+        (
+            lambda: tw.VotedCRF(tw.Chain(), r=["a", "b"], penalty_mode="absolute", lam=1e-4, beta=1e-3),
+            "one finite number >= 0 for each",
+        ),
+        (
+            lambda: tw.VotedCRF(
+                tw.Chain(), families=lambda name: [name], penalty_mode="absolute", lam=1e-4, beta=1e-3
+            ),
+            "is not hashable",
+        ),
+        (
+            lambda: tw.VotedCRF(tw.Chain(), families={"x": 3}, penalty_mode="absolute", lam=1e-4, beta=1e-3),
+            "'x' needs a function or a list",
+        ),
+        (
+            lambda: tw.VotedCRF(tw.Chain(), families={}, penalty_mode="absolute", lam=1e-4, beta=1e-3),
+            "belongs to no family",
+        ),
+        (
+            lambda: tw.VotedCRF(tw.Chain(), loss=Rational(3), penalty_mode="absolute", lam=1e-4, beta=1e-3),
+            "build must be a function",
+        ),
+        (
+            lambda: tw.VotedCRF(
+                tw.Chain(),
+                loss=Markovian(lambda y, t, labels: "x"),
+                penalty_mode="absolute",
+                lam=1e-4,
+                beta=1e-3,
+            ),
             "must be a finite number",
         ),
-        (lambda: tw.StructBoost(tw.Chain(), loss="none"), "needs a loss"),
-        (lambda: tw.StructBoost(tw.Chain(), form="mean"), "form must be"),
-        (lambda: tw.StructBoost(tw.Chain(), start="svm"), "start must be"),
-        (lambda: tw.StructBoost(tw.Chain(), loss=NGrams(2, c=1000)), "for the true output"),
-        (lambda: tw.StructBoost(tw.Chain(), loss=Counted(Hamming(), lambda v, _: -v)), "negative"),
+        (
+            lambda: tw.StructBoost(tw.Chain(), loss="none", penalty_mode="absolute", lam=1e-4, beta=1e-3),
+            "needs a loss",
+        ),
+        (
+            lambda: tw.StructBoost(tw.Chain(), form="mean", penalty_mode="absolute", lam=1e-4, beta=1e-3),
+            "form must be",
+        ),
+        (
+            lambda: tw.StructBoost(tw.Chain(), start="svm", penalty_mode="absolute", lam=1e-4, beta=1e-3),
+            "start must be",
+        ),
+        (
+            lambda: tw.StructBoost(
+                tw.Chain(), loss=NGrams(2, c=1000), penalty_mode="absolute", lam=1e-4, beta=1e-3
+            ),
+            "for the true output",
+        ),
+        (
+            lambda: tw.StructBoost(
+                tw.Chain(),
+                loss=Counted(Hamming(), lambda v, _: -v),
+                penalty_mode="absolute",
+                lam=1e-4,
+                beta=1e-3,
+            ),
+            "negative",
+        ),
     ],
 )
 def test_bad_arguments(make, message):
@@ -421,11 +553,16 @@ def test_bad_arguments(make, message):
 def test_losses_that_are_zero_for_wrong_outputs():
     # Only the number of errors beyond one counts: outputs with one error have loss 0.
     mild = Counted(Hamming(), lambda v, _: max(v - 1.0, 0.0))
-    boosted = tw.StructBoost(tw.Chain(), loss=mild).fit(X, Y)
+    boosted = tw.StructBoost(tw.Chain(), loss=mild, penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(X, Y)
     assert np.isfinite(boosted.objective_)
-    assert tw.VotedCRF(tw.Chain(), loss=mild).fit(X, Y).score(X, Y) > 0.5
+    assert (
+        tw.VotedCRF(tw.Chain(), loss=mild, penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(X, Y).score(X, Y)
+        > 0.5
+    )
     # No output of these samples is worse than the truth: nothing to learn.
-    nothing = tw.StructBoost(tw.Chain(), loss=mild).fit([["a"], ["b"]], [["A"], ["B"]])
+    nothing = tw.StructBoost(tw.Chain(), loss=mild, penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(
+        [["a"], ["b"]], [["A"], ["B"]]
+    )
     assert not nothing.coef_.any()
     assert list(itertools.chain(*nothing.predict([["a"]]))) in (["A"], ["B"])
 
@@ -453,7 +590,7 @@ def test_support_vector_machine_with_edit_loss():
         problem = Problem(oracle.batch, loss, find_families(oracle.batch.space, "order"), w, np.ones(len(X)))
         for i, (_, losses, margins, _) in enumerate(enumerated(problem, X, w)):
             assert np.isclose(found.value[i], (losses - margins).max())
-    assert tw.StructuredSVM(tw.Chain(), C=100, loss="edit").fit(X, Y).gap_ <= 1e-3
+    assert tw.StructuredSVM(tw.Chain(), C=100, loss="edit", C_mode="absolute").fit(X, Y).gap_ <= 1e-3
 
 
 @pytest.mark.parametrize("learner", [tw.VotedCRF, tw.StructBoost])
@@ -473,7 +610,9 @@ def test_why_the_search_stopped_is_told(learner, monkeypatch, tmp_path):
 
 
 def test_boosting_that_changes_its_scale_tells_the_end_of_the_last_search():
-    model = tw.StructBoost(tw.Chain(), start="zero", tol=1e-12, max_iter=30).fit(X, Y)
+    model = tw.StructBoost(
+        tw.Chain(), start="zero", tol=1e-12, max_iter=30, penalty_mode="absolute", lam=1e-4, beta=1e-3
+    ).fit(X, Y)
     assert model.n_iter_ == len(model.history_) <= 30
     assert model.stop_ in STOP_REASONS
     assert model.converged_ == (model.stop_ == "converged")

@@ -70,7 +70,7 @@ def test_sums_with_a_loss_inside(loss):
 
 
 def test_learning_storing_and_growing(tmp_path):
-    model = tw.VotedCRF(CHAIN, 1e-3, 1e-3).fit(X, Y)
+    model = tw.VotedCRF(CHAIN, 1e-3, 1e-3, penalty_mode="absolute").fit(X, Y)
     assert model.families_ == ["order 1", "order 2", "order 3"]
     assert model.score(X, Y) == 1.0
     tw.save(model, tmp_path / "model.tw")
@@ -107,6 +107,8 @@ def test_bad_joins(edges, message):
 
 
 def test_joins_longer_than_every_sequence():
-    model = tw.VotedCRF(CHAIN).fit([["a"], ["b"]], [["P"], ["Q"]])
+    model = tw.VotedCRF(CHAIN, penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(
+        [["a"], ["b"]], [["P"], ["Q"]]
+    )
     assert model.predict([["a"], ["a", "b", "a"]])[0] == ["P"]
     assert not any(name[0] == "edge" for name in model.space_.feature_names)

@@ -18,6 +18,7 @@ from trelliswork.learners.moments.state import MomentState, signature
 from trelliswork.learners.moments.sums import BatchMoments, MomentSums, SampledMoments
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.ridge import SOLVERS, Ridge, SecondMoment
+from trelliswork.learners.strength import DataScale
 from trelliswork.structures.abilities import Storable, require
 from trelliswork.structures.base import Batch, Parts, Space, Structure
 
@@ -42,10 +43,10 @@ class MomentLearner(StructuredEstimator):
     def __init__(
         self,
         structure: Structure,
-        reg: float = 1e-6,
+        reg: float | str = "auto",
         *,
         reg_mode: str = "relative",
-        reference: str = "uniform",
+        reference: str = "auto",
         symbols: Any = "auto",
         smoothing: float = 0.1,
         n_steps: int = 1,
@@ -150,12 +151,12 @@ class MomentLearner(StructuredEstimator):
         self._solve(self._joined(self._kept(), other._kept()))
         return self
 
-    def resolve(self: Self, reg: float | None = None, *, reg_mode: str | None = None) -> Self:
+    def resolve(self: Self, reg: float | str | None = None, *, reg_mode: str | None = None) -> Self:
         """Solve again, from the moments that were kept, without the data.
 
         Parameters
         ----------
-        reg : float or None
+        reg : float, "auto" or None
             New value of ``reg``; None keeps it.
         reg_mode : {"relative", "absolute"} or None
             New value of ``reg_mode``.
@@ -184,10 +185,10 @@ class MomentLearner(StructuredEstimator):
         structure = self._checked_structure()
         check_samples(X, y)
         space, batch = self._start(
-            X, y, structure=structure.complete() if self.reference == "generative" else structure
+            X, y, structure=structure.complete() if self._law == "generative" else structure
         )
         weights = combined_weights(batch, sample_weight, self.class_weight)
-        plain = self.reference == "uniform" and self.constraints is None and self.n_steps == 1
+        plain = self._law == "uniform" and self.constraints is None and self.n_steps == 1
         plain = plain and self.solver in ("auto", "cholesky")  # others go through the samples
         if plain and space.outputs_fixed and space.n_features <= batch.covariance().max_dense:
             return self._summed(space, batch, weights, seen)
@@ -232,16 +233,14 @@ class MomentLearner(StructuredEstimator):
             moments = state.sums
         else:
             assert batch is not None
-            if self.reference == "observed":
+            if self._law == "observed":
                 space = space.observed(batch, self.symbols)
                 batch = require(batch, Storable).into(space)
-            elif self.reference == "generative":
+            elif self._law == "generative":
                 reference = reference_weights(batch, self.smoothing, weights)
                 offset = reference_scores(batch, reference)
             moments = self._moments(batch, offset, weights)
-        lam = self.reg
-        if self.reg_mode == "relative":
-            lam *= float(moments.covariance.diagonal().mean()) if space.n_features else 0.0
+        lam = self._ridge(moments, batch, weights)
         if not np.isfinite(lam) or not np.isfinite(moments.deviation).all():
             raise InputError(
                 "the second moments of the features are too large for floating point; scale them"
@@ -286,7 +285,7 @@ class MomentLearner(StructuredEstimator):
         self.space_ = space
         self.coef_ = theta
         self.reference_coef_ = reference
-        self.lam_ = lam
+        self.lam_, self.reference_ = lam, self._law
         self.n_constraints_ = n_constraints
         spread = float(theta @ moments.covariance.product(theta))
         ahead = float(theta @ moments.deviation)
@@ -297,6 +296,20 @@ class MomentLearner(StructuredEstimator):
             self.moments_ = state
         elif hasattr(self, "moments_"):
             del self.moments_
+
+    @property
+    def _law(self) -> str:
+        return self.structure.moment_reference if self.reference == "auto" else self.reference
+
+    def _ridge(self, moments: AnyMoments, batch: Batch | None, weights: np.ndarray | None) -> float:
+        """What is added to the diagonal of the covariance."""
+        if self.reg == "auto" and self._law != "uniform":
+            assert batch is not None  # sums are kept of uniform laws only
+            return DataScale.of(batch, weights).ridge(self._law)
+        if self.reg != "auto" and self.reg_mode == "absolute":
+            return float(self.reg)
+        variance = float(moments.covariance.diagonal().mean()) if moments.deviation.size else 0.0
+        return (self.structure.moment_ridge if self.reg == "auto" else float(self.reg)) * variance
 
     def _options(self, exact: bool = False) -> dict[str, Any]:
         # A quadratic program is only as good as the products of its solutions.
@@ -364,6 +377,7 @@ class MomentLearner(StructuredEstimator):
         "coef_",
         "reference_coef_",
         "lam_",
+        "reference_",
         "n_constraints_",
         "z_score_",
         "history_",
@@ -397,7 +411,7 @@ class MomentLearner(StructuredEstimator):
     def _check_parameters(self) -> None:
         for name, allowed in (
             ("reg_mode", ("relative", "absolute")),
-            ("reference", ("uniform", "observed", "generative")),
+            ("reference", ("auto", "uniform", "observed", "generative")),
             ("constraints", (None, "hard", "slack")),
             ("slack", ("quadratic", "linear")),
             ("moments", ("exact", "sampled")),
@@ -407,7 +421,8 @@ class MomentLearner(StructuredEstimator):
                 raise InputError(
                     f"{name} must be one of {', '.join(map(repr, allowed))}, got {getattr(self, name)!r}"
                 )
-        check_number("reg", self.reg, 0)
+        if not (isinstance(self.reg, str) and self.reg == "auto"):
+            check_number("reg", self.reg, 0)
         check_number("margin", self.margin, 0)
         for name in ("tol", "smoothing", "slack_penalty"):
             check_number(name, getattr(self, name), 0, above=True)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._validate import check_number
 from trelliswork.kernels import Precomputed, as_kernel
 from trelliswork.learners.base import StructuredEstimator, combined_weights
 from trelliswork.learners.optimize.progress import Progress
+from trelliswork.learners.strength import DataScale
 from trelliswork.learners.svm.fit import fit_svm
 from trelliswork.learners.svm.weights import Expansion
 from trelliswork.losses import Loss, as_loss
@@ -18,13 +22,14 @@ from trelliswork.structures.base import Batch, Parts, Structure
 
 __all__ = ["StructuredSVM"]
 
+_ROWS = 200  # that tell the values of a kernel
 _SOLVERS = ("auto", "bcfw", "working-set", "one-slack")
 
 
 class StructuredSVM(StructuredEstimator):
     r"""Structural support vector machine.
 
-    Minimises ``|w|^2 / 2`` plus ``C`` times the mean of the slacks (or half their squares),
+    Minimises ``|w|^2 / 2`` plus ``C_`` times the mean of the slacks (or half their squares),
     where every other output must score below the true one by a margin, up to the slack:
 
     ========  ===========  ===========================================================
@@ -44,7 +49,11 @@ class StructuredSVM(StructuredEstimator):
     structure : Structure
         Output space, for instance ``Chain()``.
     C : float, default=1.0
-        Weight of the mean slack. (``C / n_samples`` is what other tools call C.)
+        Price of errors: larger values fit the training data more closely.
+    C_mode : {"relative", "absolute"}, default="relative"
+        Whether the weight of the mean slack is ``C_ = 3 C n_samples / V``, with V the mean squared norm of
+        the features of one part of an output (a token with its label; with a kernel its mean value for
+        equal rows), or C itself. (``C_ / n_samples`` is what other tools call C.)
     loss : str or Loss, default="hamming"
         ``"hamming"``, ``"zero-one"``, ``"tree"``, ``"f1"``, ``"edit"`` (``Edit(cap=3)``), or an object
         of :mod:`trelliswork.losses`.
@@ -90,6 +99,8 @@ class StructuredSVM(StructuredEstimator):
     ----------
     coef_ : ndarray of shape (n_features,)
         Weights (linear models).
+    C_ : float
+        Weight of the mean slack.
     support_ : list of (int, output, float)
         Sample, output and dual variable of every constraint in use.
     n_constraints_ : int
@@ -120,6 +131,9 @@ class StructuredSVM(StructuredEstimator):
     True
     """
 
+    # What models had that were saved before the parameter was there.
+    _before: ClassVar[Mapping[str, Any]] = {"C_mode": "absolute"}
+
     support_: list[tuple[int, Any, float]]
 
     def __init__(
@@ -127,6 +141,7 @@ class StructuredSVM(StructuredEstimator):
         structure: Structure,
         C: float = 1.0,
         *,
+        C_mode: str = "relative",
         loss: str | Loss = "hamming",
         slack: str = "l1",
         rescale: str | None = "margin",
@@ -145,6 +160,7 @@ class StructuredSVM(StructuredEstimator):
     ):
         self.structure = structure
         self.C = C
+        self.C_mode = C_mode
         self.loss = loss
         self.slack = slack
         self.rescale = rescale
@@ -174,11 +190,12 @@ class StructuredSVM(StructuredEstimator):
         form, loss, kernel = self._checked()
         space, batch = self._start(X, y)
         weights = combined_weights(batch, sample_weight, self.class_weight)
+        price = self._price(batch, weights, kernel)
         warm = self.warm_start and self.__sklearn_is_fitted__() and self.solver != "one-slack"
         with Progress("StructuredSVM", self.max_iter, self.verbose) as progress:
             solution, model = fit_svm(
                 batch,
-                self.C,
+                price,
                 loss,
                 form,
                 weights=weights,
@@ -199,17 +216,29 @@ class StructuredSVM(StructuredEstimator):
             self.support_rows_, self.dual_coef_, self.linear_coef_ = model
         else:
             self.coef_ = model
-        self.space_ = space
+        self.space_, self.C_ = space, price
         self.support_, self.n_constraints_ = solution.support, solution.n_constraints
         self.primal_, self.dual_, self.gap_ = solution.primal, solution.dual, solution.gap
         self.history_, self.n_iter_, self.stop_ = progress.history, solution.n_iter, solution.stop
         return self
+
+    def _price(self, batch: Batch, weights: np.ndarray | None, kernel: Any) -> float:
+        """Weight of the mean slack."""
+        if self.C_mode == "absolute":
+            return self.C
+        scale = DataScale.of(batch, weights)
+        if kernel is not None:
+            rows = require(batch, Rows).row_view().rows[:_ROWS]
+            scale = scale._replace(norm=float(np.mean(np.diagonal(kernel(rows, rows)))) + 1.0)
+        return self.C * scale.price
 
     def _checked(self) -> tuple[Form, Loss, Any]:
         form, loss = check_form(self.slack, self.rescale), as_loss(self.loss)
         for name in ("C", "tol", "cache_mb"):
             check_number(name, getattr(self, name), 0, above=True)
         check_number("max_iter", self.max_iter, 1, whole=True)
+        if self.C_mode not in ("relative", "absolute"):
+            raise InputError(f"C_mode must be 'relative' or 'absolute', got {self.C_mode!r}")
         if self.solver not in _SOLVERS:
             raise InputError(f"solver must be one of {', '.join(map(repr, _SOLVERS))}, got {self.solver!r}")
         kernel = None if self.kernel is None else as_kernel(self.kernel)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from trelliswork._errors import InputError
 from trelliswork._validate import check_number
 from trelliswork.learners.base import StructuredEstimator, combined_weights
 from trelliswork.learners.optimize.smooth import Minimum
+from trelliswork.learners.strength import DataScale
 from trelliswork.learners.voted.solvers import Problem
 from trelliswork.losses import Loss, as_loss
 from trelliswork.structures.base import Batch, Space
@@ -21,9 +23,13 @@ __all__ = ["Voted"]
 class Voted(StructuredEstimator):
     """What the two learners share: families, penalties, checks."""
 
+    # What models had that were saved before the parameter was there.
+    _before: ClassVar[Mapping[str, Any]] = {"penalty_mode": "absolute"}
+
     lam: float
     beta: float
     l2: float
+    penalty_mode: str
     loss: Any
     families: Any
     r: Any
@@ -37,6 +43,8 @@ class Voted(StructuredEstimator):
     def _checked_loss(self) -> Loss | None:
         for name in ("lam", "beta", "l2", "tol"):
             check_number(name, getattr(self, name), 0)
+        if self.penalty_mode not in ("relative", "absolute"):
+            raise InputError(f"penalty_mode must be 'relative' or 'absolute', got {self.penalty_mode!r}")
         for name in ("max_iter", "memory"):
             check_number(name, getattr(self, name), 1, whole=True)
         if self.loss is None or (isinstance(self.loss, str) and self.loss == "none"):
@@ -46,23 +54,37 @@ class Voted(StructuredEstimator):
     def _problem(
         self, space: Space, batch: Batch, loss: Loss | None, sample_weight: Any, lam: float | None = None
     ) -> Problem:
+        """The problem; ``lam`` is the least value that will be used, None the parameter."""
         if loss is not None:
             loss.check(space)
         weights = combined_weights(batch, sample_weight, self.class_weight)
         families = find_families(space, self.families)
         rates = family_rates(batch, families, self.r, weights=weights, random_state=self.random_state)
-        penalties = (self.lam if lam is None else lam) * rates + self.beta
+        l1_unit = l2_unit = 1.0
+        if self.penalty_mode == "relative":
+            least = rates[rates > 0].min(initial=np.inf)
+            rates = rates / least if np.isfinite(least) else rates
+            scale = DataScale.of(batch, weights)
+            l1_unit, l2_unit = scale.l1 / scale.n_samples, scale.l2 / scale.n_samples
+        self._keep(families, rates, l1_unit)
+        penalties = self._penalties(self.lam if lam is None else lam)
         if not penalties.any():
             raise InputError(
                 "lam * r and beta are both 0 for all families: nothing keeps the weights finite; raise one "
                 "of them"
             )
         share = np.ones(len(batch)) if weights is None else weights
-        self._keep(families, rates)
-        return Problem(batch, loss, families, penalties[families.index], share / share.sum(), self.l2)
+        return Problem(
+            batch, loss, families, penalties[families.index], share / share.sum(), self.l2 * l2_unit
+        )
 
-    def _keep(self, families: Families, rates: np.ndarray) -> None:
+    def _keep(self, families: Families, rates: np.ndarray, unit: float) -> None:
         self.families_, self.family_of_, self.r_ = families.names, families.index, rates
+        self.penalty_unit_ = unit
+
+    def _penalties(self, lam: float) -> np.ndarray:
+        """Penalty of the absolute values of every family."""
+        return (lam * self.r_ + self.beta) * self.penalty_unit_
 
     def _finish(self, space: Space, minimum: Minimum, history: list[dict[str, Any]]) -> None:
         if not np.isfinite(minimum.w).all():

@@ -19,14 +19,16 @@ class StructBoost(Voted):
     """Structured boosting: exponential margins weighted by the loss, and penalties by family.
 
     Minimises the mean over samples of ``sum_y L(y) exp(-margin(y))`` (or of the maximum over ``y``)
-    plus ``sum_k (lam r_k + beta) |w_k|_1``, see :class:`VotedCRF`. There is no choice of solver, no
+    plus ``u sum_k (lam r_k + beta) |w_k|_1``, see :class:`VotedCRF`. There is no choice of solver, no
     ``partial_fit`` and no ``fit_path``: those are of :class:`VotedCRF` only.
 
     Parameters
     ----------
     structure : Structure
         Output space; any that offers ``tangent``.
-    lam, beta, l2 : float, default=1e-4, 1e-3 and 0.0
+    lam, beta, l2 : float, default=0.5, 0.5 and 0.0
+        As in :class:`VotedCRF`.
+    penalty_mode : {"relative", "absolute"}, default="relative"
         As in :class:`VotedCRF`.
     loss : str or Loss, default="hamming"
         Loss of outputs, refused if it is negative for any output or not 0 for the true one. Other
@@ -56,8 +58,8 @@ class StructBoost(Voted):
     ----------
     coef_ : ndarray of shape (n_features,)
         Weights.
-    families_, r_ : list and ndarray
-        Families and their complexities.
+    families_, r_, penalty_unit_ : list, ndarray and float
+        Families, their complexities, and the unit of penalties.
     objective_ : float
         Value of the objective at ``coef_``.
     converged_ : bool
@@ -84,10 +86,11 @@ class StructBoost(Voted):
     def __init__(
         self,
         structure: Structure,
-        lam: float = 1e-4,
-        beta: float = 1e-3,
+        lam: float = 0.5,
+        beta: float = 0.5,
         *,
         l2: float = 0.0,
+        penalty_mode: str = "relative",
         loss: str | Loss = "hamming",
         form: str = "sum",
         families: Any = "auto",
@@ -106,6 +109,7 @@ class StructBoost(Voted):
         self.lam = lam
         self.beta = beta
         self.l2 = l2
+        self.penalty_mode = penalty_mode
         self.loss = loss
         self.form = form
         self.families = families

@@ -24,20 +24,25 @@ class VotedCRF(Voted):
     """Voted conditional random field: a loss inside, and penalties by family.
 
     Minimises the mean over samples of ``log sum_y exp(L(y) - margin(y))`` plus
-    ``sum_k (lam r_k + beta) |w_k|_1``, where the families ``k`` are sets of features and ``r_k`` measures
+    ``u sum_k (lam r_k + beta) |w_k|_1``, where the families ``k`` are sets of features and ``r_k`` measures
     how easily a family fits noise.
 
     Parameters
     ----------
     structure : Structure
         Output space; ``Chain(order)`` has the families of label n-grams up to ``order + 1``.
-    lam, beta : float, default=1e-4 and 1e-3
+    lam, beta : float, default=0.5 and 0.5
         Weights of the penalty that grows with the complexity of a family, and of the one that does
-        not; the penalties must not all be 0. ``lam=0, loss=None, beta=l1 / n_samples`` is
-        ``CRF(l1=l1, l2=0)``.
+        not; the larger, the more weights are zero. They must not both be 0.
     l2 : float, default=0.0
         Weight of the squared norm of all weights. Absolute values alone often leave several minima;
         any ``l2 > 0`` leaves one.
+    penalty_mode : {"relative", "absolute"}, default="relative"
+        Whether penalties are relative to the data or numbers as in the paper. "relative": the unit of
+        penalties is ``u = 0.05 sqrt(V m) / n_samples``, with V the mean squared norm of the features of
+        one part of an output (a token with its label) and m the mean number of samples that a feature
+        occurs in, the least ``r_k`` is 1, and 1 is for ``l2`` what "auto" is for :class:`CRF`.
+        "absolute": u is 1; ``lam=0, loss=None, beta=l1 / n_samples`` is ``CRF(l1=l1, l2=0)``.
     loss : str, Loss or None, default="hamming"
         Loss inside the objective: a name of :mod:`trelliswork.losses` (``"edit"`` is
         ``Edit(cap=3)``), a loss that is a sum over parts or has an automaton, None or ``"none"``.
@@ -76,6 +81,8 @@ class VotedCRF(Voted):
         Weights.
     families_, r_ : list and ndarray
         Families and their complexities.
+    penalty_unit_ : float
+        The unit u of penalties.
     n_nonzero_ : dict
         Non-zero weights per family.
     objective_ : float
@@ -110,10 +117,11 @@ class VotedCRF(Voted):
     def __init__(
         self,
         structure: Structure,
-        lam: float = 1e-4,
-        beta: float = 1e-3,
+        lam: float = 0.5,
+        beta: float = 0.5,
         *,
         l2: float = 0.0,
+        penalty_mode: str = "relative",
         loss: str | Loss | None = "hamming",
         families: Any = "auto",
         r: Any = "auto",
@@ -133,6 +141,7 @@ class VotedCRF(Voted):
         self.lam = lam
         self.beta = beta
         self.l2 = l2
+        self.penalty_mode = penalty_mode
         self.loss = loss
         self.families = families
         self.r = r
@@ -230,7 +239,7 @@ class VotedCRF(Voted):
         path, ends, history = [], [], []
         problem = self._problem(space, batch, loss, sample_weight, min(lams))
         for lam in sorted(map(float, lams), reverse=True):
-            problem.l1 = (lam * self.r_ + self.beta)[self.family_of_]
+            problem.l1 = self._penalties(lam)[self.family_of_]
             self._solve(space, problem, start)
             start = self.coef_
             history += [{"lam": lam, **record} for record in self.history_]

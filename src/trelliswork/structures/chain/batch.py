@@ -562,8 +562,11 @@ class ChainBatch(
         return hmm.scores_each(self, W)
 
     def reference_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
-        """Weights of a hidden Markov model in which symbols that were never seen say nothing."""
-        w = self.generative_weights(smoothing, weights)
+        """Weights of a hidden Markov model in which symbols that were never seen say nothing.
+
+        Where attributes have negative values, a Markov model of the labels alone.
+        """
+        w = hmm.hmm_log_probabilities(self, smoothing, weights, any_values=True)
         if "unknown" in self.space.marker_names and self.emission.blocks[-1].index.max(initial=-1) < 0:
             # Smoothing alone would make rare labels likely at unknown symbols.
             self.space.split(w)[0].reshape(-1, self.space.n_labels)[-1] = 0.0

@@ -108,13 +108,16 @@ def _token_scores(tokens: TokenMap, W: np.ndarray, layout: Layout, owner: np.nda
     return np.asarray(gather @ values)
 
 
-def hmm_log_probabilities(batch: ChainBatch, smoothing: float, weights: np.ndarray | None) -> np.ndarray:
+def hmm_log_probabilities(
+    batch: ChainBatch, smoothing: float, weights: np.ndarray | None, *, any_values: bool = False
+) -> np.ndarray:
     """Log-probabilities of a hidden Markov model of the chain's order.
 
     Emissions of a label are one multinomial over all attributes and the unknown symbol.
     With end weights, "stop" is one more outcome of each transition, so that the model is a
     distribution over sequences of every length. Of an n-gram it is the probability of its last
-    label after the others, in longer n-grams among those that do not stop.
+    label after the others, in longer n-grams among those that do not stop. Attributes with negative
+    values are no counts: with ``any_values`` a model of the labels alone comes out, else an error.
     """
     space = batch.space
     a = smoothing
@@ -124,13 +127,15 @@ def hmm_log_probabilities(batch: ChainBatch, smoothing: float, weights: np.ndarr
     n_real = len(space.attributes)
     markers = dict(zip(space.marker_names, range(n_real, n_real + space.n_markers), strict=True))
     counts = gold[:n_real]
-    if counts.size and counts.min() < 0:
+    countable = not (counts.size and counts.min() < 0)
+    if not countable and not any_values:
         raise InputError("Generative needs counts: the features must not be negative; use CRF or Perceptron")
     table = np.zeros_like(gold)
     unknown_counts = gold[markers["unknown"]] if "unknown" in markers else np.zeros(k)
     total = counts.sum(axis=0) + unknown_counts + a * (n_real + 1)
-    table[:n_real] = np.log((counts + a) / total)
-    if "unknown" in markers:
+    if countable:
+        table[:n_real] = np.log((counts + a) / total)
+    if countable and "unknown" in markers:
         table[markers["unknown"]] = np.log((unknown_counts + a) / total)
     codes = batch.gold_codes.values
     tokens = np.ones(codes.size) if weights is None else np.repeat(weights, np.diff(batch.offsets))

@@ -250,6 +250,12 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
         """Several classes of one sample."""
         return self.unpack(codes)
 
+    def unit_norm(self, weights: np.ndarray | None = None) -> float:
+        """Mean squared norm of the features of a true class."""
+        share = np.ones(len(self)) if weights is None else weights
+        norms = np.asarray(self.gold().power(2).sum(axis=1)).ravel()
+        return float(share @ norms) / max(float(share.sum()), 1e-300)
+
     def unpack_marginals(self, parts: Parts) -> np.ndarray:  # type: ignore[override]
         """Class probabilities, shape (n_samples, n_labels)."""
         return parts.label

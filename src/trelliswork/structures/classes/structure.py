@@ -63,6 +63,7 @@ class Classes(Structure):
     space_class: ClassVar[type[Space]] = ClassesSpace
     batch_class: ClassVar[type[Batch]] = ClassesBatch
     output_kind: ClassVar[str] = "label"
+    moment_ridge: ClassVar[float] = 0.1
     limits: ClassesLimits = ClassesLimits()
 
     def __init__(

@@ -22,6 +22,8 @@ from trelliswork.structures.limits import Limits
 
 __all__ = ["GraphProduct", "GraphView", "longest_reading"]
 
+_TINY = np.finfo(np.float64).tiny  # less is zero: its inverse is not finite
+
 
 class GraphView(Protocol):
     """What a product has to know of a batch of derivation graphs."""
@@ -165,8 +167,8 @@ class GraphProduct:
                 )
             )
             mean = np.add.reduceat(np.append(rho * self.loss, 0.0), self.graph.edge_ptr[:-1])
-            share = np.divide(1.0, mean, out=np.zeros_like(mean), where=mean > 0)
-            rho = rho * np.repeat(mean > 0, sizes) + moved * np.repeat(share, sizes)
+            share = np.divide(1.0, mean, out=np.zeros_like(mean), where=mean >= _TINY)
+            rho = rho * np.repeat(mean >= _TINY, sizes) + moved * np.repeat(share, sizes)
         if weights is not None:
             rho = rho * np.repeat(np.asarray(weights, dtype=np.float64), sizes)
         n_edges = int(self.view.graph.edge_ptr[-1])

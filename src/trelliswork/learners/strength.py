@@ -1,0 +1,91 @@
+"""Strength of regularisation relative to the data.
+
+A penalty of a given size is weak for features with large values and strong for features with small ones, and
+it matters less the more samples there are. The units here take that out, so that one default does for binary
+attributes and pixels, for a hundred and a hundred thousand samples. Two numbers describe the data:
+
+- V, the mean squared norm of the features of one part of an output (a token with its label, a class, a column
+  of an alignment): multiplying all features by 10 multiplies V by 100;
+- m, the number of samples that a feature occurs in, on average over the features that occur in true outputs.
+  It is small for attributes of text, most of which are rare, and large for pixels, which say little alone.
+
+The factors in front were chosen on the tasks that ``python -m benchmarks defaults`` lists as such.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from trelliswork.structures.base import Batch
+
+__all__ = ["DataScale"]
+
+_L2, _L1, _PRICE = 0.004, 0.05, 3.0
+_RIDGE = {"generative": 0.08, "observed": 0.1}
+
+
+class DataScale(NamedTuple):
+    """What the strength of a penalty is measured by.
+
+    Attributes
+    ----------
+    norm : float
+        V, mean squared norm of the features of one part.
+    support : float
+        m, mean number of samples that a feature occurs in.
+    n_samples : float
+        Number of samples, or sum of their weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trelliswork import Classes, CRF
+    >>> from trelliswork.learners.strength import DataScale
+    >>> X, y = np.array([[1.0, 0.0], [0.0, 2.0]]), ["a", "b"]
+    >>> model = CRF(Classes(bias=False)).fit(X, y)
+    >>> DataScale.of(model.pack(X, y))
+    DataScale(norm=2.5, support=1.0, n_samples=2.0)
+    """
+
+    norm: float
+    support: float
+    n_samples: float
+
+    @classmethod
+    def of(cls, batch: Batch, weights: np.ndarray | None = None) -> DataScale:
+        """Scale of samples with their true outputs.
+
+        Parameters
+        ----------
+        batch : Batch
+            The samples.
+        weights : ndarray or None
+            Weight of each sample; 2 is the same as having the sample twice.
+        """
+        share = np.ones(len(batch)) if weights is None else weights
+        gold = abs(batch.gold())
+        totals, squares = share @ gold, share @ gold.power(2)
+        used = squares > 0
+        support = float(np.mean(totals[used] ** 2 / squares[used])) if used.any() else 1.0
+        return cls(batch.unit_norm(weights) or 1.0, support, float(share.sum()))
+
+    @property
+    def l2(self) -> float:
+        """Factor of the squared norm of the weights beside a sum of log-likelihoods: 0.004 V sqrt(m)."""
+        return _L2 * self.norm * self.support**0.5
+
+    @property
+    def l1(self) -> float:
+        """Factor of their absolute values beside a sum of log-likelihoods: 0.05 sqrt(V m)."""
+        return _L1 * (self.norm * self.support) ** 0.5
+
+    @property
+    def price(self) -> float:
+        """Price of the mean slack beside half the squared norm of the weights: 3 n / V."""
+        return _PRICE * self.n_samples / self.norm
+
+    def ridge(self, reference: str) -> float:
+        """Ridge beside a sum of covariances under a reference law: a multiple of V sqrt(m)."""
+        return _RIDGE[reference] * self.norm * self.support**0.5

@@ -1,0 +1,99 @@
+"""Strength of regularisation relative to the data: laws of scale."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import trelliswork as tw
+from trelliswork.learners.strength import DataScale
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(40, 4))
+Y = np.array(["a", "b", "c"])[np.argmax(X[:, :3] + 0.5 * RNG.normal(size=(40, 3)), axis=1)].tolist()
+WORDS = [["the", "cat", "sat"], ["a", "dog"], ["the", "dog", "ran", "home"]]
+TAGS = [["D", "N", "V"], ["D", "N"], ["D", "N", "V", "O"]]
+
+
+def scale(structure, X, y, weights=None):
+    model = tw.Perceptron(structure, max_iter=1).fit(X, y)
+    return DataScale.of(model.pack(X, y), weights)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        tw.CRF(tw.Classes(bias=False), tol=1e-10, max_iter=1000),
+        tw.StructuredSVM(tw.Classes(bias=False), tol=1e-6),
+        tw.VotedCRF(tw.Classes(bias=False), tol=1e-9, max_iter=2000),
+        tw.ZScore(tw.Classes(bias=False)),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_features_ten_times_as_large_give_the_same_scores(model):
+    one, ten = (clone(model).fit(factor * X, Y) for factor in (1.0, 10.0))
+    np.testing.assert_allclose(10.0 * ten.coef_, one.coef_, rtol=1e-3, atol=1e-3 * np.abs(one.coef_).max())
+
+
+@pytest.mark.parametrize("structure", [tw.Chain(), tw.Chain(2)], ids=["order 1", "order 2"])
+def test_a_weight_of_two_is_the_sample_twice(structure):
+    twice = scale(structure, [*WORDS, WORDS[0]], [*TAGS, TAGS[0]])
+    np.testing.assert_allclose(scale(structure, WORDS, TAGS, np.array([2.0, 1.0, 1.0])), twice)
+
+
+def test_norm_and_support_of_a_chain():
+    found = scale(tw.Chain(start=False, end=False), WORDS, TAGS)
+    assert found.norm == 3.0  # a word, the bias of its label, a pair of labels
+    assert found.n_samples == 3
+    assert 1.0 < found.support < 3.0
+
+
+@pytest.mark.parametrize(
+    ("structure", "X", "y"),
+    [case for cls in ("RNA", "Grammar", "Alignment") for case in list(getattr(tw, cls).examples())[:1]],
+    ids=["RNA", "Grammar", "Alignment"],
+)
+def test_structures_that_count_have_a_scale(structure, X, y):
+    found = scale(structure, X, y)
+    assert 0 < found.norm < 10
+    assert 1 <= found.support <= found.n_samples
+    assert tw.CRF(structure, max_iter=5).fit(X, y).l2_ == found.l2
+
+
+def test_units_are_told():
+    crf = tw.CRF(tw.Chain()).fit(WORDS, TAGS)
+    found = scale(tw.Chain(), WORDS, TAGS)
+    assert crf.l2_ == found.l2
+    assert tw.CRF(tw.Chain(), l2=0.25).fit(WORDS, TAGS).l2_ == 0.25
+    assert pytest.approx(6.0 * 3 / found.norm) == tw.StructuredSVM(tw.Chain(), 2.0).fit(WORDS, TAGS).C_
+    assert tw.StructuredSVM(tw.Chain(), 2.0, C_mode="absolute").fit(WORDS, TAGS).C_ == 2.0
+    voted = tw.VotedCRF(tw.Chain()).fit(WORDS, TAGS)
+    assert voted.penalty_unit_ == pytest.approx(found.l1 / 3)
+    assert voted.r_.min() == 1.0
+    moments = tw.ZScore(tw.Chain()).fit(WORDS, TAGS)
+    assert moments.reference_ == "generative"
+    assert moments.lam_ > 0
+    assert tw.ZScore(tw.Classes()).fit(X, Y).reference_ == "uniform"
+
+
+def test_a_chain_with_negative_numbers_has_a_reference():
+    rows = [np.array([[1.0, -1.0], [-2.0, 0.5]]), np.array([[0.5, -0.1]])]
+    model = tw.ZScore(tw.Chain()).fit(rows, [["A", "B"], ["A"]])
+    assert model.predict(rows) == [["A", "B"], ["A"]]
+    with pytest.raises(tw.InputError, match="must not be negative"):
+        tw.Generative(tw.Chain()).fit(rows, [["A", "B"], ["A"]])
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (tw.CRF(tw.Chain(), l2="some"), "l2 must be a finite number"),
+        (tw.StructuredSVM(tw.Chain(), C_mode="some"), "C_mode must be 'relative' or 'absolute'"),
+        (tw.VotedCRF(tw.Chain(), penalty_mode="some"), "penalty_mode must be 'relative' or 'absolute'"),
+        (tw.ZScore(tw.Chain(), reg="some"), "reg must be a finite number"),
+    ],
+)
+def test_other_words_are_refused(model, message):
+    with pytest.raises(tw.InputError, match=message):
+        model.fit(WORDS, TAGS)
