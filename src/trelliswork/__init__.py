@@ -28,12 +28,14 @@ _NAMES = {
     "NGramModel": "trelliswork.language",
     "NGrams": "trelliswork.learners",
     "Parts": "trelliswork.structures",
+    "Pipeline": "trelliswork.pipeline",
     "Positions": "trelliswork.learners",
     "Ragged": "trelliswork._ragged",
     "Unsupported": "trelliswork._errors",
     "Values": "trelliswork.learners",
     "alignment_weights": "trelliswork.structures",
     "load": "trelliswork.persist",
+    "make_pipeline": "trelliswork.pipeline",
     "ngram_counts": "trelliswork.learners.regression.preimage",
     "preimage": "trelliswork.learners.regression.preimage",
     "save": "trelliswork.persist",
@@ -82,4 +84,6 @@ if TYPE_CHECKING:
     from trelliswork.learners.regression.preimage import preimage as preimage
     from trelliswork.persist import load as load
     from trelliswork.persist import save as save
+    from trelliswork.pipeline import Pipeline as Pipeline
+    from trelliswork.pipeline import make_pipeline as make_pipeline
     from trelliswork.structures import *  # noqa: F403

@@ -76,7 +76,9 @@ def check_samples(X: Any, y: Any = None, *, empty: bool = False) -> None:
         if len(y) != n:
             raise InputError(f"X has {n} samples but y has {len(y)}")
     elif not empty:
-        raise InputError("y is missing: fit needs one output per sample")
+        raise InputError(
+            "y is missing: fit requires y to be passed, but the target y is None; give one output per sample"
+        )
 
 
 def count_samples(X: Any) -> int:

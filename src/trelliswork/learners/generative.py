@@ -68,6 +68,11 @@ class Generative(StructuredEstimator):
         self.n_iter_ = 1
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True  # counts
+        return tags
+
 
 class Fixed(StructuredEstimator):
     """No learning: weights that are given, with every verb of a fitted model.

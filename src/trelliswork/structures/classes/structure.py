@@ -163,7 +163,10 @@ def _stacked(items: list[Any]) -> np.ndarray:
 
 def _matrix_table(matrix: Any) -> TokenTable:
     if len(matrix.shape) != 2:
-        raise InputError(f"X must be a matrix with one row per sample, got shape {matrix.shape}")
+        raise InputError(
+            f"X must be a matrix with one row per sample, got shape {matrix.shape}. Reshape your data: "
+            "X.reshape(-1, 1) has one feature, X.reshape(1, -1) one sample"
+        )
     try:
         if sp.issparse(matrix):
             matrix = sp.csr_matrix(matrix, dtype=np.float64)
