@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+LAWS = Path(__file__).parent / "laws"
+
+
+def pytest_collection_modifyitems(items):
+    """Laws are checked on data so small that many a model is of no use on them."""
+    for item in items:
+        if item.path.parent == LAWS:
+            item.add_marker(pytest.mark.filterwarnings("ignore::trelliswork.FitWarning"))
+            item.add_marker(pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"))
+
 
 def pytest_terminal_summary(terminalreporter):
     table, skipped = {}, {}

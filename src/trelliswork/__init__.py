@@ -22,7 +22,9 @@ _NAMES = {
     "Candidate": "trelliswork.learners",
     "Edge": "trelliswork.structures",
     "FitInterrupted": "trelliswork.learners",
+    "FitWarning": "trelliswork._errors",
     "InputError": "trelliswork._errors",
+    "InputWarning": "trelliswork._errors",
     "KernelRegression": "trelliswork.learners",
     "ModelFileError": "trelliswork._errors",
     "NGramModel": "trelliswork.language",
@@ -74,7 +76,9 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from trelliswork._errors import FitWarning as FitWarning
     from trelliswork._errors import InputError as InputError
+    from trelliswork._errors import InputWarning as InputWarning
     from trelliswork._errors import ModelFileError as ModelFileError
     from trelliswork._errors import Unsupported as Unsupported
     from trelliswork._ragged import Ragged as Ragged

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
 import trelliswork as tw
 from trelliswork.losses import (
@@ -244,7 +243,7 @@ def test_svm_refuses_automata_that_explode():
     X30 = [["a", "b", "c"] * 10, ["c", "b", "a"] * 10]
     with pytest.raises(TooManyStates, match=r"sample 0: the automaton of Edit\(\) has [\d,]+ states .*cap=3"):
         tw.StructuredSVM(tw.Chain(), loss=Edit(), max_iter=3).fit(X30, X30)
-    with pytest.warns(ConvergenceWarning):
+    with pytest.warns(tw.FitWarning, match="raise max_iter"):
         model = tw.StructuredSVM(tw.Chain(), loss="edit", max_iter=1).fit(X30, X30)
     assert len(model.predict_min_risk(X30[:1], "edit", k=2)[0]) == 30
 

@@ -21,6 +21,7 @@ from trelliswork._validate import (
     check_weights,
     count_samples,
 )
+from trelliswork.learners.advice import advised, remark
 from trelliswork.learners.calls import Outputs, accepts_iterators
 from trelliswork.learners.classifier import ClassifierVerbs, has_single_labels
 from trelliswork.structures.abilities import Labelled, require
@@ -88,6 +89,10 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
 
     # Whether samples are visited one after the other, so that their order changes the weights.
     sequential: ClassVar[bool] = False
+    # What to do about parameters that hold the weights back too much: "lower l2", "raise C".
+    loosen: ClassVar[tuple[str, ...]] = ()
+    # Whether ``max_iter`` cuts a search short, about which the solver itself says nothing.
+    searches: ClassVar[bool] = False
 
     structure: Structure
     n_jobs: int | None = None
@@ -97,11 +102,12 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
     n_iter_: int
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """Limit BLAS to one thread in what a learner does with matrices; see ``_blas.py``."""
+        """Limit BLAS to one thread where a learner has matrices (``_blas.py``); look at every ``fit``."""
         super().__init_subclass__(**more)
         for name in ("fit", "partial_fit", "fit_path", "part_scores"):
             if name in vars(cls):
                 function = one_blas_thread(vars(cls)[name])
+                function = advised(function) if name == "fit" else function
                 setattr(cls, name, function if name == "part_scores" else accepts_iterators(function))
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -127,6 +133,10 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         if getattr(space, "width", None) is not None and has_single_labels(self):
             self.n_features_in_ = space.width  # type: ignore[attr-defined]
         return space, batch
+
+    def _look_at_fit(self, X: Any, y: Any) -> None:
+        """Warn where the fitted model is of no use."""
+        remark(self, X, y)
 
     def _checked_structure(self) -> Structure:
         if not isinstance(self.structure, Structure):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from trelliswork._errors import InputError
+from trelliswork._errors import InputError, InputWarning
 from trelliswork._validate import check_number, check_weights
 from trelliswork.learners.base import StructuredEstimator, given_weights
 from trelliswork.structures.base import Structure
@@ -43,6 +44,8 @@ class Generative(StructuredEstimator):
     >>> Generative(Chain()).fit(X, y).predict([["the", "bird"]])
     [['D', 'N']]
     """
+
+    loosen = ("lower smoothing",)
 
     def __init__(self, structure: Structure, smoothing: float = 1.0, *, n_jobs: int | None = None):
         self.structure = structure
@@ -133,6 +136,11 @@ class Fixed(StructuredEstimator):
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         return tags
+
+    def _look_at_fit(self, X: Any, y: Any) -> None:
+        """Nothing was learnt; the weights themselves may look odd."""
+        for said in self.space_.cautions(self.coef_):
+            warnings.warn(said, InputWarning, stacklevel=4)
 
     def set_params(self, **params: Any) -> Fixed:
         """Set parameters; weights bound before are bound anew, at the next question or by ``fit``."""

@@ -69,6 +69,7 @@ class Perceptron(StructuredEstimator):
     """
 
     sequential = True
+    loosen = ("raise max_iter",)
 
     def __init__(
         self,

@@ -60,6 +60,27 @@ class Batch(ABC):
         """Bounds on memory and on the work done at a time."""
         return self.space.structure.limits
 
+    # -- what is odd -------------------------------------------------------------------
+
+    def sameness(self, codes: Ragged) -> str | None:
+        """What outputs have in common that makes them say nothing, in words; here None.
+
+        Parameters
+        ----------
+        codes : Ragged
+            Codes of one output per sample.
+
+        Returns
+        -------
+        str or None
+            As in "predicts ...", for instance ``"no base pair"``; None where they say something.
+        """
+        return None
+
+    def cautions(self) -> list[str]:
+        """What looks like a mistake in the inputs, a line each; here nothing."""
+        return []
+
     # -- samples -----------------------------------------------------------------------
 
     @abstractmethod

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._ragged import Ragged
 
 __all__ = [
     "check_given_labels",
@@ -17,6 +18,7 @@ __all__ = [
     "is_list",
     "label_list",
     "listed",
+    "same_label",
     "sorted_labels",
 ]
 
@@ -90,6 +92,14 @@ def check_row(i: int, row: Any) -> None:
     """Refuse what has no order or no length as the labels of a sequence."""
     if isinstance(row, (Mapping, Set)) or not hasattr(row, "__len__") or getattr(row, "shape", None) == ():
         raise InputError(f"expected a list of labels, got {row!r:.80}", sample=i)
+
+
+def same_label(codes: Ragged, labels: list[Any], what: str) -> str | None:
+    """``"the label 'O' for every token"``, if all codes are the same; else None."""
+    values = codes.values
+    if not values.size or (values != values[0]).any():
+        return None
+    return f"the label {labels[int(values[0])]!r} for every {what}"
 
 
 def label_list(y: Any) -> list[Any]:

@@ -38,6 +38,7 @@ class MomentLearner(StructuredEstimator):
     """
 
     _about = "mean"
+    loosen = ("lower reg",)
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from trelliswork._errors import InputError
+from trelliswork._errors import FitWarning, InputError
 from trelliswork.accelerated.ascent import Ascent
 from trelliswork.learners.base import warn_interrupted
 from trelliswork.learners.optimize.progress import Progress
@@ -26,6 +26,7 @@ from trelliswork.structures.base import Batch
 __all__ = ["fit_svm"]
 
 _MAX_SHARDS = 8
+_WIDE_GAP = 0.05
 
 
 def fit_svm(
@@ -202,6 +203,6 @@ def _tell_no_optimum(solution: Solution, form: Form, tol: float, max_iter: int) 
     warnings.warn(
         f"StructuredSVM stopped after {solution.n_iter} rounds at a relative gap of {solution.gap:.2g}, "
         f"above tol={tol:g}; raise max_iter, or lower C",
-        ConvergenceWarning,
-        stacklevel=4,
+        FitWarning if solution.gap > _WIDE_GAP else ConvergenceWarning,
+        stacklevel=7,
     )

@@ -21,6 +21,12 @@ __all__ = ["Voted"]
 class Voted(StructuredEstimator):
     """What the two learners share: families, penalties, checks."""
 
+    searches = True
+    loosen = (
+        "lower lam",
+        "lower beta",
+    )
+
     lam: float
     beta: float
     l2: float

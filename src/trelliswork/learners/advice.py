@@ -1,0 +1,113 @@
+"""What a fit says about itself when it ends: one line where the model is of no use, and what to change."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import _safe_indexing
+
+from trelliswork._errors import FitWarning, InputWarning
+from trelliswork._validate import count_samples
+from trelliswork.structures.batch import Batch
+
+if TYPE_CHECKING:
+    from trelliswork.learners.base import StructuredEstimator
+
+__all__ = ["advised", "remark"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_LOOKED_AT = 200  # samples of the training data, evenly spread
+_FIRST = (2, 16, _LOOKED_AT)  # a model that is of use mostly shows it on the first two
+_USER = 4  # frames from the warning to the caller of fit
+
+
+def advised(fit: _Function) -> _Function:
+    """The method ``fit``, with a look at the model when it ends."""
+
+    @functools.wraps(fit)
+    def looked_at(self: StructuredEstimator, *args: Any, **more: Any) -> Any:
+        result = fit(self, *args, **more)
+        outermost = inspect.unwrap(type(self).fit)
+        if outermost is inspect.unwrap(fit):  # a subclass that calls this one is not done yet
+            given = dict(zip(("X", "y"), args)) | more
+            self._look_at_fit(given.get("X"), given.get("y"))
+        return result
+
+    return looked_at  # type: ignore[return-value]
+
+
+def remark(model: StructuredEstimator, X: Any, y: Any) -> None:
+    """Warn where a fitted model is of no use on its own training data, or did not reach its end.
+
+    At most one ``FitWarning`` (or scikit-learn's ``ConvergenceWarning``), and an ``InputWarning`` about the
+    data. Costs the search for the best output of two samples, or of 200 where these say nothing.
+
+    Parameters
+    ----------
+    model : StructuredEstimator
+        After ``fit``.
+    X, y : lists of inputs and outputs
+        Its training data.
+    """
+    if getattr(model, "stop_", None) == "interrupted":
+        return
+    n = count_samples(X)
+    chosen = np.unique(np.linspace(0, n - 1, min(n, _LOOKED_AT)).astype(np.int64))
+    X, y = _taken(X, chosen), _taken(y, chosen)
+    batch = model.pack(X, y)
+    for caution in (*model.space_.cautions(), *batch.cautions()):
+        warnings.warn(caution, InputWarning, stacklevel=_USER + 1)
+    name, said = type(model).__name__, _useless(model, batch, X)
+    if said:
+        warnings.warn(f"{name} {said}", FitWarning, stacklevel=_USER + 1)
+    elif model.searches and getattr(model, "stop_", None) == "max_iter":
+        max_iter, tol = (model.get_params(deep=False).get(key) for key in ("max_iter", "tol"))
+        warnings.warn(
+            f"{name} ended at max_iter={max_iter} before tol={tol} was met; raise one of them",
+            ConvergenceWarning,
+            stacklevel=_USER + 1,
+        )
+
+
+def _taken(data: Any, index: np.ndarray) -> Any:
+    """Some of the samples, whatever holds them."""
+    if len(index) == count_samples(data):
+        return data
+    return [data[i] for i in index] if isinstance(data, (list, tuple)) else _safe_indexing(data, index)
+
+
+def _useless(model: StructuredEstimator, batch: Batch, X: Any) -> str | None:
+    labels = getattr(model.space_, "labels", None)
+    if labels is not None and len(labels) == 1:
+        return f"saw one label only, {labels[0]!r}, and can predict nothing else; look at y, or give labels="
+    weights = getattr(model, "coef_", getattr(model, "dual_coef_", None))
+    if weights is not None and weights.size and not weights.any():
+        return f"has no weight other than zero{_looser(model)}"
+    if type(batch).sameness is Batch.sameness or batch.sameness(batch.gold_codes) is not None:
+        return None
+    for some in _FIRST:
+        index = np.arange(min(some, len(batch)))
+        part = batch.subset(index)
+        found = part.sameness(part.argmax(model.part_scores(part, _taken(X, index))).codes)
+        if found is None:
+            return None
+    return f"predicts {found} on its own training data{_looser(model)}"
+
+
+def _looser(model: StructuredEstimator) -> str:
+    """What to do about a model that is held too tightly."""
+    said = []
+    for change in model.loosen:
+        direction, name = change.split()
+        value = getattr(model, name, None)
+        if value is None or (direction == "lower" and value == 0):
+            continue
+        chosen = getattr(model, f"{name}_", None) if isinstance(value, str) else None
+        said.append(f"{change} (now {value!r}{'' if chosen is None else f': {chosen:.3g}'})")
+    return f"; {' or '.join(said)}" if said else "; weaken what holds the weights back"
