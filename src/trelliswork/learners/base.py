@@ -493,9 +493,13 @@ def given_weights(space: Space, weights: Any, what: str = "weights") -> np.ndarr
         place = {name: i for i, name in enumerate(space.feature_names)}
         missing = [name for name in weights if name not in place]
         if missing:
+            first = missing[0]
+            text = (
+                (first[0], str(first[1]), *first[2:]) if isinstance(first, tuple) and len(first) > 2 else None
+            )
+            advice = f"; attributes are strings: {text!r}" if text in place else space.names_advice()
             raise InputError(
-                f"{what}: {len(missing)} names are not features of this structure, first {missing[0]!r}"
-                f"{space.names_advice()}"
+                f"{what}: {len(missing)} names are not features of this structure, first {first!r}{advice}"
             )
         coef = np.zeros(space.n_features)
         for name, value in weights.items():

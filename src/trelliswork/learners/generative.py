@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from trelliswork._errors import InputError, InputWarning
 from trelliswork._validate import check_number, check_weights
 from trelliswork.learners.base import StructuredEstimator, given_weights
@@ -125,6 +127,12 @@ class Fixed(StructuredEstimator):
         by_name = isinstance(self.weights, Mapping)
         if X is None and not by_name:
             raise InputError("weights given as an array need fit(X, y) to know what they belong to")
+        for name in self.weights if by_name else ():
+            if isinstance(name, (int, np.integer)):
+                raise InputError(
+                    f"weights: the name {name!r} is a number; names are tuples such as "
+                    "('emission', 'cat', 'N'). Weights by position are an array, with fit(X, y)"
+                )
         space = structure.bind_names(list(self.weights)) if X is None else self._start(X, y)[0]
         coef = given_weights(space, self.weights)
         self.space_, self.coef_ = space, coef

@@ -216,7 +216,7 @@ class TokenMap:
             return []
         return [
             f"the attribute {names[used[largest]]!r} has values of about {sizes[largest]:.1g}, the others of "
-            f"about {others:.1g}: it dwarfs them; leave it out, or standardise (StandardScaler of scikit-learn)"
+            f"about {others:.1g}: it dwarfs them; leave it out, or use StandardScaler of scikit-learn"
         ]
 
     def subset(self, tokens: np.ndarray) -> TokenMap:
