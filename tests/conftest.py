@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-LAWS = Path(__file__).parent / "laws"
+HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items):
-    """Laws are checked on data so small that many a model is of no use on them."""
+    """Laws and solvers are tried on so little data, and with so few steps, that many a model is of no use."""
     for item in items:
-        if item.path.parent == LAWS:
+        if {HERE / "laws", HERE / "learners"} & set(item.path.parents):
             item.add_marker(pytest.mark.filterwarnings("ignore::trelliswork.FitWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"))
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing
 
 from trelliswork._errors import FitWarning, InputWarning
 from trelliswork._validate import count_samples
@@ -79,7 +79,11 @@ def _taken(data: Any, index: np.ndarray) -> Any:
     """Some of the samples, whatever holds them."""
     if len(index) == count_samples(data):
         return data
-    return [data[i] for i in index] if isinstance(data, (list, tuple)) else _safe_indexing(data, index)
+    if sp.issparse(data):
+        return data.tocsr()[index]
+    if hasattr(data, "iloc"):
+        return data.iloc[index]
+    return data[index] if hasattr(data, "shape") else [data[i] for i in index]
 
 
 def _useless(model: StructuredEstimator, batch: Batch, X: Any) -> str | None:
@@ -88,7 +92,10 @@ def _useless(model: StructuredEstimator, batch: Batch, X: Any) -> str | None:
         return f"saw one label only, {labels[0]!r}, and can predict nothing else; look at y, or give labels="
     weights = getattr(model, "coef_", getattr(model, "dual_coef_", None))
     if weights is not None and weights.size and not weights.any():
-        return f"has no weight other than zero{_looser(model)}"
+        part = batch.subset(np.arange(min(_FIRST[1], len(batch))))
+        best = part.argmax(model.part_scores(part, _taken(X, np.arange(len(part))))).codes
+        right = np.array_equal(best.values, part.gold_codes.values)  # a perceptron may need no step
+        return None if right else f"has no weight other than zero{_looser(model)}"
     if type(batch).sameness is Batch.sameness or batch.sameness(batch.gold_codes) is not None:
         return None
     for some in _FIRST:

@@ -123,6 +123,8 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         check_samples(X, y)
         self._check_columns(X, reset=True)
         y = self._check_labels(y)
+        if has_single_labels(self):
+            self.array_labels_ = hasattr(y, "__array__")
         if classes is None:
             space, batch = structure.compile(X, y, n_jobs=self.n_jobs)
         else:
@@ -187,6 +189,7 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         self._check_fitted()
         check_samples(X, y, empty=True)
         self._check_columns(X)
+        y = self._check_labels(y)
         check_constraints(self.space_, constraints)
         marked = {} if y is None else {"unknown": "mark"}  # outputs that are not possible are no mistake
         return self.space_.pack(X, y, n_jobs=self.n_jobs, **marked, **constraints)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from trelliswork._errors import InputError
@@ -132,13 +131,12 @@ class ClassifierVerbs:
             raise InputError(str(error)) from None
 
     def _check_labels(self, y: Any) -> Any:
-        """One label per sample; remembers whether they came as an array."""
-        if not has_single_labels(self):
+        """One label per sample, where outputs are single labels; others as they are."""
+        if not has_single_labels(self) or y is None:
             return y
         if hasattr(y, "to_numpy"):  # a data frame or one of its columns
             y = y.to_numpy()
-        self.array_labels_ = hasattr(y, "__array__")
-        if not self.array_labels_:
+        if not hasattr(y, "__array__"):
             return y
         y = np.asarray(y)
         if y.ndim == 2 and y.shape[1] == 1:
@@ -147,10 +145,14 @@ class ClassifierVerbs:
             raise InputError(
                 f"y has the shape {y.shape}; expected one label per sample: for one-hot rows y.argmax(axis=1)"
             )
-        try:
-            check_classification_targets(y)
-        except ValueError as error:
-            raise InputError(f"{error}; labels are names or whole numbers") from None
+        if y.dtype.kind != "f":
+            return y
+        bad = np.flatnonzero(~np.isfinite(y))
+        if bad.size:
+            what = "NaN" if np.isnan(y[bad[0]]) else "infinity or a value too large for a label"
+            raise InputError(f"Input y contains {what}", sample=int(bad[0]))
+        if (y != np.floor(y)).any():
+            raise InputError("Unknown label type: continuous; labels are names or whole numbers")
         return y
 
     def _check_classes(self, classes: Any) -> Any:

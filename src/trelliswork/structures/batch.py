@@ -319,7 +319,9 @@ class Batch(ABC):
         uniform = self.scores(np.zeros(self.space.n_features))
         everywhere = self.pull(self.marginals(uniform, weights=weights))
         if min(gold.min(initial=0.0), everywhere.min(initial=0.0)) < 0:
-            raise InputError("Generative needs counts: the features must not be negative")
+            raise InputError(
+                "Negative values in data: Generative needs counts, the features must not be negative"
+            )
         return np.log((gold + smoothing) / (everywhere + smoothing))
 
     # -- moments of features over all outputs ---------------------------------------------

@@ -270,7 +270,9 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
         counts = self.space.layout.table(self.gold_sum(weights)).copy()
         n_real = len(self.space.attributes)
         if counts.min(initial=0.0) < 0:
-            raise InputError("Generative needs counts: the features must not be negative")
+            raise InputError(
+                "Negative values in data: Generative needs counts, the features must not be negative"
+            )
         smoothed = counts[:n_real] + smoothing
         counts[:n_real] = np.log(smoothed / smoothed.sum(axis=0, keepdims=True))
         prior = counts[n_real:] + smoothing

@@ -168,6 +168,8 @@ def _matrix_table(matrix: Any) -> TokenTable:
             f"X must be a matrix with one row per sample, got shape {matrix.shape}. Reshape your data: "
             "X.reshape(-1, 1) has one feature, X.reshape(1, -1) one sample"
         )
+    if matrix.dtype.kind == "c":
+        raise InputError("Complex data not supported; X must hold real numbers")
     try:
         if sp.issparse(matrix):
             matrix = sp.csr_matrix(matrix, dtype=np.float64)
