@@ -65,6 +65,8 @@ class Pipeline(pipeline.Pipeline):
     (1,)
     """
 
+    predict = _forwarded("predict")
+    score = _forwarded("score")
     predict_kbest = _forwarded("predict_kbest")
     predict_marginals = _forwarded("predict_marginals")
     predict_mea = _forwarded("predict_mea")
@@ -102,19 +104,6 @@ class Pipeline(pipeline.Pipeline):
         own = {name.removeprefix(f"{last}__"): value for name, value in own.items()}
         self._final_estimator.fit(X, y, X_dev=X_dev, y_dev=y_dev, **own)
         return self
-
-    @accepts_iterators
-    def predict(self, X: Any, **constraints: Any) -> Any:
-        """Best output of every sample.
-
-        Parameters
-        ----------
-        X : list of inputs
-            As in ``fit``.
-        **constraints
-            Passed to ``predict`` of the learner.
-        """
-        return super().predict(X, **constraints)
 
     def _transformed(self, X: Any) -> Any:
         """Inputs as the learner takes them."""

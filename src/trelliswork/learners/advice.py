@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["advised", "remark"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_LOOKED_AT = 200  # samples of the training data, evenly spread
-_FIRST = (2, 16, _LOOKED_AT)  # a model that is of use mostly shows it on the first two
+_SIZES = (8, 200)  # samples to look at: a model that is of use mostly shows it on the first few
 _USER = 4  # frames from the warning to the caller of fit
 
 
@@ -46,7 +45,7 @@ def remark(model: StructuredEstimator, X: Any, y: Any) -> None:
     """Warn where a fitted model is of no use on its own training data, or did not reach its end.
 
     At most one ``FitWarning`` (or scikit-learn's ``ConvergenceWarning``), and an ``InputWarning`` about the
-    data. Costs the search for the best output of two samples, or of 200 where these say nothing.
+    data. Costs the search for the best output of 8 samples, or of 200 where these say nothing.
 
     Parameters
     ----------
@@ -57,13 +56,9 @@ def remark(model: StructuredEstimator, X: Any, y: Any) -> None:
     """
     if getattr(model, "stop_", None) == "interrupted":
         return
-    n = count_samples(X)
-    chosen = np.unique(np.linspace(0, n - 1, min(n, _LOOKED_AT)).astype(np.int64))
-    X, y = _taken(X, chosen), _taken(y, chosen)
-    batch = model.pack(X, y)
-    for caution in (*model.space_.cautions(), *batch.cautions()):
+    for caution in (*model.space_.cautions(), *model.pack(_spread(X, y, _SIZES[0])[0]).cautions()):
         warnings.warn(caution, InputWarning, stacklevel=_USER + 1)
-    name, said = type(model).__name__, _useless(model, batch, X)
+    name, said = type(model).__name__, _useless(model, X, y)
     if said:
         warnings.warn(f"{name} {said}", FitWarning, stacklevel=_USER + 1)
     elif model.searches and getattr(model, "stop_", None) == "max_iter":
@@ -86,25 +81,34 @@ def _taken(data: Any, index: np.ndarray) -> Any:
     return data[index] if hasattr(data, "shape") else [data[i] for i in index]
 
 
-def _useless(model: StructuredEstimator, batch: Batch, X: Any) -> str | None:
+def _spread(X: Any, y: Any, size: int) -> tuple[Any, Any]:
+    """Up to ``size`` samples from all over the data."""
+    n = count_samples(X)
+    index = np.unique(np.linspace(0, n - 1, min(n, size)).astype(np.int64))
+    return _taken(X, index), _taken(y, index)
+
+
+def _useless(model: StructuredEstimator, X: Any, y: Any) -> str | None:
     labels = getattr(model.space_, "labels", None)
     if labels is not None and len(labels) == 1:
         return f"saw one label only, {labels[0]!r}, and can predict nothing else; look at y, or give labels="
     weights = getattr(model, "coef_", getattr(model, "dual_coef_", None))
-    if weights is not None and weights.size and not weights.any():
-        part = batch.subset(np.arange(min(_FIRST[1], len(batch))))
-        best = part.argmax(model.part_scores(part, _taken(X, np.arange(len(part))))).codes
-        right = np.array_equal(best.values, part.gold_codes.values)  # a perceptron may need no step
-        return None if right else f"has no weight other than zero{_looser(model)}"
-    if type(batch).sameness is Batch.sameness or batch.sameness(batch.gold_codes) is not None:
-        return None
-    for some in _FIRST:
-        index = np.arange(min(some, len(batch)))
-        part = batch.subset(index)
-        found = part.sameness(part.argmax(model.part_scores(part, _taken(X, index))).codes)
+    idle = weights is not None and weights.size and not weights.any()
+    found = None
+    for size in _SIZES:
+        some, truth = _spread(X, y, size)
+        batch = model.pack(some, truth)
+        alike = type(batch).sameness is Batch.sameness or batch.sameness(batch.gold_codes) is not None
+        if alike and not idle:
+            continue  # so is the truth: these samples tell nothing
+        best = batch.argmax(model.part_scores(batch, some)).codes
+        if idle:  # a perceptron may need no step
+            right = np.array_equal(best.values, batch.gold_codes.values)
+            return None if right else f"has no weight other than zero{_looser(model)}"
+        found = batch.sameness(best)
         if found is None:
             return None
-    return f"predicts {found} on its own training data{_looser(model)}"
+    return found and f"predicts {found} on its own training data{_looser(model)}"
 
 
 def _looser(model: StructuredEstimator) -> str:
@@ -112,7 +116,11 @@ def _looser(model: StructuredEstimator) -> str:
     said = []
     for change in model.loosen:
         direction, name = change.split()
+        name, _, other = name.partition("=")
         value = getattr(model, name, None)
+        if other:
+            said += [change] * (repr(value) != other)
+            continue
         if value is None or (direction == "lower" and value == 0):
             continue
         chosen = getattr(model, f"{name}_", None) if isinstance(value, str) else None

@@ -38,7 +38,7 @@ class MomentLearner(StructuredEstimator):
     """
 
     _about = "mean"
-    loosen = ("lower reg",)
+    loosen = ("use reference='generative'", "lower reg")
 
     def __init__(
         self,
