@@ -19,10 +19,11 @@ from trelliswork.structures.batch import Batch
 if TYPE_CHECKING:
     from trelliswork.learners.base import StructuredEstimator
 
-__all__ = ["advised", "remark"]
+__all__ = ["WIDE_GAP", "advised", "remark"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _SIZES = (8, 200)  # samples to look at: a model that is of use mostly shows it on the first few
+WIDE_GAP = 0.05  # of a search that ended at max_iter, relative
 _USER = 4  # frames from the warning to the caller of fit
 
 
@@ -54,14 +55,15 @@ def remark(model: StructuredEstimator, X: Any, y: Any) -> None:
     X, y : lists of inputs and outputs
         Its training data.
     """
-    if getattr(model, "stop_", None) == "interrupted":
-        return
+    stop = getattr(model, "stop_", None)
+    if stop == "interrupted" or (stop == "max_iter" and getattr(model, "gap_", 0.0) > WIDE_GAP):
+        return  # that was said already
     for caution in (*model.space_.cautions(), *model.pack(_spread(X, y, _SIZES[0])[0]).cautions()):
         warnings.warn(caution, InputWarning, stacklevel=_USER + 1)
     name, said = type(model).__name__, _useless(model, X, y)
     if said:
         warnings.warn(f"{name} {said}", FitWarning, stacklevel=_USER + 1)
-    elif model.searches and getattr(model, "stop_", None) == "max_iter":
+    elif model.searches and stop == "max_iter":
         max_iter, tol = (model.get_params(deep=False).get(key) for key in ("max_iter", "tol"))
         warnings.warn(
             f"{name} ended at max_iter={max_iter} before tol={tol} was met; raise one of them",

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from trelliswork._errors import FitWarning, InputError
 from trelliswork.accelerated.ascent import Ascent
+from trelliswork.learners.advice import WIDE_GAP
 from trelliswork.learners.base import warn_interrupted
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.svm.ascent import KERNEL_SHARE, judge_ascent, solve_ascent, start_ascent
@@ -26,7 +27,6 @@ from trelliswork.structures.base import Batch
 __all__ = ["fit_svm"]
 
 _MAX_SHARDS = 8
-_WIDE_GAP = 0.05
 
 
 def fit_svm(
@@ -203,6 +203,6 @@ def _tell_no_optimum(solution: Solution, form: Form, tol: float, max_iter: int) 
     warnings.warn(
         f"StructuredSVM stopped after {solution.n_iter} rounds at a relative gap of {solution.gap:.2g}, "
         f"above tol={tol:g}; raise max_iter, or lower C",
-        FitWarning if solution.gap > _WIDE_GAP else ConvergenceWarning,
+        FitWarning if solution.gap > WIDE_GAP else ConvergenceWarning,
         stacklevel=7,
     )
