@@ -65,6 +65,9 @@ class Pipeline(pipeline.Pipeline):
     (1,)
     """
 
+    def __init__(self, steps: Any, *, transform_input: Any = None, memory: Any = None, verbose: bool = False):
+        super().__init__(steps, transform_input=transform_input, memory=memory, verbose=verbose)
+
     predict = _forwarded("predict")
     score = _forwarded("score")
     predict_kbest = _forwarded("predict_kbest")
