@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numba
+import pytest
+
+HERE = Path(__file__).parent
 
 
 def pytest_sessionstart(session):
@@ -18,6 +21,14 @@ def pytest_sessionstart(session):
 
     if not any(Path(rows.times.stats.cache_path).glob("*.nbi")):
         warm_up()
+
+
+def pytest_collection_modifyitems(items):
+    """Laws and solvers are tried on so little data, and with so few steps, that many a model is of no use."""
+    for item in items:
+        if {HERE / "laws", HERE / "learners"} & set(item.path.parents):
+            item.add_marker(pytest.mark.filterwarnings("ignore::trelliswork.FitWarning"))
+            item.add_marker(pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"))
 
 
 def pytest_terminal_summary(terminalreporter):

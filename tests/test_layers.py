@@ -38,6 +38,7 @@ LAYERS = (
     ("bounds",),
     ("accelerated",),
     ("learners",),
+    ("pipeline",),
     ("persist", "testing", "plots"),
     ("cli", "demo", "web", "__main__"),
 )

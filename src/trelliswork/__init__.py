@@ -22,18 +22,22 @@ _NAMES = {
     "Candidate": "trelliswork.learners",
     "Edge": "trelliswork.structures",
     "FitInterrupted": "trelliswork.learners",
+    "FitWarning": "trelliswork._errors",
     "InputError": "trelliswork._errors",
+    "InputWarning": "trelliswork._errors",
     "KernelRegression": "trelliswork.learners",
     "ModelFileError": "trelliswork._errors",
     "NGramModel": "trelliswork.language",
     "NGrams": "trelliswork.learners",
     "Parts": "trelliswork.structures",
+    "Pipeline": "trelliswork.pipeline",
     "Positions": "trelliswork.learners",
     "Ragged": "trelliswork._ragged",
     "Unsupported": "trelliswork._errors",
     "Values": "trelliswork.learners",
     "alignment_weights": "trelliswork.structures",
     "load": "trelliswork.persist",
+    "make_pipeline": "trelliswork.pipeline",
     "ngram_counts": "trelliswork.learners.regression.preimage",
     "preimage": "trelliswork.learners.regression.preimage",
     "save": "trelliswork.persist",
@@ -72,7 +76,9 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from trelliswork._errors import FitWarning as FitWarning
     from trelliswork._errors import InputError as InputError
+    from trelliswork._errors import InputWarning as InputWarning
     from trelliswork._errors import ModelFileError as ModelFileError
     from trelliswork._errors import Unsupported as Unsupported
     from trelliswork._ragged import Ragged as Ragged
@@ -82,4 +88,6 @@ if TYPE_CHECKING:
     from trelliswork.learners.regression.preimage import preimage as preimage
     from trelliswork.persist import load as load
     from trelliswork.persist import save as save
+    from trelliswork.pipeline import Pipeline as Pipeline
+    from trelliswork.pipeline import make_pipeline as make_pipeline
     from trelliswork.structures import *  # noqa: F403

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
-__all__ = ["InputError", "ModelFileError", "Unsupported"]
+__all__ = ["FitWarning", "InputError", "InputWarning", "ModelFileError", "Unsupported"]
 
 
 class InputError(ValueError):
@@ -76,6 +76,40 @@ class InputError(ValueError):
 def _rebuilt(cls: type[InputError], message: str, sample: int | None) -> InputError:
     """Inverse of ``InputError.__reduce__``: errors cross process boundaries with their attributes."""
     return cls(message, sample=sample)
+
+
+class FitWarning(UserWarning):
+    """A model that is of no use after ``fit``, as its own training data show.
+
+    It predicts the same for everything, no pair or bracket at all, has no weight other than zero, or its
+    search was cut short far from its end. The message names the parameter to change and the direction.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import trelliswork as tw
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", tw.FitWarning)
+    ...     _ = tw.CRF(tw.Chain(), l1=100.0).fit([["the", "cat"]], [["D", "N"]])
+    >>> print(caught[0].message)
+    CRF has no weight other than zero; lower l1 (now 100.0) or lower l2 (now ...)
+    """
+
+
+class InputWarning(UserWarning):
+    """Data that can be used, but hardly as they were meant.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import trelliswork as tw
+    >>> model = tw.CRF(tw.Chain(), l2=0.1).fit([["the", "old", "cat"]], [["D", "A", "N"]])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", tw.InputWarning)
+    ...     _ = model.predict([[{"word": "the"}, {"word": "old"}, {"word": "cat"}]])
+    >>> print(caught[0].message)
+    none of the 3 attributes of these inputs, such as 'word:the', was seen in training ('the', ...)
+    """
 
 
 class ModelFileError(ValueError):

@@ -6,12 +6,18 @@ installation (no place for the cache) costs compile time, not an exception.
 
 from __future__ import annotations
 
+import sys
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
 import numba
+from numba.core import event
 
 __all__ = ["njit"]
+
+_PATIENCE = 2.0  # seconds of compiling before a word is said
 
 
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -32,3 +38,40 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         return numba.njit(cache=True, **settings)(function)
     except RuntimeError:  # "no locator available": nowhere to write the cache
         return numba.njit(**settings)(function)
+
+
+class _Compiling(event.Listener):
+    """Says on a terminal, once, that code is being compiled, when that has taken a while."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.spent = self.started = 0.0
+        self.said = False
+        self.timer: threading.Timer | None = None
+
+    def on_start(self, event: Any) -> None:
+        """Begin to wait, unless this is compiled for something that is being compiled."""
+        self.depth += 1
+        if self.depth > 1 or self.said or not sys.stderr.isatty():
+            return
+        self.started = time.perf_counter()
+        name = getattr(event.data["dispatcher"], "__name__", "a recursion")
+        self.timer = threading.Timer(max(_PATIENCE - self.spent, 0.0), self.say, [name])
+        self.timer.daemon = True
+        self.timer.start()
+
+    def on_end(self, event: Any) -> None:
+        """Stop waiting."""
+        self.depth -= 1
+        if self.depth == 0 and self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
+            self.spent += time.perf_counter() - self.started
+
+    def say(self, name: str) -> None:
+        """Write the line."""
+        self.said = True
+        print(f"compiling, once: {name} and others; later runs find them in the cache", file=sys.stderr)
+
+
+event.register("numba:compile", _Compiling())

@@ -13,7 +13,20 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Alphabet", "Names"]
+from trelliswork._errors import InputError
+
+__all__ = ["Alphabet", "Names", "attribute_of"]
+
+
+def attribute_of(name: tuple[Any, ...]) -> str:
+    """The attribute in a feature name ``(kind, attribute, ...)``, which must be a string."""
+    if not isinstance(name[1], str):
+        text = (name[0], str(name[1]), *name[2:])
+        raise InputError(
+            f"weights: the attribute of {name!r} is no string; attributes are strings, those of the columns "
+            f"of arrays '0', '1', ...: write {text!r}"
+        )
+    return name[1]
 
 
 class Names(Sequence[str]):

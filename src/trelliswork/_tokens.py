@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from trelliswork._errors import InputError
 from trelliswork._names import Alphabet
 from trelliswork._ragged import Ragged, offsets_of
-from trelliswork._validate import as_number
+from trelliswork._validate import as_number, check_sentences_in
 
 __all__ = ["TokenBlock", "TokenTable", "attributes_of", "check_width", "compile_tokens", "token_symbols"]
 
@@ -115,10 +115,9 @@ def compile_tokens(X: Any) -> tuple[TokenTable, np.ndarray]:
         raise InputError(
             "X must be a list of sequences, got one matrix; wrap it as [X], or use Ragged(X, offsets)"
         )
+    check_sentences_in(X)
     samples = list(X)
     for i, x in enumerate(samples):
-        if isinstance(x, (str, bytes)):
-            raise InputError(f"expected a list of tokens, got the string {x!r}; split it first", sample=i)
         unordered = isinstance(x, (Mapping, set, frozenset))
         if unordered or (not hasattr(x, "__len__") and not sp.issparse(x)):
             raise InputError(f"expected a list of tokens, got {type(x).__name__}", sample=i)

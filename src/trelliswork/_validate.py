@@ -14,8 +14,10 @@ __all__ = [
     "as_numbers",
     "check_number",
     "check_samples",
+    "check_sentences_in",
     "check_weights",
     "count_samples",
+    "is_frame",
     "weights_or_ones",
 ]
 
@@ -76,7 +78,36 @@ def check_samples(X: Any, y: Any = None, *, empty: bool = False) -> None:
         if len(y) != n:
             raise InputError(f"X has {n} samples but y has {len(y)}")
     elif not empty:
-        raise InputError("y is missing: fit needs one output per sample")
+        raise InputError(
+            "y is missing: fit requires y to be passed, but the target y is None; give one output per sample"
+        )
+
+
+def check_sentences_in(X: Any) -> None:
+    """Refuse one table where a list of sequences is needed, and samples that are tables or text."""
+    if is_frame(X):
+        raise InputError(
+            f"X is one table of {len(X):,} rows; expected a list of sequences, such as sentences: "
+            "[rows.to_dict('records') for _, rows in df.groupby('sentence')], and y alike"
+        )
+    for i, x in enumerate(X):
+        if isinstance(x, (str, bytes)):
+            raise InputError(
+                f"expected a list of tokens, got the string {x!r}; split it first, or, if X is one sentence, "
+                "wrap it: [X]",
+                sample=i,
+            )
+        if is_frame(x):
+            raise InputError(
+                "expected a list of tokens, got a table; its rows are df.to_dict('records'), or "
+                "df.to_numpy() where all are numbers",
+                sample=i,
+            )
+
+
+def is_frame(data: Any) -> bool:
+    """Whether data are a data frame, of whatever library."""
+    return hasattr(data, "columns") and hasattr(data, "to_numpy")
 
 
 def count_samples(X: Any) -> int:

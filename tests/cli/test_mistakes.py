@@ -202,7 +202,7 @@ def test_untrained_models(run, tmp_path):
     "layout", [None, 3, {}, {"inputs": []}, {"inputs": [-1], "n_columns": 2, "label": 1}, {"inputs": ["0"]}]
 )
 def test_descriptions_are_not_trusted(run, tmp_path, layout):
-    model = tw.CRF(tw.Chain()).fit([["a"]], [["X"]])
+    model = tw.CRF(tw.Chain(labels=["X", "Y"])).fit([["a"]], [["X"]])
     tw.save(model, tmp_path / "m.tw", info={"kind": "tag", "layout": layout})
     check(run("predict", "m.tw", stdin="a\n"), "m.tw: its description of columns cannot be read")
 

@@ -15,6 +15,7 @@ from trelliswork._errors import InputError
 from trelliswork._names import Names
 from trelliswork._ragged import offsets_of
 from trelliswork._tokens import TokenBlock, TokenTable, attributes_of
+from trelliswork._validate import check_sentences_in
 from trelliswork.features.template import Feature
 
 __all__ = ["DistinctTokens", "check_sentences", "distinct"]
@@ -24,11 +25,10 @@ def check_sentences(X: Any) -> tuple[Sequence[Any], np.ndarray]:
     """Sentences as a list, and where each starts."""
     if isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__len__"):
         raise InputError(f"X must be a list of sentences, got {type(X).__name__}")
+    check_sentences_in(X)
     samples = X if isinstance(X, (list, tuple)) else list(X)
     lengths = np.empty(len(samples), dtype=np.int64)
     for i, x in enumerate(samples):
-        if isinstance(x, (str, bytes)):
-            raise InputError(f"expected a list of tokens, got the string {x!r}; split it first", sample=i)
         try:
             lengths[i] = -1 if isinstance(x, (Mapping, TokenTable)) else len(x)
         except TypeError:

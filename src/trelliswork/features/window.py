@@ -180,6 +180,21 @@ class TokenWindow(TransformerMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
+    def set_output(self, *, transform: Any = None) -> TokenWindow:
+        """Nothing to choose: features of tokens are no table. Here so that a pipeline can be asked.
+
+        Parameters
+        ----------
+        transform : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        TokenWindow
+            Itself.
+        """
+        return self
+
     @property
     def n_columns(self) -> int:
         """Least number of columns of a token that these features need (``extra`` apart)."""

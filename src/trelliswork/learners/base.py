@@ -21,6 +21,9 @@ from trelliswork._validate import (
     check_weights,
     count_samples,
 )
+from trelliswork.learners.advice import advised, remark
+from trelliswork.learners.calls import Outputs, accepts_iterators
+from trelliswork.learners.classifier import ClassifierVerbs, has_single_labels
 from trelliswork.structures.abilities import Labelled, require
 from trelliswork.structures.base import Batch, Parts, Space, Structure
 
@@ -65,7 +68,7 @@ class Candidate(NamedTuple):
     probability: float
 
 
-class StructuredEstimator(BaseEstimator):
+class StructuredEstimator(ClassifierVerbs, BaseEstimator):
     """Base of all learners.
 
     A subclass implements ``fit(X, y)``, which calls ``_start`` for the checks and the packed
@@ -86,6 +89,10 @@ class StructuredEstimator(BaseEstimator):
 
     # Whether samples are visited one after the other, so that their order changes the weights.
     sequential: ClassVar[bool] = False
+    # What to do about parameters that hold the weights back too much: "lower l2", "raise C".
+    loosen: ClassVar[tuple[str, ...]] = ()
+    # Whether ``max_iter`` cuts a search short, about which the solver itself says nothing.
+    searches: ClassVar[bool] = False
 
     structure: Structure
     n_jobs: int | None = None
@@ -95,30 +102,43 @@ class StructuredEstimator(BaseEstimator):
     n_iter_: int
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """Limit BLAS to one thread in what a learner does with matrices; see ``_blas.py``."""
+        """Limit BLAS to one thread where a learner has matrices (``_blas.py``); look at every ``fit``."""
         super().__init_subclass__(**more)
         for name in ("fit", "partial_fit", "fit_path", "part_scores"):
             if name in vars(cls):
-                setattr(cls, name, one_blas_thread(vars(cls)[name]))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.target_tags.required = True
-        return tags
+                function = one_blas_thread(vars(cls)[name])
+                function = advised(function) if name == "fit" else function
+                setattr(cls, name, function if name == "part_scores" else accepts_iterators(function))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
 
     # -- fitting -------------------------------------------------------------------------
 
-    def _start(self, X: Any, y: Any, *, structure: Structure | None = None) -> tuple[Space, Batch]:
-        """Check and pack the training data."""
+    def _start(
+        self, X: Any, y: Any, *, structure: Structure | None = None, classes: Any = None
+    ) -> tuple[Space, Batch]:
+        """Check and pack the training data; ``classes`` are all single labels of a stream."""
         structure = self._checked_structure() if structure is None else structure
         check_samples(X, y)
-        space, batch = structure.compile(X, y, n_jobs=self.n_jobs)
+        self._check_columns(X, reset=True)
+        y = self._check_labels(y)
+        if has_single_labels(self):
+            self.array_labels_ = hasattr(y, "__array__")
+        if classes is None:
+            space, batch = structure.compile(X, y, n_jobs=self.n_jobs)
+        else:
+            X = structure.prepare(X)
+            space = structure.bind(X, self._check_classes(classes))
+            batch = space.pack(X, y, n_jobs=self.n_jobs)
         batch.check_gold()
+        if getattr(space, "width", None) is not None and has_single_labels(self):
+            self.n_features_in_ = space.width  # type: ignore[attr-defined]
         return space, batch
+
+    def _look_at_fit(self, X: Any, y: Any) -> None:
+        """Warn where the fitted model is of no use."""
+        remark(self, X, y)
 
     def _checked_structure(self) -> Structure:
         if not isinstance(self.structure, Structure):
@@ -140,6 +160,7 @@ class StructuredEstimator(BaseEstimator):
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
 
+    @accepts_iterators
     def pack(self, X: Any, y: Any = None, **constraints: Any) -> Batch:
         """Compile samples as the verbs of the model's structure take them.
 
@@ -167,11 +188,14 @@ class StructuredEstimator(BaseEstimator):
         """
         self._check_fitted()
         check_samples(X, y, empty=True)
+        self._check_columns(X)
+        y = self._check_labels(y)
         check_constraints(self.space_, constraints)
         marked = {} if y is None else {"unknown": "mark"}  # outputs that are not possible are no mistake
         return self.space_.pack(X, y, n_jobs=self.n_jobs, **marked, **constraints)
 
-    def predict(self, X: Any, **constraints: Any) -> list[Any]:
+    @accepts_iterators
+    def predict(self, X: Any, **constraints: Any) -> Any:
         """Best output of every sample.
 
         Parameters
@@ -183,12 +207,18 @@ class StructuredEstimator(BaseEstimator):
 
         Returns
         -------
-        list
-            One output per sample, of the same kind as in ``fit``.
+        list, or ndarray
+            One output per sample, of the same kind as in ``fit``; an array where ``fit`` was given an
+            array of labels.
         """
         batch = self.pack(X, **constraints)
-        return batch.unpack(batch.argmax(self.part_scores(batch, X)).codes)
+        return self._outputs(batch.unpack(batch.argmax(self.part_scores(batch, X)).codes))
 
+    def _outputs(self, outputs: list[Any]) -> Any:
+        """Outputs as ``predict`` returns them."""
+        return self._as_labels(outputs) if has_single_labels(self) else Outputs(outputs)
+
+    @accepts_iterators
     def predict_kbest(self, X: Any, k: int = 5, **constraints: Any) -> list[list[Candidate]]:
         """Up to ``k`` best outputs of every sample with scores and probabilities.
 
@@ -226,7 +256,8 @@ class StructuredEstimator(BaseEstimator):
             )
         return lists
 
-    def predict_mea(self, X: Any, **constraints: Any) -> list[Any]:
+    @accepts_iterators
+    def predict_mea(self, X: Any, **constraints: Any) -> Any:
         """Output of every sample with the largest expected accuracy under the model's probabilities.
 
         Often better than the most probable output where no single output is probable.
@@ -252,9 +283,10 @@ class StructuredEstimator(BaseEstimator):
         [['A', 'A']]
         """
         batch = self.pack(X, **constraints)
-        return batch.unpack(batch.mea(self.part_scores(batch, X)).codes)
+        return self._outputs(batch.unpack(batch.mea(self.part_scores(batch, X)).codes))
 
-    def predict_min_risk(self, X: Any, loss: Any = "hamming", k: int = 10, **constraints: Any) -> list[Any]:
+    @accepts_iterators
+    def predict_min_risk(self, X: Any, loss: Any = "hamming", k: int = 10, **constraints: Any) -> Any:
         """Of the ``k`` best outputs, the one with the least expected loss under the model.
 
         The expectation is over all outputs, exactly: losses that are sums over parts from marginals,
@@ -292,10 +324,11 @@ class StructuredEstimator(BaseEstimator):
         many = self.space_.pack(rows, [o for found in outputs for o in found], n_jobs=self.n_jobs, **limits)
         risk = inside(many, measured).risk(self.part_scores(many, rows)) if len(many) else np.zeros(0)
         first = np.searchsorted(owner, np.arange(len(batch)))
-        return [
-            found[int(np.argmin(risk[a : a + len(found)]))] for a, found in zip(first, outputs, strict=True)
-        ]
+        return self._outputs(
+            [found[int(np.argmin(risk[a : a + len(found)]))] for a, found in zip(first, outputs, strict=True)]
+        )
 
+    @accepts_iterators
     def predict_marginals(self, X: Any, **constraints: Any) -> list[Any]:
         """Probabilities of the parts of the outputs, in the structure's own form.
 
@@ -312,6 +345,7 @@ class StructuredEstimator(BaseEstimator):
         batch = self.pack(X, **constraints)
         return batch.unpack_marginals(batch.marginals(self.part_scores(batch, X)))
 
+    @accepts_iterators
     def log_prob(self, X: Any, y: Any, **constraints: Any) -> np.ndarray:
         """Log-probability of given outputs; -inf for outputs that are not possible.
 
@@ -335,6 +369,7 @@ class StructuredEstimator(BaseEstimator):
         values[possible] -= batch.log_partition(scores)[possible]
         return np.minimum(values, 0.0)  # rounding must not push a certain output above 1
 
+    @accepts_iterators
     def sample(
         self, X: Any, n_samples: int = 1, *, random_state: Any = None, **constraints: Any
     ) -> list[list[Any]]:
@@ -361,6 +396,7 @@ class StructuredEstimator(BaseEstimator):
         draws = batch.sample(self.part_scores(batch, X), n_samples, np.random.default_rng(random_state))
         return [list(outputs) for outputs in zip(*map(batch.unpack, draws), strict=True)] or [[] for _ in X]
 
+    @accepts_iterators
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy in the structure's own terms (for a chain: share of right labels).
 
@@ -398,11 +434,11 @@ class StructuredEstimator(BaseEstimator):
     # -- reading the model ---------------------------------------------------------------------
 
     @property
-    def classes_(self) -> list[Any]:
+    def classes_(self) -> Any:
         """Labels in the order of the columns of ``predict_marginals``, where the structure has labels."""
         if not hasattr(self, "space_") or not hasattr(self.space_, "labels"):
             raise AttributeError("classes_")
-        return self.space_.labels
+        return self._as_labels(self.space_.labels)
 
     def weights_by_name(self) -> dict[Any, float]:
         """All non-zero weights under their feature names."""
@@ -460,9 +496,13 @@ def given_weights(space: Space, weights: Any, what: str = "weights") -> np.ndarr
         place = {name: i for i, name in enumerate(space.feature_names)}
         missing = [name for name in weights if name not in place]
         if missing:
+            first = missing[0]
+            text = (
+                (first[0], str(first[1]), *first[2:]) if isinstance(first, tuple) and len(first) > 2 else None
+            )
+            advice = f"; attributes are strings: {text!r}" if text in place else space.names_advice()
             raise InputError(
-                f"{what}: {len(missing)} names are not features of this structure, first {missing[0]!r}"
-                f"{space.names_advice()}"
+                f"{what}: {len(missing)} names are not features of this structure, first {first!r}{advice}"
             )
         coef = np.zeros(space.n_features)
         for name, value in weights.items():

@@ -104,6 +104,12 @@ class CRF(StructuredEstimator):
     (['D', 'N'], True)
     """
 
+    searches = True
+    loosen = (
+        "lower l1",
+        "lower l2",
+    )
+
     def __init__(
         self,
         structure: Structure,

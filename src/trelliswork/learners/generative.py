@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from trelliswork._errors import InputError
+import numpy as np
+
+from trelliswork._errors import InputError, InputWarning
 from trelliswork._validate import check_number, check_weights
 from trelliswork.learners.base import StructuredEstimator, given_weights
 from trelliswork.structures.base import Structure
@@ -44,6 +47,8 @@ class Generative(StructuredEstimator):
     [['D', 'N']]
     """
 
+    loosen = ("lower smoothing",)
+
     def __init__(self, structure: Structure, smoothing: float = 1.0, *, n_jobs: int | None = None):
         self.structure = structure
         self.smoothing = smoothing
@@ -67,6 +72,11 @@ class Generative(StructuredEstimator):
         self.history_ = []
         self.n_iter_ = 1
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True  # counts
+        return tags
 
 
 class Fixed(StructuredEstimator):
@@ -117,6 +127,12 @@ class Fixed(StructuredEstimator):
         by_name = isinstance(self.weights, Mapping)
         if X is None and not by_name:
             raise InputError("weights given as an array need fit(X, y) to know what they belong to")
+        for name in self.weights if by_name else ():
+            if isinstance(name, (int, np.integer)):
+                raise InputError(
+                    f"weights: the name {name!r} is a number; names are tuples such as "
+                    "('emission', 'cat', 'N'). Weights by position are an array, with fit(X, y)"
+                )
         space = structure.bind_names(list(self.weights)) if X is None else self._start(X, y)[0]
         coef = given_weights(space, self.weights)
         self.space_, self.coef_ = space, coef
@@ -128,6 +144,11 @@ class Fixed(StructuredEstimator):
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         return tags
+
+    def _look_at_fit(self, X: Any, y: Any) -> None:
+        """Nothing was learnt; the weights themselves may look odd."""
+        for said in self.space_.cautions(self.coef_):
+            warnings.warn(said, InputWarning, stacklevel=4)
 
     def set_params(self, **params: Any) -> Fixed:
         """Set parameters; weights bound before are bound anew, at the next question or by ``fit``."""

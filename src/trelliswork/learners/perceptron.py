@@ -69,6 +69,7 @@ class Perceptron(StructuredEstimator):
     """
 
     sequential = True
+    loosen = ("raise max_iter",)
 
     def __init__(
         self,
@@ -110,7 +111,7 @@ class Perceptron(StructuredEstimator):
         self.space_ = space
         return self
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Perceptron:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Perceptron:
         """Make one pass over more data; new labels and attributes join the model.
 
         Parameters
@@ -119,12 +120,16 @@ class Perceptron(StructuredEstimator):
             The next part of a stream.
         sample_weight : array-like of shape (n_samples,) or None
             Size of the step of each sample.
+        classes : list of labels or None
+            All labels of the stream, as scikit-learn has it, where outputs are single labels; new labels
+            join the model anyway. Used in the first call.
         """
         if not hasattr(self, "coef_"):
-            space, batch = self._start(X, y)
+            space, batch = self._start(X, y, classes=classes)
             w, u, clock, history = np.zeros(space.n_features), np.zeros(space.n_features), 0.0, []
         else:
             check_samples(X, y)
+            self._check_columns(X)
             if self.structure is not self.space_.structure:
                 raise InputError("structure was replaced after training; call fit to begin anew")
             X = self._checked_structure().prepare(X)

@@ -34,8 +34,8 @@ def save(model: Any, path: str | os.PathLike[str], *, info: Mapping[str, Any] | 
     Parameters
     ----------
     model : estimator
-        A learner, fitted or not, or a scikit-learn ``Pipeline`` of this package's
-        transformers and a learner.
+        A learner, fitted or not, or a pipeline that ends in one, with transformers of this package or the
+        usual scalers and vectorisers of scikit-learn.
     path : str or path
         The file; an existing one is replaced and keeps its permissions. Any suffix.
     info : mapping of str to JSON values, default=None
@@ -67,7 +67,7 @@ def save(model: Any, path: str | os.PathLike[str], *, info: Mapping[str, Any] | 
     True
     """
     target = _as_path(path)
-    if class_name(type(model)) is None:
+    if not _is_model(model):
         best = getattr(model, "best_estimator_", None)
         hint = "save its best_estimator_" if best is not None else "expected a learner of this package"
         raise InputError(f"a {type(model).__name__} cannot be saved; {hint}, or a Pipeline that ends in one")
@@ -144,7 +144,7 @@ def load(
             raise ModelFileError(f"its contents do not fit together ({error})") from None
         if structure is not None and not decoder.structure_used:
             raise InputError(f"{source}: structure was given, but the model has none")
-        if class_name(type(model)) is None:
+        if not _is_model(model):
             raise ModelFileError("it does not hold a model")
     return model
 
@@ -185,6 +185,12 @@ def read_info(path: str | os.PathLike[str]) -> dict[str, Any]:
         if not isinstance(info, dict):
             raise ModelFileError("its info is not a table")
         return info
+
+
+def _is_model(value: Any) -> bool:
+    """Whether a value is a learner or a pipeline of this package, or a pipeline of scikit-learn."""
+    name = class_name(type(value)) or ""
+    return bool(name) and (not name.startswith("sklearn.") or name == "sklearn.Pipeline")
 
 
 def _checked_info(info: Any) -> dict[str, Any]:

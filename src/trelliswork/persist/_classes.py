@@ -5,10 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from sklearn.pipeline import Pipeline
-
 from trelliswork import __version__
 from trelliswork._errors import InputError, ModelFileError
+from trelliswork.persist import _sklearn
 from trelliswork.structures.base import Space, Structure
 
 __all__ = ["class_name", "class_of", "space_class", "table"]
@@ -23,13 +22,12 @@ _TABLES = {
     "losses": ("trelliswork.losses", "LOSSES"),
     "kernels": ("trelliswork.kernels", "KERNELS"),
     "features": ("trelliswork.features", "TokenWindow"),
+    "pipelines": ("trelliswork.pipeline", "Pipeline"),
 }
 
 
 def table(kind: str) -> dict[str, type]:
     """Classes of one kind by their names."""
-    if kind == "sklearn":
-        return {"Pipeline": Pipeline}
     if kind not in _TABLES:
         return {}
     module, attribute = _TABLES[kind]
@@ -45,7 +43,9 @@ def table(kind: str) -> dict[str, type]:
 
 def class_name(cls: type) -> str | None:
     """Name of a class in files, ``kind.Name``; None for classes that cannot be saved."""
-    for kind in (*_TABLES, "sklearn"):
+    if _sklearn.class_of(cls.__name__) is cls:
+        return f"sklearn.{cls.__name__}"
+    for kind in _TABLES:
         if table(kind).get(cls.__name__) is cls:
             return f"{kind}.{cls.__name__}"
     return None
@@ -53,7 +53,7 @@ def class_name(cls: type) -> str | None:
 
 def class_of(name: Any) -> type:
     kind, _, short = str(name).partition(".")
-    cls = table(kind).get(short)
+    cls = _sklearn.class_of(short) if kind == "sklearn" else table(kind).get(short)
     if cls is None:
         raise ModelFileError(
             f"it needs the class {name!r:.60}, which trelliswork {__version__} does not have"

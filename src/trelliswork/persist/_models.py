@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from trelliswork._errors import InputError, ModelFileError
+from trelliswork.persist import _sklearn
 from trelliswork.persist._classes import class_name, class_of, space_class
 from trelliswork.persist._values import Decoder, Encoder, refusal
 from trelliswork.structures.alignment.path import AlignPath
@@ -18,7 +19,8 @@ from trelliswork.structures.base import Space, Structure
 
 __all__ = ["ModelDecoder", "ModelEncoder", "WrongStructure"]
 
-_CACHES = {"sklearn.Pipeline": {"memory"}}  # parameters that are no part of a model
+# Parameters that are no part of a model.
+_CACHES = {name: {"memory"} for name in ("sklearn.Pipeline", "pipelines.Pipeline")}
 
 
 class WrongStructure(InputError):
@@ -29,7 +31,7 @@ class ModelEncoder(Encoder):
     """Adds estimators and spaces, and marks for functions, which are not saved.
 
     ``{"!object": [class, parameters, space, state]}``, ``{"!space": [structure, state]}``,
-    ``{"!path": [cigar, start, start]}``, ``{"!given": name}``;
+    ``{"!path": [cigar, start, start]}``, ``{"!given": name}``, ``{"!dtype": name}`` (a type of numbers);
     ``{"!same": i}`` is the i-th of these, counted as they end.
     """
 
@@ -57,6 +59,8 @@ class ModelEncoder(Encoder):
             tree = {"!space": parts}
         elif isinstance(value, AlignPath):
             tree = {"!path": [value.to_cigar(), *value.start]}
+        elif isinstance(value, type) and issubclass(value, np.generic):
+            return {"!dtype": np.dtype(value).name}
         elif isinstance(value, Structure) or (callable(value) and self._holder):
             tree = self._given(value, path)
         elif hasattr(value, "edges") and hasattr(value, "is_directed"):
@@ -64,7 +68,8 @@ class ModelEncoder(Encoder):
             return self.encode([(edge[0], edge[1]) for edge in value.edges], path, depth)
         elif hasattr(value, "get_params"):
             raise InputError(
-                f"{'.'.join(path)}: {type(value).__name__} is not a class of trelliswork and cannot be saved"
+                f"{'.'.join(path)}: {type(value).__name__} cannot be saved; model files hold classes of "
+                f"trelliswork, and of scikit-learn {', '.join(_sklearn.NAMES)}"
             )
         else:
             raise refusal(path, value)
@@ -121,6 +126,8 @@ class ModelDecoder(Decoder):
         elif tag == "!path":
             cigar, i, j = content
             value = AlignPath.from_cigar(str(cigar), (_index(i), _index(j)))
+        elif tag == "!dtype":
+            return _number_type(content)
         elif tag == "!given":
             if content in self.functions:
                 value = self.functions[content]
@@ -141,7 +148,7 @@ class ModelDecoder(Decoder):
         for key in params:
             if key not in known:
                 raise ModelFileError(f"{cls.__name__} of this release has no parameter {key!r:.60}")
-        if cls is Pipeline:
+        if issubclass(cls, Pipeline):
             params = {**params, "steps": [{"!tuple": step} for step in params["steps"]]}
         values = {k: self.decode(v, depth + 1) for k, v in params.items()}
         if issubclass(cls, Structure) and self.structure is not None:
@@ -161,6 +168,9 @@ class ModelDecoder(Decoder):
     def _restore(self, model: Any, state: dict[str, Any]) -> None:
         if hasattr(model, "__tw_restore__"):
             model.__tw_restore__(state)
+            return
+        if _sklearn.class_of(type(model).__name__) is type(model):
+            _sklearn.restore(model, state)
             return
         for key, value in state.items():
             if not _is_fitted_name(key) or callable(getattr(type(model), key, None)):
@@ -193,6 +203,14 @@ def _index(number: Any) -> int:
     return number
 
 
+def _number_type(name: Any) -> type:
+    """Type of numbers with a name, as encoders and vectorisers take one."""
+    found = np.dtype(str(name))
+    if found.kind not in "biuf":
+        raise ValueError("not a type of numbers")
+    return found.type
+
+
 def _same(a: Any, b: Any) -> bool:
     """Whether two parameters would be written alike."""
     encoder_a, encoder_b = ModelEncoder(), ModelEncoder()
@@ -208,6 +226,8 @@ def _fitted(model: Any) -> dict[str, Any]:
     """Fitted attributes by name."""
     if hasattr(model, "__tw_state__"):
         return dict(model.__tw_state__())
+    if _sklearn.class_of(type(model).__name__) is type(model):
+        return _sklearn.state_of(model)
     return {k: v for k, v in vars(model).items() if _is_fitted_name(k) and k != "space_"}
 
 

@@ -231,6 +231,10 @@ class Space(ABC):
         """What to do about an output that breaks the constraints."""
         return "repair it or drop the constraint"
 
+    def cautions(self, weights: np.ndarray | None = None) -> list[str]:
+        """What looks like a mistake in the alphabet or in given weights, a line each; here nothing."""
+        return []
+
     def names_advice(self) -> str:
         """What to do about weights whose names are no features, to end the message; here nothing."""
         return ""

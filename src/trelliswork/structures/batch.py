@@ -60,6 +60,27 @@ class Batch(ABC):
         """Bounds on memory and on the work done at a time."""
         return self.space.structure.limits
 
+    # -- what is odd -------------------------------------------------------------------
+
+    def sameness(self, codes: Ragged) -> str | None:
+        """What outputs have in common that makes them say nothing, in words; here None.
+
+        Parameters
+        ----------
+        codes : Ragged
+            Codes of one output per sample.
+
+        Returns
+        -------
+        str or None
+            As in "predicts ...", for instance ``"no base pair"``; None where they say something.
+        """
+        return None
+
+    def cautions(self) -> list[str]:
+        """What looks like a mistake in the inputs, a line each; here nothing."""
+        return []
+
     # -- samples -----------------------------------------------------------------------
 
     @abstractmethod
@@ -313,7 +334,9 @@ class Batch(ABC):
         uniform = self.scores(np.zeros(self.space.n_features))
         everywhere = self.pull(self.marginals(uniform, weights=weights))
         if min(gold.min(initial=0.0), everywhere.min(initial=0.0)) < 0:
-            raise InputError("Generative needs counts: the features must not be negative")
+            raise InputError(
+                "Negative values in data: Generative needs counts, the features must not be negative"
+            )
         return np.log((gold + smoothing) / (everywhere + smoothing))
 
     # -- moments of features over all outputs ---------------------------------------------

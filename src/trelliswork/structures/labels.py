@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._ragged import Ragged
 
 __all__ = [
     "check_given_labels",
@@ -17,7 +18,9 @@ __all__ = [
     "is_list",
     "label_list",
     "listed",
+    "same_label",
     "sorted_labels",
+    "unhashable",
 ]
 
 
@@ -52,7 +55,7 @@ def collect_labels(y: Any, given: Sequence[Hashable] | None) -> list[Any]:
         try:
             seen.update(labels.tolist() if isinstance(labels, np.ndarray) else labels)
         except TypeError as error:
-            raise InputError(f"labels must be hashable ({error})", sample=i) from None
+            raise unhashable(error, i) from None
     if any(label != label for label in seen):
         i = next(i for i, labels in enumerate(y) if any(label != label for label in labels))
         raise InputError("a label is NaN; give missing labels a name of their own", sample=i)
@@ -78,7 +81,7 @@ def encode_labels(y: Any, offsets: np.ndarray, labels: list[Any], *, unknown: st
         try:
             codes = [place.get(label, -1) for label in items]
         except TypeError as error:
-            raise InputError(f"labels must be hashable ({error})", sample=i) from None
+            raise unhashable(error, i) from None
         if unknown == "error" and -1 in codes:
             t = codes.index(-1)
             raise InputError(f"label {items[t]!r} of token {t} is not one of {listed(labels)}", sample=i)
@@ -90,6 +93,23 @@ def check_row(i: int, row: Any) -> None:
     """Refuse what has no order or no length as the labels of a sequence."""
     if isinstance(row, (Mapping, Set)) or not hasattr(row, "__len__") or getattr(row, "shape", None) == ():
         raise InputError(f"expected a list of labels, got {row!r:.80}", sample=i)
+
+
+def unhashable(error: TypeError, sample: int) -> InputError:
+    """Error about a label that is a list or an array."""
+    return InputError(
+        f"labels must be hashable ({error}); for one-hot rows take the place of the 1, as in "
+        "y.argmax(axis=-1)",
+        sample=sample,
+    )
+
+
+def same_label(codes: Ragged, labels: list[Any], what: str) -> str | None:
+    """``"the label 'O' for every token"``, if all codes are the same; else None."""
+    values = codes.values
+    if not values.size or (values != values[0]).any():
+        return None
+    return f"the label {labels[int(values[0])]!r} for every {what}"
 
 
 def label_list(y: Any) -> list[Any]:

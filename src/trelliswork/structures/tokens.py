@@ -7,19 +7,23 @@ all ``D * C`` pairs, or only for the pairs listed in ``flat`` (those seen in tra
 from __future__ import annotations
 
 import itertools
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from trelliswork._errors import InputError
+from trelliswork._errors import InputError, InputWarning
 from trelliswork._names import Alphabet
 from trelliswork._threads import balanced_chunks, even_chunks, run
 from trelliswork._tokens import TokenTable
 
 __all__ = ["Block", "Layout", "TokenMap", "whole_numbers"]
 
+_DWARFS = 1000.0
+_NAMES_ENOUGH = 3  # a single unseen word is nothing to speak of
 _SCATTER_FROM = 8  # entries per attribute
 _PARTIAL_TABLES = 4
 
@@ -139,6 +143,21 @@ class Block:
             )
 
 
+def _check_known(table: TokenTable, columns: Alphabet) -> None:
+    """Warn where no name at all is known: words to a model of dicts, say."""
+    n_names = sum(len(block.names) for block in table.blocks)
+    if n_names < _NAMES_ENOUGH or not len(columns):
+        return
+    if all((target < 0).all() for target in table.columns_in(columns)):
+        name = next(name for block in table.blocks for name in block.names)
+        warnings.warn(
+            f"none of the {n_names:,} attributes of these inputs, such as {name!r}, was seen in training "
+            f"({next(iter(columns))!r}, ...)",
+            InputWarning,
+            stacklevel=8,
+        )
+
+
 class TokenMap:
     """Token features of one batch in the columns of a space.
 
@@ -161,6 +180,7 @@ class TokenMap:
     @classmethod
     def compile(cls, layout: Layout, table: TokenTable, columns: Alphabet) -> TokenMap:
         """Map the names of a token table to the columns of a space; unknown names drop out."""
+        _check_known(table, columns)
         blocks = []
         for (names, matrix, index), target in zip(table.blocks, table.columns_in(columns), strict=True):
             known = np.flatnonzero(target >= 0)
@@ -189,6 +209,26 @@ class TokenMap:
                 rows = np.asarray(block.matrix.multiply(block.matrix).sum(axis=1)).ravel()
             out += rows[block.index]
         return out
+
+    def cautions(self, names: Sequence[str]) -> list[str]:
+        """A line about an attribute whose values dwarf those of the others; ``names`` are all but markers."""
+        squares, counts = np.zeros(self.layout.n_attributes), np.zeros(self.layout.n_attributes)
+        for block in self.blocks:
+            rows = block.sparse(self.layout.n_attributes)
+            squares += np.bincount(rows.indices, rows.data**2, minlength=squares.size)
+            counts += np.bincount(rows.indices, minlength=counts.size)
+        used = np.flatnonzero(counts[: len(names)])
+        if used.size < 2:
+            return []
+        sizes = np.sqrt(squares[used] / counts[used])
+        largest = int(sizes.argmax())
+        others = float(np.median(np.delete(sizes, largest)))
+        if not sizes[largest] > _DWARFS * others:
+            return []
+        return [
+            f"the attribute {names[used[largest]]!r} has values of about {sizes[largest]:.1g}, the others of "
+            f"about {others:.1g}: it dwarfs them; leave it out, or use StandardScaler of scikit-learn"
+        ]
 
     def subset(self, tokens: np.ndarray) -> TokenMap:
         """Map of some of the tokens; rows that few of them use are left behind."""

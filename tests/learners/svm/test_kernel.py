@@ -182,8 +182,8 @@ def test_support_is_that_of_the_model():
             model = StructuredSVM(Classes(), 300.0, kernel=kernel, tol=1e-2).fit(X, y)
             coef = np.zeros((60, 4))
             for i, label, alpha in model.support_:
-                coef[i, model.classes_.index(y[i])] += alpha
-                coef[i, model.classes_.index(label)] -= alpha
+                coef[i, model.space_.labels.index(y[i])] += alpha
+                coef[i, model.space_.labels.index(label)] -= alpha
             products = (X @ X.T if kernel is None else kernel(X, X)) + 1.0
             scores = model.part_scores(model.pack(X), X).label
             np.testing.assert_allclose(products @ coef, scores, atol=1e-9)

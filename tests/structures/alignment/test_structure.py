@@ -382,6 +382,7 @@ def test_core_columns_alone_count():
     assert costs.miss.tolist() == [1.0, 1.0, 0.0, 0.0]
 
 
+@pytest.mark.filterwarnings("ignore::trelliswork.InputWarning")
 @pytest.mark.parametrize("output", ["strings", "path"])
 def test_core_columns_of_paths_have_the_letters_of_the_input(output):
     structure = Alignment("linear", alphabet="dna", core="upper", output=output)

@@ -69,6 +69,7 @@ def test_sums_with_a_loss_inside(loss):
     assert moved / 2e-5 == pytest.approx(gradient @ step, rel=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_learning_storing_and_growing(tmp_path):
     model = tw.VotedCRF(CHAIN, 1e-3, 1e-3, penalty_mode="absolute").fit(X, Y)
     assert model.families_ == ["order 1", "order 2", "order 3"]

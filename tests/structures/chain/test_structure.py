@@ -78,6 +78,7 @@ def test_any_hashable_label_comes_back(labels):
     assert all(type(a) is type(b) for row, truth in zip(found, y) for a, b in zip(row, truth))
 
 
+@pytest.mark.filterwarnings("ignore::trelliswork.FitWarning")
 def test_prepared_features_serve_several_models_and_pickles():
     X = tw.Chain().prepare([["u", "v"], ["v", "w"]])
     y = [["a", "b"], ["b", "b"]]

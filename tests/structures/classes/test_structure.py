@@ -35,8 +35,8 @@ def test_crf_is_multinomial_logistic_regression(make):
     p = ours.predict_marginals(make(X))
     assert p.shape == (60, 4)
     np.testing.assert_allclose(p, theirs.predict_proba(X), atol=1e-6)
-    assert ours.classes_ == theirs.classes_.tolist()
-    assert ours.predict(make(X)) == theirs.predict(X).tolist()
+    assert np.array_equal(ours.classes_, theirs.classes_)
+    assert np.array_equal(ours.predict(make(X)), theirs.predict(X))
     assert ours.score(make(X), y) == pytest.approx(theirs.score(X, y))
 
 
@@ -80,7 +80,7 @@ def test_partial_fit_meets_new_classes():
     order = np.argsort(y)
     for part in np.array_split(order, 4):
         model.partial_fit(X[part], y[part])
-    assert model.classes_ == ["cat", "dog", "elm", "oak"]
+    assert model.classes_.tolist() == ["cat", "dog", "elm", "oak"]
 
 
 def test_fixed_weights():
@@ -113,7 +113,7 @@ def test_unknown_labels_and_columns_at_prediction():
     with pytest.raises(InputError, match="label 'eel' is not one of the 4 classes"):
         model.space_.pack(X[:1], ["eel"])
     assert len(model.predict([{"0": 1.0, "new": 3.0}])) == 1
-    assert model.predict(np.zeros((0, 4))) == []
+    assert model.predict(np.zeros((0, 4))).shape == (0,)
 
 
 # -- taxonomies ---------------------------------------------------------------------------------
@@ -134,11 +134,11 @@ def test_matrices_keep_their_width(tmp_path):
     model = CRF(Classes()).fit(X, y)
     tw.save(model, tmp_path / "m.tw")
     for fitted in (model, tw.load(tmp_path / "m.tw")):
-        with pytest.raises(InputError, match="4 columns as in fit, got arrays with 3 columns"):
+        with pytest.raises(InputError, match="X has 3 features, but CRF is expecting 4 features"):
             fitted.predict(X[:, 1:])
         with pytest.raises(InputError, match="expected arrays with 4 columns as in fit, got rows with names"):
             fitted.predict([["a"], ["b"]])
-    with pytest.raises(InputError, match="4 columns as before, got 3"):
+    with pytest.raises(InputError, match="X has 3 features, but Perceptron is expecting 4"):
         Perceptron(Classes()).fit(X, y).partial_fit(X[:, 1:], y)
     named = CRF(Classes()).fit([{"u": 1.0}, {"v": 2.0}], ["a", "b"])
     with pytest.raises(InputError, match="expected rows with names as in fit, got arrays with 2 columns"):
@@ -312,7 +312,7 @@ def test_a_taxonomy_file_is_not_needed_again(tmp_path):
     model = CRF(Classes(str(path))).fit(X, y)
     tw.save(model, tmp_path / "model.tw")
     path.unlink()
-    assert tw.load(tmp_path / "model.tw").predict(X) == model.predict(X)
+    assert np.array_equal(tw.load(tmp_path / "model.tw").predict(X), model.predict(X))
 
 
 def test_too_many_weights_are_refused():
@@ -341,4 +341,4 @@ def test_networkx_graphs(tmp_path):
     with pytest.raises(InputError, match="the taxonomy is empty"):
         Taxonomy.read(networkx.DiGraph())
     tw.save(model, tmp_path / "model.tw")
-    assert tw.load(tmp_path / "model.tw").predict(X) == model.predict(X)
+    assert np.array_equal(tw.load(tmp_path / "model.tw").predict(X), model.predict(X))

@@ -88,6 +88,7 @@ def test_losses_agree_with_their_part_costs():
         assert part * size == pytest.approx(Hamming().evaluate(batch, packed.gold_codes))
 
 
+@pytest.mark.filterwarnings("ignore::trelliswork.FitWarning")
 @pytest.mark.parametrize("rescale", ["slack", "margin"])
 def test_machine_with_f1(rescale):
     X = [leaves(parse_tree(tree)) for tree in TREEBANK]

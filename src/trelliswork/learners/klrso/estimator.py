@@ -128,6 +128,9 @@ class KLRSO(StructuredEstimator):
     ['SYYX', 'SXXY']
     """
 
+    searches = True
+    loosen = ("lower reg",)
+
     def __init__(
         self,
         structure: Structure,

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from trelliswork._errors import InputError
-from trelliswork._validate import check_number, check_samples
+from trelliswork._validate import check_number
 from trelliswork.learners.base import StructuredEstimator, combined_weights
 from trelliswork.learners.moments.constraints import fit_constrained
 from trelliswork.learners.moments.newton import newton_steps
@@ -39,6 +39,7 @@ class MomentLearner(StructuredEstimator):
     """
 
     _about = "mean"
+    loosen = ("use reference='generative'", "lower reg")
 
     def __init__(
         self,
@@ -105,7 +106,9 @@ class MomentLearner(StructuredEstimator):
         self._solve(self._state_of(X, y, sample_weight))
         return self
 
-    def partial_fit(self: Self, X: Any, y: Any, sample_weight: Any = None, *, solve: bool = True) -> Self:
+    def partial_fit(
+        self: Self, X: Any, y: Any, sample_weight: Any = None, *, solve: bool = True, classes: Any = None
+    ) -> Self:
         """Add the moments of more data; the result is that of one ``fit`` on all of it.
 
         Parameters
@@ -116,10 +119,15 @@ class MomentLearner(StructuredEstimator):
             Weight of each sample.
         solve : bool, default=True
             Whether to solve now; with False, call :meth:`resolve` after the last shard.
+        classes : list of labels or None
+            All labels of the stream, as scikit-learn has it, where outputs are single labels; new labels
+            join the model anyway.
         """
         self._check_parameters()
         old = self._kept() if hasattr(self, "moments_") or hasattr(self, "coef_") else None
-        state = self._state_of(X, y, sample_weight, 0 if old is None else old.n_samples)
+        if old is not None:
+            self._check_columns(X)
+        state = self._state_of(X, y, sample_weight, 0 if old is None else old.n_samples, classes)
         if old is not None:
             state = self._joined(old, state)
         if solve:
@@ -181,12 +189,12 @@ class MomentLearner(StructuredEstimator):
             )
         return self.moments_
 
-    def _state_of(self, X: Any, y: Any, sample_weight: Any, seen: int = 0) -> MomentState:
+    def _state_of(
+        self, X: Any, y: Any, sample_weight: Any, seen: int = 0, classes: Any = None
+    ) -> MomentState:
         structure = self._checked_structure()
-        check_samples(X, y)
-        space, batch = self._start(
-            X, y, structure=structure.complete() if self._law == "generative" else structure
-        )
+        whole = structure.complete() if self._law == "generative" else structure
+        space, batch = self._start(X, y, structure=whole, classes=classes)
         weights = combined_weights(batch, sample_weight, self.class_weight)
         plain = self._law == "uniform" and self.constraints is None and self.n_steps == 1
         plain = plain and self.solver in ("auto", "cholesky")  # others go through the samples

@@ -136,6 +136,8 @@ class StructuredSVM(StructuredEstimator):
 
     support_: list[tuple[int, Any, float]]
 
+    loosen = ("raise C",)
+
     def __init__(
         self,
         structure: Structure,

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from trelliswork._errors import InputError
+from trelliswork._errors import FitWarning, InputError
 from trelliswork.accelerated.ascent import Ascent
+from trelliswork.learners.advice import WIDE_GAP
 from trelliswork.learners.base import warn_interrupted
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.svm.ascent import KERNEL_SHARE, judge_ascent, solve_ascent, start_ascent
@@ -202,6 +203,6 @@ def _tell_no_optimum(solution: Solution, form: Form, tol: float, max_iter: int) 
     warnings.warn(
         f"StructuredSVM stopped after {solution.n_iter} rounds at a relative gap of {solution.gap:.2g}, "
         f"above tol={tol:g}; raise max_iter, or lower C",
-        ConvergenceWarning,
-        stacklevel=4,
+        FitWarning if solution.gap > WIDE_GAP else ConvergenceWarning,
+        stacklevel=7,
     )

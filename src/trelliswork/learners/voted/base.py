@@ -25,6 +25,11 @@ class Voted(StructuredEstimator):
 
     # What models had that were saved before the parameter was there.
     _before: ClassVar[Mapping[str, Any]] = {"penalty_mode": "absolute"}
+    searches = True
+    loosen = (
+        "lower lam",
+        "lower beta",
+    )
 
     lam: float
     beta: float

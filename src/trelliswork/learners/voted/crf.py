@@ -265,7 +265,7 @@ class VotedCRF(Voted):
         self.history_, self.n_iter_ = history, len(history)
         return self
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> VotedCRF:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> VotedCRF:
         """Make one pass over more data; new labels and features join the model.
 
         Lazy proximal AdaGrad: a weight is touched only by samples that have its feature. Penalties
@@ -277,6 +277,9 @@ class VotedCRF(Voted):
             The next part of a stream.
         sample_weight : array-like of shape (n_samples,) or None
             Weight of each sample.
+        classes : list of labels or None
+            All labels of the stream, as scikit-learn has it, where outputs are single labels; new labels
+            join the model anyway. Used in the first call.
         """
         loss = self._checked_loss()
         if self.l2:
@@ -284,12 +287,16 @@ class VotedCRF(Voted):
         check_number("step", self.step, 0, above=True)
         check_number("batch_size", self.batch_size, 1, whole=True)
         structure = self._checked_structure()
-        check_samples(X, y)
-        X = structure.prepare(X)
         old = getattr(self, "space_", None)
-        space = structure.bind(X, y) if old is None else old.grown(X, y)
-        batch = space.pack(X, y, n_jobs=self.n_jobs)
-        batch.check_gold()
+        if old is None:
+            space, batch = self._start(X, y, classes=classes)
+        else:
+            check_samples(X, y)
+            self._check_columns(X)
+            X = structure.prepare(X)
+            space = old.grown(X, y)
+            batch = space.pack(X, y, n_jobs=self.n_jobs)
+            batch.check_gold()
         w, squares = np.zeros(space.n_features), np.zeros(space.n_features)
         if old is not None:
             w = carry_over(old, space, self.coef_)

@@ -77,6 +77,10 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
         self.cell_ptr = offsets_of(first.lengths * second.lengths)
         self._partner: np.ndarray | None = None
 
+    def sameness(self, codes: Ragged) -> str | None:
+        """Outputs that align nothing."""
+        return None if (codes.values == 0).any() else "no aligned pair at all"
+
     def __len__(self) -> int:
         return len(self.inputs)
 

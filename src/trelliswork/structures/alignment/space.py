@@ -246,6 +246,25 @@ class AlignmentSpace(Space):
         letters = "".join(self.symbols) if self.structure.folds_case else "..."
         return f"; alignment_weights(..., letters={letters!r}) takes only the symbols of the alphabet"
 
+    def cautions(self, weights: np.ndarray | None = None) -> list[str]:
+        """Letters in both cases, which count as different symbols; given gap scores above zero."""
+        said = []
+        letters = {s for s in self.symbols if isinstance(s, str)}
+        small = sorted(s for s in letters if s != s.upper() and s.upper() in letters)
+        if small and self.by_symbol:
+            said.append(
+                f"{small[0]!r} and {small[0].upper()!r} are different symbols ({len(small)} letters occur in "
+                "both cases); write all sequences in upper case, or give alphabet='protein' or the like"
+            )
+        gaps = {} if weights is None else self.tables(weights)["gaps"]
+        above = [name for name, score in gaps.items() if score > 0]
+        if above:
+            said.append(
+                f"the score of {above[0]!r} is {gaps[above[0]]:g}: scores are added, so gaps are rewarded; "
+                "a penalty is a negative score"
+            )
+        return said
+
     def enumerate(self, x: Any) -> Iterator[Any]:
         """Every alignment of one tiny pair."""
         n1, n2 = len(x[0]), len(x[1])

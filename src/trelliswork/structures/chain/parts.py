@@ -14,6 +14,7 @@ from trelliswork._threads import n_threads
 from trelliswork.structures.base import Batch, Parts
 from trelliswork.structures.chain.contexts import context_before
 from trelliswork.structures.chain.joins import JointCells
+from trelliswork.structures.labels import same_label
 from trelliswork.structures.tokens import TokenMap
 
 if TYPE_CHECKING:
@@ -52,6 +53,14 @@ class ChainParts(Batch):
         self.edge = edge
         self.user_allowed = allowed
         self._joint: JointCells | None = None
+
+    def sameness(self, codes: Ragged) -> str | None:
+        """Outputs with one label for all tokens."""
+        return same_label(codes, self.space.labels, "token")
+
+    def cautions(self) -> list[str]:
+        """An attribute that dwarfs the others."""
+        return self.emission.cautions(self.space.attributes)
 
     def __len__(self) -> int:
         return self.offsets.size - 1

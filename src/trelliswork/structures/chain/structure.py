@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
+from trelliswork._names import attribute_of
 from trelliswork._ragged import Ragged
 from trelliswork._tokens import TokenTable, compile_tokens, token_symbols
 from trelliswork.structures.base import Batch, Space, Structure
@@ -180,7 +181,7 @@ class Chain(Structure):
         for name in names:
             kind = name[0] if isinstance(name, tuple) and name else None
             if (kind == "emission" and len(name) == 3) or (kind == "edge" and len(name) > 3):
-                attributes[name[1]] = None
+                attributes[attribute_of(name)] = None
                 labels.update(dict.fromkeys(name[2:]))
             elif kind in ("start", "end", "unknown", "transition"):
                 labels.update(dict.fromkeys(name[1:]))

@@ -15,6 +15,7 @@ from trelliswork.structures.abilities import Factored, Labelled, LossProfiles, R
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.derivations.graph import integer_costs
+from trelliswork.structures.labels import same_label
 from trelliswork.structures.tokens import TokenMap, whole_numbers
 
 if TYPE_CHECKING:
@@ -50,6 +51,14 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
     def __init__(self, space: ClassesSpace, emission: TokenMap, gold: Ragged | None, n_jobs: int | None):
         super().__init__(space, gold, n_jobs)
         self.emission = emission
+
+    def sameness(self, codes: Ragged) -> str | None:
+        """Outputs that are all the same class."""
+        return same_label(codes, self.space.labels, "sample")
+
+    def cautions(self) -> list[str]:
+        """A column that dwarfs the others."""
+        return self.emission.cautions(self.space.attributes)
 
     def __len__(self) -> int:
         return self.emission.n_tokens
@@ -267,7 +276,9 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
         counts = self.space.layout.table(self.gold_sum(weights)).copy()
         n_real = len(self.space.attributes)
         if counts.min(initial=0.0) < 0:
-            raise InputError("Generative needs counts: the features must not be negative")
+            raise InputError(
+                "Negative values in data: Generative needs counts, the features must not be negative"
+            )
         smoothed = counts[:n_real] + smoothing
         counts[:n_real] = np.log(smoothed / smoothed.sum(axis=0, keepdims=True))
         prior = counts[n_real:] + smoothing

@@ -14,7 +14,7 @@ from trelliswork._tokens import check_width
 from trelliswork.structures.base import Space, Structure
 from trelliswork.structures.classes.batch import ClassesBatch, single_labels
 from trelliswork.structures.classes.taxonomy import Taxonomy
-from trelliswork.structures.labels import label_list, sorted_labels
+from trelliswork.structures.labels import label_list, sorted_labels, unhashable
 from trelliswork.structures.tokens import Layout, TokenMap
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class ClassesSpace(Space):
             try:
                 codes[i] = place.get(label, -1)
             except TypeError as error:
-                raise InputError(f"labels must be hashable ({error})", sample=i) from None
+                raise unhashable(error, i) from None
         if unknown == "error" and codes.size and codes.min() < 0:
             i = int(np.argmin(codes))
             raise InputError(f"label {labels[i]!r} is not one of the {len(self.labels)} classes", sample=i)

@@ -9,12 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
+from trelliswork._names import attribute_of
 from trelliswork._tokens import TokenBlock, TokenTable, compile_tokens
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.classes.batch import ClassesBatch
 from trelliswork.structures.classes.space import ClassesSpace
 from trelliswork.structures.classes.taxonomy import Taxonomy
-from trelliswork.structures.labels import check_given_labels, label_list, sorted_labels
+from trelliswork.structures.labels import check_given_labels, label_list, sorted_labels, unhashable
 from trelliswork.structures.limits import ClassesLimits
 
 __all__ = ["Classes"]
@@ -125,7 +126,7 @@ class Classes(Structure):
         for name in names:
             kind = name[0] if isinstance(name, tuple) and name else None
             if kind == "feature" and len(name) == 3:
-                attributes[name[1]] = None
+                attributes[attribute_of(name)] = None
             elif kind != "bias" or len(name) != 2:
                 raise InputError(
                     f"unknown feature {name!r}; classes have ('feature', attribute, class), ('bias', class)"
@@ -164,7 +165,12 @@ def _stacked(items: list[Any]) -> np.ndarray:
 
 def _matrix_table(matrix: Any) -> TokenTable:
     if len(matrix.shape) != 2:
-        raise InputError(f"X must be a matrix with one row per sample, got shape {matrix.shape}")
+        raise InputError(
+            f"X must be a matrix with one row per sample, got shape {matrix.shape}. Reshape your data: "
+            "X.reshape(-1, 1) has one feature, X.reshape(1, -1) one sample"
+        )
+    if matrix.dtype.kind == "c":
+        raise InputError("Complex data not supported; X must hold real numbers")
     try:
         if sp.issparse(matrix):
             matrix = sp.csr_matrix(matrix, dtype=np.float64)
@@ -175,7 +181,10 @@ def _matrix_table(matrix: Any) -> TokenTable:
             bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
             row = int(bad[0]) if bad.size else -1
     except (TypeError, ValueError) as error:
-        raise InputError(f"X must hold numbers ({error})") from None
+        raise InputError(
+            f"X must hold numbers ({error}); code text with OneHotEncoder, or give rows as dicts: "
+            "df.to_dict('records')"
+        ) from None
     if row >= 0:
         raise InputError("the row holds NaN or infinity; features must be finite", sample=row)
     n_rows, width = matrix.shape
@@ -189,5 +198,5 @@ def _labels_of(y: Any) -> list[Any]:
         try:
             labels[label] = None
         except TypeError as error:
-            raise InputError(f"labels must be hashable ({error})", sample=i) from None
+            raise unhashable(error, i) from None
     return sorted_labels(labels)

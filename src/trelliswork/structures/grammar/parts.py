@@ -67,6 +67,11 @@ class GrammarParts(Storable, Multinomials):
         self.index = index
         self._lengths = np.array([store.words[i].size for i in index], dtype=np.int64)
 
+    def sameness(self, codes: Ragged) -> str | None:
+        """Trees without a phrase below the root."""
+        flat = all(len(brackets(tree)) < 2 for tree in self._trees(codes))
+        return "no bracket below the root" if flat else None
+
     def __len__(self) -> int:
         return len(self.inputs)
 

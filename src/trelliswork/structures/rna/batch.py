@@ -57,6 +57,10 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
         lengths = bases.lengths
         self.pair_ptr = offsets_of(lengths * (lengths + 1) // 2)
 
+    def sameness(self, codes: Ragged) -> str | None:
+        """Outputs without a base pair."""
+        return None if (codes.values >= 0).any() else "no base pair at all"
+
     def __len__(self) -> int:
         return len(self.bases)
 

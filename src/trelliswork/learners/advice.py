@@ -1,0 +1,130 @@
+"""What a fit says about itself when it ends: one line where the model is of no use, and what to change."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from trelliswork._errors import FitWarning, InputWarning
+from trelliswork._validate import count_samples
+from trelliswork.structures.batch import Batch
+
+if TYPE_CHECKING:
+    from trelliswork.learners.base import StructuredEstimator
+
+__all__ = ["WIDE_GAP", "advised", "remark"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_SIZES = (8, 200)  # samples to look at: a model that is of use mostly shows it on the first few
+WIDE_GAP = 0.05  # of a search that ended at max_iter, relative
+_USER = 4  # frames from the warning to the caller of fit
+
+
+def advised(fit: _Function) -> _Function:
+    """The method ``fit``, with a look at the model when it ends."""
+
+    @functools.wraps(fit)
+    def looked_at(self: StructuredEstimator, *args: Any, **more: Any) -> Any:
+        result = fit(self, *args, **more)
+        outermost = inspect.unwrap(type(self).fit)
+        if outermost is inspect.unwrap(fit):  # a subclass that calls this one is not done yet
+            given = dict(zip(("X", "y"), args)) | more
+            self._look_at_fit(given.get("X"), given.get("y"))
+        return result
+
+    return looked_at  # type: ignore[return-value]
+
+
+def remark(model: StructuredEstimator, X: Any, y: Any) -> None:
+    """Warn where a fitted model is of no use on its own training data, or did not reach its end.
+
+    At most one ``FitWarning`` (or scikit-learn's ``ConvergenceWarning``), and an ``InputWarning`` about the
+    data. Costs the search for the best output of 8 samples, or of 200 where these say nothing.
+
+    Parameters
+    ----------
+    model : StructuredEstimator
+        After ``fit``.
+    X, y : lists of inputs and outputs
+        Its training data.
+    """
+    stop = getattr(model, "stop_", None)
+    if stop == "interrupted" or (stop == "max_iter" and getattr(model, "gap_", 0.0) > WIDE_GAP):
+        return  # that was said already
+    for caution in (*model.space_.cautions(), *model.pack(_spread(X, y, _SIZES[0])[0]).cautions()):
+        warnings.warn(caution, InputWarning, stacklevel=_USER + 1)
+    name, said = type(model).__name__, _useless(model, X, y)
+    if said:
+        warnings.warn(f"{name} {said}", FitWarning, stacklevel=_USER + 1)
+    elif model.searches and stop == "max_iter":
+        max_iter, tol = (model.get_params(deep=False).get(key) for key in ("max_iter", "tol"))
+        warnings.warn(
+            f"{name} ended at max_iter={max_iter} before tol={tol} was met; raise one of them",
+            ConvergenceWarning,
+            stacklevel=_USER + 1,
+        )
+
+
+def _taken(data: Any, index: np.ndarray) -> Any:
+    """Some of the samples, whatever holds them."""
+    if len(index) == count_samples(data):
+        return data
+    if sp.issparse(data):
+        return data.tocsr()[index]
+    if hasattr(data, "iloc"):
+        return data.iloc[index]
+    return data[index] if hasattr(data, "shape") else [data[i] for i in index]
+
+
+def _spread(X: Any, y: Any, size: int) -> tuple[Any, Any]:
+    """Up to ``size`` samples from all over the data."""
+    n = count_samples(X)
+    index = np.unique(np.linspace(0, n - 1, min(n, size)).astype(np.int64))
+    return _taken(X, index), _taken(y, index)
+
+
+def _useless(model: StructuredEstimator, X: Any, y: Any) -> str | None:
+    labels = getattr(model.space_, "labels", None)
+    if labels is not None and len(labels) == 1:
+        return f"saw one label only, {labels[0]!r}, and can predict nothing else; look at y, or give labels="
+    weights = getattr(model, "coef_", getattr(model, "dual_coef_", None))
+    idle = weights is not None and weights.size and not weights.any()
+    found = None
+    for size in _SIZES:
+        some, truth = _spread(X, y, size)
+        batch = model.pack(some, truth)
+        alike = type(batch).sameness is Batch.sameness or batch.sameness(batch.gold_codes) is not None
+        if alike and not idle:
+            continue  # so is the truth: these samples tell nothing
+        best = batch.argmax(model.part_scores(batch, some)).codes
+        if idle:  # a perceptron may need no step
+            right = np.array_equal(best.values, batch.gold_codes.values)
+            return None if right else f"has no weight other than zero{_looser(model)}"
+        found = batch.sameness(best)
+        if found is None:
+            return None
+    return found and f"predicts {found} on its own training data{_looser(model)}"
+
+
+def _looser(model: StructuredEstimator) -> str:
+    """What to do about a model that is held too tightly."""
+    said = []
+    for change in model.loosen:
+        direction, name = change.split()
+        name, _, other = name.partition("=")
+        value = getattr(model, name, None)
+        if other:
+            said += [change] * (repr(value) != other)
+            continue
+        if value is None or (direction == "lower" and value == 0):
+            continue
+        chosen = getattr(model, f"{name}_", None) if isinstance(value, str) else None
+        said.append(f"{change} (now {value!r}{'' if chosen is None else f': {chosen:.3g}'})")
+    return f"; {' or '.join(said)}" if said else "; weaken what holds the weights back"

@@ -1,0 +1,177 @@
+"""Warnings after a fit, and about inputs: they come where they should, and nowhere else."""
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import trelliswork as tw
+from trelliswork._jit import _Compiling
+
+WORDS = [["the", "cat", "sat"], ["a", "dog", "ran"], ["cats", "sleep"]] * 5
+TAGS = [["O", "N", "V"], ["O", "N", "V"], ["N", "V"]] * 5
+ROWS, CLASSES = np.tile(np.eye(3), (5, 1)), ["a", "b", "c"] * 5
+BASES, FOLDS = ["GGAAACC", "GAAAC", "GGGAAACCC"], ["((...))", "(...)", "(((...)))"]
+TREES = ["(S (NP (D the) (N cat)) (VP (V sat)))", "(S (NP (N cats)) (VP (V sleep)))"]
+PAIRS = [("ACGT", "ACT"), ("GATT", "GAT"), ("ACCA", "ACA")]
+ALIGNED = [("ACGT", "AC-T"), ("GATT", "GA-T"), ("ACCA", "A-CA")]
+
+
+class Flat(tw.CRF):
+    """Predicts what weights of its choice predict."""
+
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        self.coef_ = np.zeros_like(self.coef_)
+        for i, name in enumerate(self.space_.feature_names):
+            self.coef_[i] = self.prefer(name)
+        return self
+
+
+def flat(structure, X, y, prefer):
+    model = Flat(structure)
+    model.prefer = prefer
+    return model.fit(X, y)
+
+
+def test_one_label_for_everything():
+    with pytest.warns(
+        tw.FitWarning, match=r"^Flat predicts the label 'O' for every token on its own .* lower l2"
+    ):
+        flat(tw.Chain(), WORDS, TAGS, lambda name: 9.0 * (name[0] == "start") - 9.0 * (name[-1] != "O"))
+    with pytest.warns(tw.FitWarning, match="predicts the label 'b' for every sample"):
+        flat(tw.Classes(), ROWS, CLASSES, lambda name: float(name[-1] == "b"))
+
+
+def test_nothing_at_all():
+    with pytest.warns(tw.FitWarning, match="predicts no base pair at all"):
+        flat(tw.RNA(), BASES, FOLDS, lambda name: -9.0 * ("F" in name[1].split("->")[1]))
+    with pytest.warns(tw.FitWarning, match="predicts no aligned pair at all"):
+        flat(tw.Alignment(), PAIRS, ALIGNED, lambda name: -9.0 * (name[0] == "pair"))
+
+
+def test_brackets():
+    X = [["the", "cat", "sat"], ["cats", "sleep"]]
+    batch = tw.Grammar(min_count=1).bind(X, TREES).pack(X, TREES)
+    assert batch.sameness(batch.gold_codes) is None
+    rows, flat_trees = [["the", "cat"], ["a"]], ["(S (D the) (N cat))", "(S (D a))"]
+    batch = tw.Grammar(min_count=1).bind(rows, flat_trees).pack(rows, flat_trees)
+    assert batch.sameness(batch.gold_codes) == "no bracket below the root"
+
+
+@pytest.mark.parametrize(
+    ("model", "advice"),
+    [
+        (tw.CRF(tw.Chain(), l1=1e3), r"lower l1 \(now 1000.0\)"),
+        (tw.VotedCRF(tw.Chain(), beta=10.0), r"lower beta \(now 10.0\)"),
+    ],
+)
+def test_no_weights(model, advice):
+    with pytest.warns(tw.FitWarning, match=f"has no weight other than zero; .*{advice}"):
+        model.fit(WORDS, TAGS)
+
+
+def test_one_label_only():
+    with pytest.warns(tw.FitWarning, match="CRF saw one label only, 'A'"):
+        tw.CRF(tw.Chain()).fit([["a"], ["b"]], [["A"], ["A"]])
+    with pytest.warns(tw.FitWarning, match="saw one label only"):
+        tw.ZScore(tw.Classes()).fit(np.eye(2), ["A", "A"])
+
+
+def test_a_search_that_was_cut_short():
+    with pytest.warns(ConvergenceWarning, match="CRF ended at max_iter=2 before tol=0.0001 was met"):
+        tw.CRF(tw.Chain(), l2=0.01, max_iter=2).fit(WORDS, TAGS)
+    with pytest.warns(tw.FitWarning, match="relative gap of .* raise max_iter"):
+        tw.StructuredSVM(tw.Chain(), C=1e3, max_iter=1, solver="bcfw").fit(WORDS, TAGS)
+
+
+SILENT = [
+    (tw.Chain(), WORDS, TAGS),
+    (tw.Classes(), ROWS, CLASSES),
+    (tw.RNA(), BASES, FOLDS),
+    (tw.Alignment(), PAIRS, ALIGNED),
+]
+
+
+@pytest.mark.parametrize(("structure", "X", "y"), SILENT, ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize("learner", [tw.CRF, tw.Perceptron, tw.StructuredSVM, tw.SODA, tw.Generative])
+def test_silence(learner, structure, X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learner(structure).fit(X, y).predict(X)
+
+
+def test_silence_about_given_weights():
+    crf = tw.CRF(tw.Alignment()).fit(PAIRS, ALIGNED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tw.Fixed(tw.Alignment(), {("pair", "A", "A"): 4.0, ("open",): -11.0}).predict([("A", "AA")])
+        tw.Fixed(tw.Alignment(), crf.coef_).fit(PAIRS, ALIGNED).predict(PAIRS)
+
+
+def test_one_line_at_most():
+    with pytest.warns(tw.FitWarning) as caught:
+        tw.CRF(tw.Chain(), l1=1e3, max_iter=1).fit(WORDS, TAGS)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+
+
+def test_unknown_attributes():
+    model = tw.CRF(tw.Chain()).fit(WORDS, TAGS)
+    with pytest.warns(tw.InputWarning, match=r"none of the 3 attributes of these inputs, such as 'word:the'"):
+        model.predict([[{"word": "the"}, {"word": "cat"}, {"word": "sat"}]])
+    model.predict([["zebra"], ["unseen"]])
+    model.predict([["the"], ["unseen"], ["zebra"], ["gnu"]])
+
+
+def test_a_column_that_dwarfs_the_others():
+    rows = np.hstack([ROWS, 1e5 * np.arange(15.0)[:, None]])
+    with pytest.warns(tw.InputWarning, match="the attribute '3' has values of about .* dwarfs"):
+        tw.ZScore(tw.Classes()).fit(rows, CLASSES)
+    dicts = [[{"word": word, "id": 1e6 + t} for t, word in enumerate(x)] for x in WORDS]
+    with pytest.warns(tw.InputWarning, match="the attribute 'id' has"):
+        tw.Perceptron(tw.Chain()).fit(dicts, TAGS)
+
+
+def test_alignments():
+    with pytest.warns(tw.InputWarning, match="'a' and 'A' are different symbols"):
+        tw.SODA(tw.Alignment()).fit([*PAIRS, ("ca", "ca")], [*ALIGNED, ("ca", "ca")])
+    weights = {("pair", "A", "A"): 4.0, ("open",): 11.0, ("extend",): -1.0}
+    with pytest.warns(tw.InputWarning, match="the score of 'open' is 11: .* negative score"):
+        tw.Fixed(tw.Alignment(), weights).predict([("A", "A")])
+
+
+def test_the_look_is_short(monkeypatch):
+    """A model that is of use shows it on a few samples: the others are not decoded."""
+    decoded = []
+    batch_class = tw.Chain.batch_class
+    argmax = batch_class.argmax
+
+    def counted(self, scores, costs=None):
+        decoded.append(len(self))
+        return argmax(self, scores, costs)
+
+    monkeypatch.setattr(batch_class, "argmax", counted)
+    tw.CRF(tw.Chain()).fit(WORDS * 100, TAGS * 100)
+    assert decoded == [8]
+
+
+class Event:
+    data = {"dispatcher": test_silence}  # noqa: RUF012
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_compiling_is_told_once(terminal, monkeypatch, capsys):
+    monkeypatch.setattr("trelliswork._jit._PATIENCE", 0.01)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
+    compiling = _Compiling()
+    for _ in range(2):
+        compiling.on_start(Event)
+        compiling.on_start(Event)  # what the first one calls
+        time.sleep(0.05)
+        compiling.on_end(Event)
+        compiling.on_end(Event)
+    said = capsys.readouterr().err
+    assert said.count("compiling, once: test_silence") == terminal

@@ -1,0 +1,98 @@
+"""Inputs of the wrong form: each message says what to do."""
+
+import numpy as np
+import pytest
+
+import trelliswork as tw
+from trelliswork.features import TokenWindow
+
+X, Y = [["the", "old", "man"], ["cats"]], [["D", "A", "N"], ["N"]]
+
+
+class Frame:
+    """What is used of data frames."""
+
+    def __init__(self, **columns):
+        self.values, self.columns = columns, list(columns)
+        self.shape = len(self), len(columns)
+
+    def __len__(self):
+        return len(next(iter(self.values.values())))
+
+    def __iter__(self):
+        return iter(self.columns)
+
+    def to_numpy(self):
+        return np.array(list(self.values.values()), dtype=object).T
+
+
+TABLE = Frame(word=["the", "old", "man"])
+LEARNERS = [tw.CRF(tw.Chain(), l2=0.1), tw.make_pipeline(TokenWindow(), tw.CRF(tw.Chain(), l2=0.1))]
+
+
+@pytest.mark.parametrize("model", LEARNERS, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize(
+    ("samples", "message"),
+    [
+        (TABLE, r"X is one table of 3 rows; expected a list of sequences, .*groupby"),
+        ([TABLE, TABLE, TABLE], r"sample 0: expected a list of tokens, got a table; .*to_dict"),
+        (["the", "old", "man"], r"sample 0: .* got the string 'the'; split it first, or, .* wrap it: \[X\]"),
+    ],
+)
+def test_sentences(model, samples, message):
+    with pytest.raises(tw.InputError, match=message):
+        model.fit(samples, ["D", "A", "N"])
+    with pytest.raises(tw.InputError, match=message):
+        model.fit(X, Y).predict(samples)
+
+
+@pytest.mark.parametrize("model", LEARNERS, ids=lambda model: type(model).__name__)
+def test_iterators_are_read_once(model):
+    model.fit(iter(X), (y for y in Y))
+    assert model.predict(x for x in X) == Y
+    assert model.score(iter(X), iter(Y)) == 1.0
+    assert model.predict_kbest(iter(X), k=1)[1][0].output == ["N"]
+    assert model.log_prob(iter(X), y=iter(Y)).shape == (2,)
+    assert len(model.sample(map(list, X), 2, random_state=0)) == 2
+
+
+def test_iterators_of_other_structures():
+    folds = tw.CRF(tw.RNA()).fit(iter(["GGAAACC", "GAAAC"]), iter(["((...))", "(...)"]))
+    assert folds.predict(iter(["GGAAACC"])) == ["((...))"]
+    stream = tw.Perceptron(tw.Chain()).partial_fit(iter(X), iter(Y))
+    assert stream.predict(X) == Y
+
+
+@pytest.mark.parametrize("rows", [np.eye(3), np.eye(3).tolist()])
+def test_one_hot_rows_of_tokens(rows):
+    with pytest.raises(tw.InputError, match=r"sample 0: labels must be hashable .* y.argmax\(axis=-1\)"):
+        tw.CRF(tw.Chain()).fit(X[:1], [rows])
+
+
+def test_text_in_a_table_of_numbers():
+    with pytest.raises(tw.InputError, match=r"X must hold numbers .* OneHotEncoder, or give rows as dicts"):
+        tw.CRF(tw.Classes()).fit(TABLE, ["a", "b", "a"])
+    with pytest.raises(tw.InputError, match="Complex data not supported"):
+        tw.CRF(tw.Classes()).fit(np.eye(2) * 1j, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("structure", "weights", "message"),
+    [
+        (
+            tw.Chain(),
+            {("emission", 3, "N"): 1.0},
+            r"attributes are strings, .* write \('emission', '3', 'N'\)",
+        ),
+        (tw.Classes(), {("feature", 0, "a"): 1.0}, r"write \('feature', '0', 'a'\)"),
+        (tw.Chain(), {0: 1.0, 1: 0.5}, r"the name 0 is a number; .* Weights by position are an array"),
+    ],
+)
+def test_numbers_as_names_of_weights(structure, weights, message):
+    with pytest.raises(tw.InputError, match=message):
+        tw.Fixed(structure, weights).predict([["3"]])
+
+
+def test_numbers_as_names_of_known_weights():
+    with pytest.raises(tw.InputError, match=r"attributes are strings: \('emission', '1', 'N'\)"):
+        tw.Fixed(tw.Chain(), {("emission", 1, "N"): 1.0}).fit([np.eye(3)], Y[:1])
