@@ -30,6 +30,7 @@ _NAMES = {
     "Parts": "trelliswork.structures",
     "Positions": "trelliswork.learners",
     "Ragged": "trelliswork._ragged",
+    "Tuned": "trelliswork.selection",
     "Unsupported": "trelliswork._errors",
     "Values": "trelliswork.learners",
     "alignment_weights": "trelliswork.structures",
@@ -37,8 +38,21 @@ _NAMES = {
     "ngram_counts": "trelliswork.learners.regression.preimage",
     "preimage": "trelliswork.learners.regression.preimage",
     "save": "trelliswork.persist",
+    "scorers": "trelliswork.selection",
+    "tuned": "trelliswork.selection",
 }
-_MODULES = ("bounds", "features", "io", "kernels", "losses", "metrics", "plots", "structures", "testing")
+_MODULES = (
+    "bounds",
+    "features",
+    "io",
+    "kernels",
+    "losses",
+    "metrics",
+    "plots",
+    "selection",
+    "structures",
+    "testing",
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -82,4 +96,7 @@ if TYPE_CHECKING:
     from trelliswork.learners.regression.preimage import preimage as preimage
     from trelliswork.persist import load as load
     from trelliswork.persist import save as save
+    from trelliswork.selection import Tuned as Tuned
+    from trelliswork.selection import scorers as scorers
+    from trelliswork.selection import tuned as tuned
     from trelliswork.structures import *  # noqa: F403

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from trelliswork._blas import one_blas_thread
 from trelliswork._errors import InputError
+from trelliswork._tuning import Tunable
 from trelliswork._validate import (
     as_number,
     as_numbers,
@@ -21,6 +23,7 @@ from trelliswork._validate import (
     check_weights,
     count_samples,
 )
+from trelliswork.learners.compiled import CompiledSamples
 from trelliswork.structures.abilities import Labelled, require
 from trelliswork.structures.base import Batch, Parts, Space, Structure
 
@@ -87,6 +90,11 @@ class StructuredEstimator(BaseEstimator):
     # Whether samples are visited one after the other, so that their order changes the weights.
     sequential: ClassVar[bool] = False
 
+    # What is worth tuning, most important first; parameters of the structure are declared there.
+    tuning: ClassVar[tuple[Tunable, ...]] = ()
+
+    compiled: CompiledSamples | None = None  # samples that several fits share; no copy has it
+
     structure: Structure
     n_jobs: int | None = None
     space_: Space
@@ -116,7 +124,10 @@ class StructuredEstimator(BaseEstimator):
         """Check and pack the training data."""
         structure = self._checked_structure() if structure is None else structure
         check_samples(X, y)
-        space, batch = structure.compile(X, y, n_jobs=self.n_jobs)
+        compile = structure.compile
+        if self.compiled is not None:
+            compile = functools.partial(self.compiled.compile, structure)
+        space, batch = compile(X, y, n_jobs=self.n_jobs)
         batch.check_gold()
         return space, batch
 
@@ -128,11 +139,56 @@ class StructuredEstimator(BaseEstimator):
         self.structure.check()
         return self.structure
 
+    def _prepared(self, X: Any) -> Any:
+        """Inputs as the structure has read them."""
+        shared = self.compiled
+        return self.structure.prepare(X) if shared is None else shared.prepare(self.structure, X)
+
     def _start_weights(self, space: Space, warm: bool) -> np.ndarray:
         """Zeros, or the old weights under their names in the new space."""
         if warm and hasattr(self, "coef_"):
             return carry_over(self.space_, space, self.coef_)
         return np.zeros(space.n_features)
+
+    def fit_again(self, X: Any, y: Any, sample_weight: Any = None, **changes: Any) -> Self:
+        """Fit to the samples of the last fit with other values of some parameters.
+
+        The result is that of ``set_params(**changes).fit(X, y)``, up to the tolerance; learners with
+        ``warm_start`` get there from the last solution, unless the way there matters (``sequential``).
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            The samples of the last fit.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weight of each sample.
+        **changes
+            New values of parameters.
+
+        Returns
+        -------
+        self
+            Fitted; ``warm_start`` stays as it was.
+
+        Examples
+        --------
+        >>> from trelliswork import CRF, Chain
+        >>> X, y = [["the", "cat"], ["a", "dog"]], [["D", "N"], ["D", "N"]]
+        >>> model = CRF(Chain(), l2=1.0).fit(X, y)
+        >>> model.fit_again(X, y, l2=0.5).l2, model.warm_start
+        (0.5, False)
+        """
+        self.set_params(**changes)
+        warm = None if self.sequential else getattr(self, "warm_start", None)
+        if warm is not None:
+            self.set_params(warm_start=True)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        try:
+            self.fit(X, y, **weights)
+        finally:
+            if warm is not None:
+                self.set_params(warm_start=warm)
+        return self
 
     # -- prediction -----------------------------------------------------------------------
 
@@ -168,6 +224,8 @@ class StructuredEstimator(BaseEstimator):
         self._check_fitted()
         check_samples(X, y, empty=True)
         check_constraints(self.space_, constraints)
+        if self.compiled is not None and y is None and not constraints:
+            return self.compiled.pack(self.space_, X, n_jobs=self.n_jobs)
         marked = {} if y is None else {"unknown": "mark"}  # outputs that are not possible are no mistake
         return self.space_.pack(X, y, n_jobs=self.n_jobs, **marked, **constraints)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_samples
 from trelliswork.learners.base import StructuredEstimator, combined_weights, given_weights, warn_interrupted
 from trelliswork.learners.optimize.progress import Progress
@@ -96,6 +97,8 @@ class CRF(StructuredEstimator):
     >>> best.output, best.probability > 0.5
     (['D', 'N'], True)
     """
+
+    tuning = (Path("l2", with_=("l1",)),)
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trelliswork._errors import InputError
+from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_weights
 from trelliswork.learners.base import StructuredEstimator, given_weights
 from trelliswork.structures.base import Structure
@@ -43,6 +44,8 @@ class Generative(StructuredEstimator):
     >>> Generative(Chain()).fit(X, y).predict([["the", "bird"]])
     [['D', 'N']]
     """
+
+    tuning = (Path("smoothing", decades=(1.0, 3.5)),)
 
     def __init__(self, structure: Structure, smoothing: float = 1.0, *, n_jobs: int | None = None):
         self.structure = structure

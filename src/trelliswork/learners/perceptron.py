@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from trelliswork._errors import InputError
+from trelliswork._tuning import Choice
 from trelliswork._validate import check_number, check_samples
 from trelliswork.accelerated import find
 from trelliswork.learners.base import StructuredEstimator, carry_over, combined_weights, warn_interrupted
@@ -67,6 +68,8 @@ class Perceptron(StructuredEstimator):
     >>> Perceptron(Chain()).fit(X, y).predict([["the", "dog"]])
     [['D', 'N']]
     """
+
+    tuning = (Choice("max_iter", (5, 10, 20, 40)),)
 
     sequential = True
 

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from trelliswork._errors import Unsupported
+from trelliswork._tuning import Tunable
 from trelliswork.structures.batch import Batch
 from trelliswork.structures.limits import Limits
 from trelliswork.structures.parts import Decoded, Moments, Parts
@@ -34,6 +35,7 @@ class Structure(BaseEstimator):
     space_class: ClassVar[type[Space] | None] = None  # what ``bind`` returns
     batch_class: ClassVar[type[Batch] | None] = None  # what ``Space.pack`` returns
     output_kind: ClassVar[str | None] = None  # what an output is; losses say which kinds they compare
+    tuning: ClassVar[tuple[Tunable, ...]] = ()  # what is worth tuning
     limits: Limits = Limits()  # no hyper-parameters: model files do not hold them
 
     @classmethod

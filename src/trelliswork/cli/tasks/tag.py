@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from trelliswork._counts.entities import looks_like_entities
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
 from trelliswork.cli._learners import LEARNERS, Learning, learns
@@ -35,7 +35,6 @@ _TAGGERS = {
     for name, entry in LEARNERS.items()
 }
 _MISSING = "_"  # label of a candidate that a short sentence does not have
-_ROLE = re.compile(r"[BIESLU]-.+")
 
 
 @learns(_TAGGERS, "crf")
@@ -289,13 +288,7 @@ def _brief(y: Any, predicted: Any) -> str:
     from trelliswork.metrics import entity_f1, token_accuracy
 
     text = f"accuracy {token_accuracy(y, predicted):.2%}"
-    return f"{text}, entity F1 {entity_f1(y, predicted):.2%}" if _looks_like_entities(y) else text
-
-
-def _looks_like_entities(y: Any) -> bool:
-    """Whether every label is ``O`` or a role and a type (``B-PER``), with at least one type."""
-    labels = {label for row in y for label in row} - {"O"}
-    return bool(labels) and all(_ROLE.fullmatch(label) for label in labels)
+    return f"{text}, entity F1 {entity_f1(y, predicted):.2%}" if looks_like_entities(y) else text
 
 
 def _scores(y: Any, predicted: Any) -> dict[str, Any]:
@@ -309,7 +302,7 @@ def _scores(y: Any, predicted: Any) -> dict[str, Any]:
         "sentence_accuracy": sequence_accuracy(y, predicted),
         "entities": None,
     }
-    if _looks_like_entities(y):
+    if looks_like_entities(y):
         report = entity_scores(y, predicted)
         by_type = {kind: _counts(counts) for kind, counts in report.by_type.items()}
         scores["entities"] = _counts(report) | {"by_type": by_type}

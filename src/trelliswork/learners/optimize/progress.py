@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import logging
 import sys
 import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "ended_by"]
 
 logger = logging.getLogger("trelliswork")
+_over: contextvars.ContextVar[Callable[[], bool] | None] = contextvars.ContextVar("over", default=None)
+
+
+@contextlib.contextmanager
+def ended_by(over: Callable[[], bool]) -> Iterator[None]:
+    """Interrupt the fits of this thread at their next step once ``over()`` is true.
+
+    A thread of its own never sees Ctrl-C, nor does a fit know what time it may take.
+
+    Parameters
+    ----------
+    over : callable
+        Asked at every step.
+    """
+    token = _over.set(over)
+    try:
+        yield
+    finally:
+        _over.reset(token)
 
 
 class Progress:
@@ -61,10 +83,19 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
+    def expect(self, total: int) -> None:
+        """Tell how many steps there will be, where that becomes clear on the way."""
+        self.total = total
+        if self._bar is not None:
+            self._bar.update(self._task, total=total)
+
     def step(self, **values: Any) -> None:
         """Record one step."""
         record = {"iteration": len(self.history) + 1, **values, "seconds": time.perf_counter() - self.started}
         self.history.append(record)
+        over = _over.get()
+        if over is not None and over():
+            raise KeyboardInterrupt
         if not self.verbose:
             return
         said = "  ".join(f"{k} {_shown(v)}" for k, v in values.items())

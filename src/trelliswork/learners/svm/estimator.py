@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trelliswork._errors import InputError
+from trelliswork._tuning import Path
 from trelliswork._validate import check_number
 from trelliswork.kernels import Precomputed, as_kernel
 from trelliswork.learners.base import StructuredEstimator, combined_weights
@@ -120,6 +121,8 @@ class StructuredSVM(StructuredEstimator):
     True
     """
 
+    tuning = (Path("C", weaker="up"),)
+
     support_: list[tuple[int, Any, float]]
 
     def __init__(
@@ -190,7 +193,7 @@ class StructuredSVM(StructuredEstimator):
                 approx=self.approx,
                 cache_mb=self.cache_mb,
                 random_state=self.random_state,
-                warm=(self.structure.prepare(X), self.support_) if warm else None,
+                warm=(self._prepared(X), self.support_) if warm else None,
                 progress=progress,
             )
         for name in ("coef_", "support_rows_", "dual_coef_", "linear_coef_"):

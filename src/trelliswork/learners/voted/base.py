@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._tuning import Path
 from trelliswork._validate import check_number
 from trelliswork.learners.base import StructuredEstimator, combined_weights
 from trelliswork.learners.optimize.smooth import Minimum
@@ -20,6 +21,8 @@ __all__ = ["Voted"]
 
 class Voted(StructuredEstimator):
     """What the two learners share: families, penalties, checks."""
+
+    tuning = (Path("lam", with_=("beta",)),)
 
     lam: float
     beta: float

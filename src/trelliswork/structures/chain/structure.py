@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork._tokens import TokenTable, compile_tokens, token_symbols
+from trelliswork._tuning import Choice
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.chain.batch import ChainBatch
 from trelliswork.structures.chain.contexts import check_scheme, check_transitions, transition_mask
@@ -81,6 +82,7 @@ class Chain(Structure):
     space_class: ClassVar[type[Space]] = ChainSpace
     batch_class: ClassVar[type[Batch]] = ChainBatch
     output_kind: ClassVar[str] = "label sequence"
+    tuning = (Choice("order", (1, 2)),)
     limits: ChainLimits = ChainLimits()
 
     def __init__(
