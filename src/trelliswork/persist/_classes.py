@@ -23,6 +23,7 @@ _TABLES = {
     "losses": ("trelliswork.losses", "LOSSES"),
     "kernels": ("trelliswork.kernels", "KERNELS"),
     "features": ("trelliswork.features", "TokenWindow"),
+    "selection": ("trelliswork.selection", "Tuned"),
 }
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from trelliswork.selection.race import behind as behind
-from trelliswork.selection.race import race as race
+from trelliswork.selection.estimator import Tuned as Tuned
+from trelliswork.selection.estimator import tuned as tuned
+from trelliswork.selection.racing import behind as behind
+from trelliswork.selection.racing import race as race
 from trelliswork.selection.scoring import MEASURES as MEASURES
 from trelliswork.selection.scoring import scorers as scorers
-from trelliswork.selection.tuned import Tuned as Tuned
-from trelliswork.selection.tuned import tuned as tuned

@@ -15,7 +15,7 @@ from trelliswork._errors import InputError, Unsupported
 from trelliswork.learners.compiled import CompiledSamples
 from trelliswork.learners.optimize.progress import ended_by
 from trelliswork.metrics._crossval import take
-from trelliswork.selection.race import behind
+from trelliswork.selection.racing import behind
 from trelliswork.selection.scoring import Judged, Measure
 
 __all__ = ["Outcome", "Split", "Trial"]

@@ -29,7 +29,7 @@ class RaceResult(NamedTuple):
 
     Examples
     --------
-    >>> from trelliswork.selection.race import race
+    >>> from trelliswork.selection.racing import race
     >>> race([0.0, 1.0], [1, 2], lambda c, seen: [c] * seen, limit=None).left
     [0.0, 1.0]
     """
@@ -54,7 +54,7 @@ def behind(losses: Any, best: Any) -> float:
 
     Examples
     --------
-    >>> from trelliswork.selection.race import behind
+    >>> from trelliswork.selection.racing import behind
     >>> behind([1.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.0])
     2.0
     """
