@@ -34,6 +34,7 @@ _NAMES = {
     "Unsupported": "trelliswork._errors",
     "Values": "trelliswork.learners",
     "alignment_weights": "trelliswork.structures",
+    "compare": "trelliswork.selection",
     "load": "trelliswork.persist",
     "ngram_counts": "trelliswork.learners.regression.preimage",
     "preimage": "trelliswork.learners.regression.preimage",
@@ -97,6 +98,7 @@ if TYPE_CHECKING:
     from trelliswork.persist import load as load
     from trelliswork.persist import save as save
     from trelliswork.selection import Tuned as Tuned
+    from trelliswork.selection import compare as compare
     from trelliswork.selection import scorers as scorers
     from trelliswork.selection import tuned as tuned
     from trelliswork.structures import *  # noqa: F403
