@@ -20,7 +20,7 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 tests: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # The recursions as plain Python: slow, but every index is checked.
 nojit: $(VENV)/.dev

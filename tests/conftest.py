@@ -1,6 +1,23 @@
-"""The table of learners and structures whose laws were checked, at the end of the run."""
+"""Compiles once before a whole run; at its end, a table of the learners and structures with laws checked."""
 
 from __future__ import annotations
+
+from pathlib import Path
+
+import numba
+
+
+def pytest_sessionstart(session):
+    """Compile once: on an empty cache, workers that start together would all compile the same recursions."""
+    config = session.config
+    whole = config.args_source is config.ArgsSource.TESTPATHS
+    if numba.config.DISABLE_JIT or not whole or not config.getoption("numprocesses", None):
+        return  # workers have no numprocesses of their own
+    from trelliswork.cli._warmup import warm_up
+    from trelliswork.dp import rows
+
+    if not any(Path(rows.times.stats.cache_path).glob("*.nbi")):
+        warm_up()
 
 
 def pytest_terminal_summary(terminalreporter):

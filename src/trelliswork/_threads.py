@@ -45,6 +45,8 @@ def balanced_chunks(offsets: np.ndarray, target: int) -> list[tuple[int, int]]:
         return []
     total = int(offsets[-1])
     n_chunks = max(1, min(n, -(-total // target)))
+    if n_chunks == 1:
+        return [(0, n)]
     marks = np.searchsorted(offsets, np.linspace(0, total, n_chunks + 1)[1:-1], side="left")
     bounds = np.unique(np.concatenate([[0], marks, [n]]))
     return [(int(a), int(b)) for a, b in itertools.pairwise(bounds)]

@@ -35,26 +35,34 @@ def call(*args, stdin=b"", **more):
     return process.returncode, out.decode(), err.decode()
 
 
-def test_pipeline(tmp_path):
-    code, out, err = call("train", "tag", "-", "-o", "m.tw", stdin=conll(30).encode(), cwd=tmp_path)
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A folder with a model ``m.tw``, and what was said when it was trained."""
+    folder = tmp_path_factory.mktemp("trained")
+    return folder, *call("train", "tag", "-", "-o", "m.tw", stdin=conll(30).encode(), cwd=folder)
+
+
+def test_pipeline(trained):
+    folder, code, out, err = trained
     assert (code, out) == (0, "")
     assert err.count("\n") == 1  # no progress where there is no terminal
     assert "\r" not in err
     assert "\x1b" not in err
-    code, out, err = call("predict", "m.tw", stdin=b"Ana\nRuiz\n", cwd=tmp_path)
+    code, out, err = call("predict", "m.tw", stdin=b"Ana\nRuiz\n", cwd=folder)
     assert (code, out, err) == (0, "Ana B-PER\nRuiz I-PER\n", "")
-    code, out, err = call("predict", "m.tw", "missing.txt", cwd=tmp_path)
+    code, out, err = call("predict", "m.tw", "missing.txt", cwd=folder)
     assert (code, out) == (2, "")
     assert err == "trelliswork: missing.txt: no such file; expected the path of a text or gzip file\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes differ")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_closed_pipe_is_quiet(tmp_path, monkeypatch, unbuffered):
+def test_closed_pipe_is_quiet(trained, tmp_path, monkeypatch, unbuffered):
     monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
-    assert call("train", "tag", "-", "-o", "m.tw", stdin=conll(30).encode(), cwd=tmp_path)[0] == 0
+    folder, code, _, _ = trained
+    assert code == 0
     (tmp_path / "big.txt").write_text(conll(30) * 300)  # more than a pipe holds
-    process = start("predict", "m.tw", "big.txt", cwd=tmp_path)
+    process = start("predict", "m.tw", tmp_path / "big.txt", cwd=folder)
     assert process.stdout.readline().endswith(b"\n")
     process.stdout.close()
     assert process.stderr.read() == b""

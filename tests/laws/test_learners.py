@@ -48,7 +48,7 @@ MAKE = {
     "StructuredSVM": lambda s: tw.StructuredSVM(s, tol=1e-8),
     # Without a quadratic term there are several minima.
     "VotedCRF": lambda s: tw.VotedCRF(s, 1e-3, 0.1, l2=0.05, tol=1e-6),
-    "StructBoost": lambda s: tw.StructBoost(s, 1e-3, 0.2, l2=0.2, tol=1e-6),
+    "StructBoost": lambda s: tw.StructBoost(s, 1e-3, 0.2, l2=0.2, tol=1e-4),
     "Fixed": lambda s: tw.Fixed(s, FIXED),
     "KLRSO": lambda s: tw.KLRSO(s, min_count=1),
 }

@@ -1,19 +1,24 @@
 """``trelliswork warmup``: compile the numerical code once, so that the first real run need not.
 
 Every learner runs on the examples that structures offer (:meth:`Structure.examples`), so that a new structure
-or learner is compiled too.
+or learner is compiled too. Structures share little code: each is a task of its own, for several processes.
 """
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import sys
 import time
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 __all__ = ["Warmth", "warm_up"]
+
+_STRINGS = "strings"  # what kernel regression needs; a task like those that bear the names of structures
 
 
 class Warmth(NamedTuple):
@@ -35,7 +40,7 @@ class Warmth(NamedTuple):
 
 
 def warm_up() -> Warmth:
-    """Run every learner and its methods on tiny data.
+    """Run every learner and its methods on tiny data, structures side by side on all cores.
 
     Returns
     -------
@@ -45,18 +50,30 @@ def warm_up() -> Warmth:
     from trelliswork.structures import STRUCTURES
 
     started = time.perf_counter()
+    tasks = [*STRUCTURES, _STRINGS]
+    # Not forked: threads of the caller may hold locks.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(os.cpu_count() or 1, len(tasks)), context) as pool:
+        done = list(pool.map(_warm, tasks))
+    folders = sorted({folder for _, found in done for folder in found})
+    return Warmth(time.perf_counter() - started, any(compiled for compiled, _ in done), folders)
+
+
+def _warm(task: str) -> tuple[bool, list[str]]:
+    """Run the examples of a structure; whether anything was compiled, and the folders of the cache."""
+    from trelliswork.structures import STRUCTURES
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for cls in STRUCTURES.values():
-            for structure, X, y in cls.examples():
+        if task == _STRINGS:
+            _exercise_strings()
+        else:
+            for structure, X, y in STRUCTURES[task].examples():
                 _exercise(structure, X, y)
-        _exercise_strings()
-    seconds = time.perf_counter() - started
     kernels = list(_kernels())
-    return Warmth(
-        seconds,
+    return (
         any(sum(kernel.stats.cache_misses.values()) for kernel in kernels),
-        sorted({str(kernel.stats.cache_path) for kernel in kernels if kernel.stats.cache_path}),
+        [str(kernel.stats.cache_path) for kernel in kernels if kernel.stats.cache_path],
     )
 
 

@@ -240,33 +240,32 @@ class TokenMap:
         """Adjoint per sequence: (n_sequences, n_weights) with the tokens of each summed."""
         n, n_columns = offsets.size - 1, self.layout.n_columns
         owner = np.repeat(np.arange(n), np.diff(offsets))
-        tokens = self.token_matrix()
-        rows, columns, data = [], [], []
-        for c in range(n_columns):
-            used = np.flatnonzero(values[:, c])
-            if not used.size:
-                continue
-            select = sp.csr_matrix((values[used, c], (owner[used], used)), shape=(n, self.n_tokens))
-            part = (select @ tokens).tocoo()
-            rows.append(part.row)
-            columns.append(part.col.astype(np.int64) * n_columns + c)
-            data.append(part.data)
-        row = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
-        flat = np.concatenate(columns) if columns else np.zeros(0, dtype=np.int64)
-        value = np.concatenate(data) if data else np.zeros(0)
+        token, column = np.nonzero(values)
+        cell = owner[token] * n_columns + column
+        # One product for all columns, with a row for each of every sequence: each matrix has much to set up.
+        shape = (n * n_columns, self.n_tokens)
+        summed = sp.csr_matrix((values[token, column], (cell, token)), shape=shape) @ self.token_matrix()
+        column = np.repeat(np.tile(np.arange(n_columns), n), np.diff(summed.indptr))
+        flat, value = summed.indices.astype(np.int64) * n_columns + column, summed.data
+        indptr = summed.indptr[np.arange(n + 1) * n_columns]
         if self.layout.flat is not None:
             place = np.searchsorted(self.layout.flat, flat)
             place = np.minimum(place, max(self.layout.flat.size - 1, 0))
             known = self.layout.flat[place] == flat if self.layout.flat.size else np.zeros(flat.size, bool)
-            row, flat, value = row[known], place[known], value[known]
-        return sp.csr_matrix((value, (row, flat)), shape=(n, self.layout.n_weights))
+            flat, value = place[known], value[known]
+            indptr = np.append(0, np.cumsum(known))[indptr]
+        out = sp.csr_matrix((value, flat, indptr), shape=(n, self.layout.n_weights))
+        out.sort_indices()
+        return out
 
     def token_matrix(self) -> sp.csr_matrix:
         """Features of every token, shape (n_tokens, D)."""
         matrix, rows = self.stacked()
-        token, block = np.nonzero(rows >= 0)
-        ones = np.ones(token.size)
-        select = sp.csr_matrix((ones, (token, rows[token, block])), shape=(self.n_tokens, matrix.shape[0]))
+        used = rows >= 0
+        indptr = np.append(0, np.cumsum(used.sum(axis=1)))
+        select = sp.csr_matrix(
+            (np.ones(indptr[-1]), rows[used], indptr), shape=(self.n_tokens, matrix.shape[0])
+        )
         return select @ matrix
 
     def counts(self, n_real: int | None = None) -> np.ndarray:
@@ -309,7 +308,8 @@ class TokenMap:
             matrices.append(matrix)
             rows.append(np.where(block.index < 0, -1, block.index + base).astype(np.int32))
             base += matrix.shape[0]
-        return sp.vstack(matrices, format="csr"), np.stack(rows, axis=1)
+        stacked = matrices[0] if len(matrices) == 1 else sp.vstack(matrices, format="csr")
+        return stacked, np.stack(rows, axis=1)
 
     def first_tokens(self, n_rows: int) -> np.ndarray:
         """First token with each of the rows of a map made by :meth:`by_row`."""

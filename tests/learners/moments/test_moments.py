@@ -345,7 +345,7 @@ def gradient(model, X, y, scores_of):
 @BOTH
 def test_many_steps_reach_the_crf(name, learner):
     structure, X, y = STRUCTURES[name]
-    steps = learner(structure, 0.5, reg_mode="absolute", n_steps=200, tol=1e-10).fit(X, y)
+    steps = learner(structure, 0.5, reg_mode="absolute", n_steps=60, tol=1e-10).fit(X, y)
     crf = tw.CRF(structure, l2=0.25, tol=1e-9, max_iter=2000).fit(X, y)
     assert_same_weights(steps, crf, 1e-5)
     values = [h["objective"] for h in steps.history_]

@@ -221,9 +221,8 @@ def pair_backward(pair, step, kept):
         else:
             _row(i, pair, w, tail, next_m, next_d, next_e, M, D, N, E, no_moves)
         if kept.shape[0] and i % step == 0:
-            kept[i // step, 0], kept[i // step, 1] = M, D
             for j in range(n2 + 1):
-                kept[i // step, 2, j] = E[j]
+                kept[i // step, 0, j], kept[i // step, 1, j], kept[i // step, 2, j] = M[j], D[j], E[j]
     if flags & LOCAL:
         return total
     if flags & LOGS:
@@ -246,9 +245,8 @@ def pair_block(q, pair, step, kept, log_z, P, entry):
     E, next_e = np.zeros(n2 + 1, np.int64), np.zeros(n2 + 1, np.int64)
     bottom = min((q + 1) * step, n1 + 1)
     if bottom <= n1:
-        M[:], D[:] = kept[q + 1, 0], kept[q + 1, 1]
         for j in range(n2 + 1):
-            E[j] = np.int64(kept[q + 1, 2, j])
+            M[j], D[j], E[j] = kept[q + 1, 0, j], kept[q + 1, 1, j], np.int64(kept[q + 1, 2, j])
     for i in range(bottom - 1, q * step - 1, -1):
         next_m, M, next_d, D, next_e, E = M, next_m, D, next_d, E, next_e
         if i < n1:
@@ -432,14 +430,17 @@ def tangent(pairs, law, direction, start, stop, weights, each, expected):
             low, high = q * step, min((q + 1) * step, n1 + 1)
             if turn != n_blocks:
                 pair_block(q, pair, step, kept, log_z, P, entry)
-                mean_m[high - low], mean_d[high - low] = kept_mean[q + 1, 0], kept_mean[q + 1, 1]
+                for j in range(n2 + 1):
+                    mean_m[high - low, j] = kept_mean[q + 1, 0, j]
+                    mean_d[high - low, j] = kept_mean[q + 1, 1, j]
                 for i in range(high - 1, low - 1, -1):
                     k = i - low
                     tail = heads[n1] - heads[i]
                     rows = (mean_m[k + 1], mean_d[k + 1], mean_m[k], mean_d[k])
                     _mean_row(i, pair, along, P[k], tail, *rows, mean_i)
             if turn < n_blocks:
-                kept_mean[q, 0], kept_mean[q, 1] = mean_m[0], mean_d[0]
+                for j in range(n2 + 1):
+                    kept_mean[q, 0, j], kept_mean[q, 1, j] = mean_m[0, j], mean_d[0, j]
                 if flags & LOCAL:
                     for i in range(low, min(high, n1)):
                         for j in range(n2):

@@ -112,8 +112,7 @@ def collect_block(grid, low, high, P, entry, means, mean, collected, weight, wit
     n1, n2, width = first.size, second.size, M.shape[2]
     o, e = of_gap[0] - c, of_gap[1] - c
     gap_o, gap_e = 0 <= o < width, 0 <= e < width
-    x, got_x = 0.0, mean * 0.0
-    new_x = got_x.copy()
+    x, got_x, new_x = 0.0, np.zeros(width), np.empty(width)
     for i in range(low, high):
         k, now, then = i - low, i % 2, (i + 1) % 2
         m[then, 0] = 0.0

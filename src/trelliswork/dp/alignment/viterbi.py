@@ -192,7 +192,8 @@ def _best_path(pair, most, codes):
     _first_row(n2, pair.gap, flags, M, D, N)
     best, best_i, best_j = before[n1], 0, 0  # of local paths: the empty one
     for q in range(n_blocks):
-        rows[q, 0], rows[q, 1], rows[q, 2] = M, D, N
+        for j in range(n2 + 1):
+            rows[q, 0, j], rows[q, 1, j], rows[q, 2, j] = M[j], D[j], N[j]
         bottom = min((q + 1) * step, n1)
         if not local:
             kept = trace if q == n_blocks - 1 else nothing
@@ -219,7 +220,8 @@ def _best_path(pair, most, codes):
     known = n_blocks - 1 if not local else (0 if n_blocks == 1 else -1)
     while i > 0 and j > 0:
         if q != known:
-            M[:], D[:], N[:] = rows[q, 0], rows[q, 1], rows[q, 2]
+            for t in range(n2 + 1):
+                M[t], D[t], N[t] = rows[q, 0, t], rows[q, 1, t], rows[q, 2, t]
             bottom = min((q + 1) * step, n1)
             _rows(q * step, bottom, pair, before, sub, M, D, N, trace)
         i, j, state, size = _walk(q * step, i, j, state, size, trace, flags, codes)

@@ -148,7 +148,9 @@ def marginals(trellis, contexts, sequences, weights, log_z, expected):
         lo, hi = offsets[s], offsets[s + 1]
         n_steps = hi - lo
         edges = edge[lo:hi] if edge.shape[0] else edge
-        rows[:n_steps] = unary[lo:hi]
+        for t in range(n_steps):
+            for b in range(n_labels):
+                rows[t, b] = unary[lo + t, b]
         u = rows[:n_steps]
         log_z[s] = _fill_log_beta(u, trans[which[s]], edges, successor, level_ptr, log_beta, step)
         unary_out[lo:hi] = 0.0
@@ -470,12 +472,14 @@ def kbest(unary, trans, edge, successor, level_ptr, k):
 @njit
 def _grown(old, size):
     new = np.empty(size, dtype=np.int64)
-    new[: old.size] = old
+    for i in range(old.size):
+        new[i] = old[i]
     return new
 
 
 @njit
 def _grown_floats(old, size):
     new = np.empty(size)
-    new[: old.size] = old
+    for i in range(old.size):
+        new[i] = old[i]
     return new

@@ -8,6 +8,18 @@ from trelliswork._jit import njit
 
 
 @njit
+def _first_not_below(values, wanted):
+    low, high = np.int64(0), values.size
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit
 def contrast(
     features,
     offsets,
@@ -56,7 +68,7 @@ def contrast(
                         for sign in range(2):
                             place = np.int64(indices[j]) * n_labels + (right if sign == 0 else guess)
                             if flat.size:
-                                where = np.searchsorted(flat, place)
+                                where = _first_not_below(flat, place)
                                 if where == flat.size or flat[where] != place:
                                     continue
                                 place = where

@@ -248,10 +248,12 @@ def gibbs_product(
     u = np.empty(n_labels)
     mean, total, lift, w, excess = np.zeros((5, most))
     low, length = np.zeros((2, most), dtype=np.int64)
-    weighed = factors * trans
     forth, back = np.empty((2, n_labels, 2 * n_labels))
-    forth[:, :n_labels], forth[:, n_labels:] = weighed, factors
-    back[:, :n_labels], back[:, n_labels:] = factors.T, weighed.T
+    for a in range(n_labels):
+        for b in range(n_labels):
+            x = factors[a, b]
+            forth[a, b], forth[a, n_labels + b] = x * trans[a, b], x
+            back[b, a], back[b, n_labels + a] = x, x * trans[a, b]
     outer = np.zeros((n_labels, n_labels))
     for g in range(first, last):
         n_lanes = base[g + 1, 1] - base[g, 1]

@@ -26,7 +26,8 @@ def prepare(allowed, starts, ends, lengths, base, moves, rho):
     n_labels = allowed.shape[0]
     longest = moves.shape[0]
     n_paths = np.empty((max(longest, 1), n_labels))  # up to a factor per row
-    n_paths[0] = ends
+    for a in range(n_labels):
+        n_paths[0, a] = ends[a]
     for r in range(1, longest):
         for a in range(n_labels):
             total = 0.0
@@ -35,18 +36,21 @@ def prepare(allowed, starts, ends, lengths, base, moves, rho):
             n_paths[r, a] = total
             for b in range(n_labels):
                 moves[r, a, b] = allowed[a, b] * n_paths[r - 1, b] / total if total > 0.0 else 0.0
-        largest = n_paths[r].max()
+        largest = 0.0
+        for a in range(n_labels):
+            largest = max(largest, n_paths[r, a])
         if largest > 0.0:
-            n_paths[r] /= largest
+            for a in range(n_labels):
+                n_paths[r, a] /= largest
     for j in range(lengths.size):
         n = lengths[j]
-        here = starts * n_paths[n - 1]
-        total = 0.0
+        here, total = rho[base[j]], 0.0
         for a in range(n_labels):
+            here[a] = starts[a] * n_paths[n - 1, a]
             total += here[a]
         if total > 0.0:
-            here /= total
-        rho[base[j]] = here
+            for a in range(n_labels):
+                here[a] /= total
         for t in range(base[j], base[j] + n - 1):
             step = moves[base[j] + n - 1 - t]
             for b in range(n_labels):
@@ -104,7 +108,9 @@ def plain_product(
                 mean_trans[r, a] += moves[r, a, b] * trans[a, b]
     turned = np.empty((longest, n_labels, n_labels))
     for r in range(1, longest):
-        turned[r] = moves[r].T
+        for a in range(n_labels):
+            for b in range(n_labels):
+                turned[r, b, a] = moves[r, a, b]
     for g in range(first, last):
         n_lanes = group_ptr[g + 1] - group_ptr[g]
         for i in range(n_lanes):

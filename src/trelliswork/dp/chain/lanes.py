@@ -185,7 +185,7 @@ def forward_backward(unary, factors, top, room, level_ptr, groups, first, last, 
                 for q in range(n_endings):
                     for c in range(q, n_contexts, n_endings):
                         out, e = row[c], local[t, c % k]
-                        _sum_rows(out, ahead[t + 1], q * k, 1, factors[base + c], running)
+                        _sum_rows(out, ahead[t + 1], q * k, np.int64(1), factors[base + c], running)
                         for lane in range(running):
                             x = out[lane] * scale[lane] * e[lane]
                             out[lane] = x
@@ -221,9 +221,10 @@ def forward_backward(unary, factors, top, room, level_ptr, groups, first, last, 
             if t == 0:
                 share[:, :width] = 0.0
                 for b in range(k):
-                    new[b, :width] = low[:width]
+                    for lane in range(width):
+                        new[b, lane] = low[lane]
                     _weigh(new[b], row[b], local[t, b], scale, share[b], width)
-                local[t, :, :width] = share[:, :width]
+                _copy(share, local[t], width)
                 now, new = new, now
                 continue
             base = level_ptr[min(t, order) - 1]
@@ -243,7 +244,7 @@ def forward_backward(unary, factors, top, room, level_ptr, groups, first, last, 
                 for c in range(q, before, n_endings):
                     _add_products(counts[base + c], now[c], row, q * k, width)
             # The local factors were used for the last time; the marginals take their place.
-            local[t, :, :width] = share[:, :width]
+            _copy(share, local[t], width)
             now, new = new, now
         for lane in range(n_lanes):
             s = lanes[lane]
@@ -254,6 +255,13 @@ def forward_backward(unary, factors, top, room, level_ptr, groups, first, last, 
     for c in range(counts.shape[0]):
         for b in range(k):
             trans_sum[c, b] += counts[c, b] * factors[c, b]
+
+
+@njit
+def _copy(rows, out, width):
+    for b in range(rows.shape[0]):
+        for lane in range(width):
+            out[b, lane] = rows[b, lane]
 
 
 @njit

@@ -82,7 +82,8 @@ def profile(unary, trans, cost, offsets, first, last, out):
             largest = _step(unary[t], trans, cost[t], tables[side], largest, tables[1 - side])
             side = 1 - side
         for c in range(largest + 1):
-            out[s, c] = tables[side, c].max()
+            for b in range(unary.shape[1]):
+                out[s, c] = max(out[s, c], tables[side, c, b])
 
 
 @njit

@@ -184,7 +184,7 @@ def _derivable(rules, context, word_class, words, max_edges):
     item_sym, edges = np.empty(256, np.int32), np.empty((2, 1024), np.int32)
     listed, there = np.zeros(n_symbols, np.uint8), np.zeros(n_symbols, np.uint8)
     symbols = np.empty(n_symbols, np.int32)
-    n_items, n_edges, made = 0, 0, 0
+    n_items, n_edges, made = 0, np.int64(0), 0
     for j in range(1, n + 1):
         for i in range(j - 1, -1, -1):
             before = word_class[words[i - 1]] if i > 0 else border
@@ -349,7 +349,10 @@ def forest(rules, context, word_class, words, max_edges):
         False if ``max_edges`` did not suffice; the rest is then of no use.
     """
     n = words.size
-    if n == 0 or words.min() < 0:
+    known = n > 0
+    for i in range(n):
+        known = known and words[i] >= 0
+    if not known:
         return _no_tree(n), True
     complete, cells, item_sym, edge_first, edges = _derivable(rules, context, word_class, words, max_edges)
     if not complete:

@@ -133,7 +133,9 @@ def inside(rules, context, word_class, weight, words):
         Items with their sums.
     """
     n, border, n_symbols = words.size, context.shape[2] - 1, context.shape[1]
-    known = n > 0 and words.min() >= 0
+    known = n > 0
+    for i in range(n):
+        known = known and words[i] >= 0
     n_cells = n * (n + 1) // 2
     first, last = np.zeros(n_cells, np.int64), np.zeros(n_cells, np.int64)
     item_sym, item_value, n_items = np.empty(256, np.int32), np.empty(256), 0

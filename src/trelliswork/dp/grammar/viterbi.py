@@ -267,7 +267,9 @@ def _trace(rules, top_rule, n, chart, items, out, n_out, stack):
         n_out += 1
         if depth + 2 > stack.shape[0]:
             larger = np.empty((2 * stack.shape[0], 3), np.int64)
-            larger[:depth] = stack[:depth]
+            for row in range(depth):
+                for k in range(3):
+                    larger[row, k] = stack[row, k]
             stack = larger
         kind = rules.kind[rule]
         if kind == BINARY:
@@ -321,7 +323,7 @@ def viterbi(rules, context, word_class, scores, token_ptr, tokens, beam, start, 
     n_symbols, border = context.shape[1], context.shape[2] - 1
     values = np.empty(stop - start)
     ptr = np.zeros(stop - start + 1, np.int64)
-    out, n_out = np.empty(256, np.int64), 0
+    out, n_out = np.empty(256, np.int64), np.int64(0)
     items = _Items(
         np.empty(1024, np.int32), np.empty(1024), np.empty(1024, np.int32), np.empty(1024, np.int32)
     )
@@ -345,11 +347,14 @@ def viterbi(rules, context, word_class, scores, token_ptr, tokens, beam, start, 
         weight = scores[row]
         words = tokens[token_ptr[s] : token_ptr[s + 1]]
         n = words.size
-        if n == 0 or words.min() < 0:  # nothing, or an unknown word: there is no tree
+        known = n > 0
+        for i in range(n):
+            known = known and words[i] >= 0
+        if not known:  # nothing, or an unknown word: there is no tree
             values[s - start] = -np.inf
             ptr[s - start + 1] = n_out
             continue
-        n_cells, n_items = _cell(0, n + 1), 0
+        n_cells, n_items = _cell(0, n + 1), np.int64(0)
         chart = _Chart(
             np.zeros(n_cells, np.int64),
             np.zeros(n_cells, np.int64),

@@ -436,6 +436,7 @@ def kbest(seqs, offsets, tables, pairs, pair_offsets, start, stop, k):
     flat = np.empty(n_found)
     written = 0
     for i in range(stop - start):
-        flat[written : written + counts[i]] = totals[i, : counts[i]]
+        for j in range(counts[i]):
+            flat[written + j] = totals[i, j]
         written += counts[i]
     return counts, flat, partners[:filled].copy()

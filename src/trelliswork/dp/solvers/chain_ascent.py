@@ -209,7 +209,8 @@ def _remember(features, first, gold, guess, slot, m, stored, labels, gram, work)
     """Store labels as plane ``slot`` of ``m`` planes of a sequence, with its inner products."""
     n_steps = gold.size
     right, wrong, counts, buffer, row = work
-    labels[slot, first : first + n_steps] = guess[:n_steps]
+    for t in range(n_steps):
+        labels[slot, first + t] = guess[t]
     for t in range(n_steps):
         if guess[t] != gold[t]:
             _token_products(features, first, n_steps, t, gold[t], stored, buffer, right[t])

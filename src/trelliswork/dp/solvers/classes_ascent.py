@@ -173,7 +173,8 @@ def sweep(order, rows, norm, gold, classes, weights, beta, mass, cap, inv_c, max
         g, mine = gold[i], beta[i]
         _score(rows, i, weights, by_node)
         _violations(g, classes, by_node, top)
-        old[:] = mine
+        for k in range(mine.size):
+            old[k] = mine[k]
         gap[i] = _gap(top, mine, mass[i], cap[i], inv_c[i])
         mass[i] = _solve(g, norm[i], classes, top, mine, mass[i], cap[i], inv_c[i], max_steps, some)
         if _moves(g, old, mine, classes, by_node):
@@ -201,9 +202,11 @@ def sweep_gram(order, gram, gold, classes, scores, beta, mass, cap, inv_c, max_s
     some = np.empty(beta.shape[1], dtype=np.int64)
     for i in order:
         g, mine = gold[i], beta[i]
-        by_node[:] = scores[:, i]
+        for v in range(by_node.size):
+            by_node[v] = scores[v, i]
         _violations(g, classes, by_node, top)
-        old[:] = mine
+        for k in range(mine.size):
+            old[k] = mine[k]
         gap[i] = _gap(top, mine, mass[i], cap[i], inv_c[i])
         mass[i] = _solve(g, gram[i, i], classes, top, mine, mass[i], cap[i], inv_c[i], max_steps, some)
         if _moves(g, old, mine, classes, by_node):
@@ -217,13 +220,21 @@ def sweep_gram(order, gram, gold, classes, scores, beta, mass, cap, inv_c, max_s
 
 
 @njit
+def _largest(values):
+    top = values[0]
+    for k in range(1, values.size):
+        top = max(top, values[k])
+    return top
+
+
+@njit
 def largest(rows, gold, classes, weights, out):
     """Largest violation of every sample, at fixed weights."""
     by_node, top = np.empty(weights.shape[1]), np.empty(classes.height.shape[0])
     for i in range(gold.size):
         _score(rows, i, weights, by_node)
         _violations(gold[i], classes, by_node, top)
-        out[i] = top.max()
+        out[i] = _largest(top)
 
 
 @njit
@@ -231,6 +242,7 @@ def largest_gram(gold, classes, scores, out):
     """Largest violation of every sample, at given scores (n_nodes, n)."""
     by_node, top = np.empty(scores.shape[0]), np.empty(classes.height.shape[0])
     for i in range(gold.size):
-        by_node[:] = scores[:, i]
+        for v in range(by_node.size):
+            by_node[v] = scores[v, i]
         _violations(gold[i], classes, by_node, top)
-        out[i] = top.max()
+        out[i] = _largest(top)

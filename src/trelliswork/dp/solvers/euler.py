@@ -145,7 +145,8 @@ def enumerate_trails(ptr, head, mult, start, trails):
             if depth == length:
                 if n_trails == cap:
                     return n_trails, True
-                trails[n_trails] = path
+                for k in range(length):
+                    trails[n_trails, k] = path[k]
                 n_trails += 1
             depth -= 1
             if depth >= 0:
