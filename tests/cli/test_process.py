@@ -62,7 +62,7 @@ def test_closed_pipe_is_quiet(tmp_path, monkeypatch, unbuffered):
     assert process.wait(timeout=300) == 141
 
 
-@pytest.mark.parametrize("args", [["--version"], ["--help"], ["train", "tag", "--help"], []])
+@pytest.mark.parametrize("args", [["--version"], ["--help"], ["train", "--help"], []])
 def test_help_loads_nothing_heavy(args):
     code = (
         "import sys\nfrom trelliswork.cli import app\n"

@@ -423,15 +423,23 @@ def test_pure_function_and_class_agree():
 def test_verbose_writes_one_log_line_per_iteration(caplog):
     X, y = problem(21)
     with caplog.at_level(logging.INFO, logger="trelliswork"):
-        model = tw.CRF(tw.Chain(), verbose=1, max_iter=3, tol=1e-12).fit(X, y)
+        model = tw.CRF(tw.Chain(), verbose=2, max_iter=3, tol=1e-12).fit(X, y)
     assert len(caplog.records) == len(model.history_) == 3
     assert "objective" in caplog.records[0].getMessage()
+
+
+def test_verbose_writes_a_line_every_few_seconds(caplog, monkeypatch):
+    seconds = iter(range(0, 900, 3))  # every iteration takes three of them
+    monkeypatch.setattr("trelliswork.learners.optimize.progress.time.perf_counter", lambda: next(seconds))
+    with caplog.at_level(logging.INFO, logger="trelliswork"):
+        tw.CRF(tw.Chain(), verbose=1, max_iter=10, tol=0).fit([["a", "b"]], [["x", "y"]])
+    assert [message.split(":")[0] for message in caplog.messages] == ["CRF 4 of 10", "CRF 8 of 10"]
 
 
 def test_verbose_says_one_line_per_iteration_where_there_is_no_terminal():
     code = (
         "import trelliswork as tw\n"
-        "tw.CRF(tw.Chain(), verbose=1, max_iter=3, tol=0).fit([['a', 'b']], [['x', 'y']])\n"
+        "tw.CRF(tw.Chain(), verbose=2, max_iter=3, tol=0).fit([['a', 'b']], [['x', 'y']])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     lines = done.stderr.splitlines()

@@ -42,6 +42,13 @@ class TrainGroup(TyperGroup):
         super().__init__(**settings)
         self.commands = TrainCommands()  # type: ignore[assignment]
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a line for every task, without making its command, which would import the learners."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, (task.train.__doc__ or "").strip().split("\n")[0]) for name, task in TASKS.items()]
+            )
+
 
 class PredictCommand(TyperCommand):
     """A command whose help ends with what it does for each task."""

@@ -36,7 +36,9 @@ Comment = Annotated[
 Jobs = Annotated[int | None, typer.Option(help="Threads; -1 uses every core.", show_default=False)]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
-Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.")]
+Seed = Annotated[
+    int | None, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.", show_default=False)
+]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model file.", show_default=False)]
 
 

@@ -97,6 +97,9 @@ class CRF(StructuredEstimator):
     (['D', 'N'], True)
     """
 
+    command = "crf"
+    command_options = ("l1", "l2", "max_iter", "patience", "scoring")
+
     def __init__(
         self,
         structure: Structure,

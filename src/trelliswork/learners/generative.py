@@ -44,6 +44,9 @@ class Generative(StructuredEstimator):
     [['D', 'N']]
     """
 
+    command = "generative"
+    command_options = ("smoothing",)
+
     def __init__(self, structure: Structure, smoothing: float = 1.0, *, n_jobs: int | None = None):
         self.structure = structure
         self.smoothing = smoothing

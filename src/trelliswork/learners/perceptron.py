@@ -69,6 +69,8 @@ class Perceptron(StructuredEstimator):
     """
 
     sequential = True
+    command = "perceptron"
+    command_options = ("max_iter",)
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, PLAIN_MOMENTS, LearnerEntry, Learning, learns
+from trelliswork.cli._learners import Learning, learns
 from trelliswork.cli._training import finish, watched
 
 if TYPE_CHECKING:
@@ -24,21 +24,8 @@ PREDICT_HELP = "Pairs of sequences as FASTA in, alignments out; --format is fast
 EVALUATE_HELP = "Aligned FASTA in; the share of pairs of residues that are recovered."
 PREDICT_OPTIONS = ("--format", "--mea")
 
-_PAIRS = {"loss": "pairs"}
-_ALIGNERS = {
-    "crf": LEARNERS["crf"],
-    "soda": LEARNERS["soda"].but(*PLAIN_MOMENTS),
-    "zscore": LEARNERS["zscore"].but(*PLAIN_MOMENTS),
-    "svm": LEARNERS["svm"].but({"C": "100", "loss": "pairs"}, {"C": 100.0, "loss": "pairs"}),
-    "perceptron": LEARNERS["perceptron"],
-    "logodds": LearnerEntry("Generative", "log-odds of pairs of symbols", {"smoothing": "1"}),
-    "klrso": LEARNERS["klrso"],
-    "vcrf": LEARNERS["vcrf"].but(_PAIRS, _PAIRS),
-    "structboost": LEARNERS["structboost"].but(_PAIRS, _PAIRS),
-}
 
-
-@learns(_ALIGNERS, "crf")
+@learns("crf", renamed={"Generative": ("logodds", "log-odds of pairs of symbols")})
 def train(
     source: Annotated[
         str,

@@ -7,14 +7,13 @@ import io
 import json
 import math
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from trelliswork._errors import InputError, ModelFileError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, PLAIN_MOMENTS, LearnerEntry, Learning, learns
+from trelliswork.cli._learners import Learning, learns
 from trelliswork.cli._training import counted, ending, finish, watched
 
 if TYPE_CHECKING:
@@ -35,22 +34,14 @@ STRUCTURE = "Classes"
 PREDICT_HELP = "CSV and jsonl files get the column or key 'predicted'; svmlight files become lines of labels."
 EVALUATE_HELP = "Accuracy, the tree loss if there is a taxonomy, and a table of labels."
 
-_LOSS = ({"loss": "zero-one, with --taxonomy tree"}, {"loss": "zero-one"})
-
-# Every learner of this command is listed here once.
-_CLASSIFIERS = {
-    "svm": replace(LEARNERS["svm"].but(*_LOSS), about="multiclass SVM"),
-    "crf": replace(LEARNERS["crf"], about="multinomial logistic regression"),
-    "perceptron": LEARNERS["perceptron"],
-    "bayes": LearnerEntry("Generative", "naive Bayes, for counts", {"smoothing": "1"}),
-    "zscore": LEARNERS["zscore"].but(*PLAIN_MOMENTS),
-    "soda": LEARNERS["soda"].but(*PLAIN_MOMENTS),
-    "vcrf": LEARNERS["vcrf"].but(*_LOSS),
-    "structboost": LEARNERS["structboost"].but(*_LOSS),
+_NAMES = {
+    "CRF": ("crf", "multinomial logistic regression"),
+    "Generative": ("bayes", "naive Bayes, for counts"),
+    "StructuredSVM": ("svm", "multiclass SVM"),
 }
 
 
-@learns(_CLASSIFIERS, "svm")
+@learns("svm", renamed=_NAMES, without=["KLRSO"])  # classes are no multinomials
 def train(
     source: Annotated[
         str, typer.Argument(metavar="TRAIN", help="File of rows, plain or gzip; - reads standard input.")
@@ -118,8 +109,6 @@ def train(
             raise InputError("--ancestor-weight needs --taxonomy FILE")
         if not 0 <= ancestor_weight < math.inf:
             raise InputError(f"--ancestor-weight must be a finite number >= 0, got {ancestor_weight}")
-    if taxonomy is not None and "loss" in learning.entry.options:
-        learning.given.setdefault("loss", "tree")
     _options.check_output(output, model=True)
     if source == dev == "-":
         raise InputError("--dev: TRAIN and --dev cannot both be standard input")

@@ -11,7 +11,7 @@ import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, LearnerEntry, Learning, learns
+from trelliswork.cli._learners import Learning, learns
 from trelliswork.cli._report import one_line
 from trelliswork.cli._training import finish, watched
 
@@ -29,14 +29,12 @@ PREDICT_HELP = (
 EVALUATE_HELP = "Sequences with structures in; sensitivity, positive predictive value and F1 of base pairs."
 PREDICT_OPTIONS = ("--format", "--mea")
 
-_FOLDERS = {"scfg": LearnerEntry("Generative", "stochastic grammar", {"smoothing": "1"})}
-_FOLDERS |= {name: entry for name, entry in LEARNERS.items() if name != "hmm"}
 _INVALID = ("repair", "drop", "strict")
 _FORMATS = ("dot-bracket", "bpseq", "ct", "picture")
 _MOST_PICTURES = 20
 
 
-@learns(_FOLDERS, "crf")
+@learns("crf", renamed={"Generative": ("scfg", "stochastic grammar")})
 def train(
     source: Annotated[
         str,

@@ -11,7 +11,7 @@ import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, LearnerEntry, Learning, learns
+from trelliswork.cli._learners import Learning, learns
 from trelliswork.cli._report import say
 from trelliswork.cli._training import finish, watched
 
@@ -24,11 +24,8 @@ STRUCTURE = "Grammar"
 PREDICT_HELP = "One sentence per line in, one tree per line out."
 EVALUATE_HELP = "Bracketed trees in; scores of their brackets."
 
-_PARSERS = {"pcfg": LearnerEntry("Generative", "probabilistic grammar", {"smoothing": "1"})}
-_PARSERS |= {name: entry for name, entry in LEARNERS.items() if name != "hmm"}
 
-
-@learns(_PARSERS, "pcfg")
+@learns("pcfg", renamed={"Generative": ("pcfg", "probabilistic grammar")})
 def train(
     source: Annotated[
         str, typer.Argument(metavar="TREES", help="Bracketed trees, plain or gzip; - reads standard input.")

@@ -11,7 +11,7 @@ import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, Learning, learns
+from trelliswork.cli._learners import Learning, learns
 from trelliswork.cli._training import counted, ending, finish, watched
 
 if TYPE_CHECKING:
@@ -28,17 +28,12 @@ PREDICT_HELP = (
 EVALUATE_HELP = "Token and sentence accuracy and, for labels such as B-PER and O, a table of entities."
 
 _SCHEMES = ("BIO", "BIOES")
-# Learners that may have weights for the pairs of feature and label in the data alone.
-_SPARSE = ("crf", "perceptron", "svm", "vcrf", "structboost")
-_TAGGERS = {
-    name: entry.but({"observed": "all-emissions"}, {}) if name in _SPARSE else entry
-    for name, entry in LEARNERS.items()
-}
+_MULTINOMIAL = ("Generative", "KLRSO")  # learners that expect one symbol per token
 _MISSING = "_"  # label of a candidate that a short sentence does not have
 _ROLE = re.compile(r"[BIESLU]-.+")
 
 
-@learns(_TAGGERS, "crf")
+@learns("crf", renamed={"Generative": ("hmm", "hidden Markov model")})
 def train(
     source: Annotated[
         str, typer.Argument(metavar="TRAIN", help="Column file, plain or gzip; - reads standard input.")
@@ -54,7 +49,7 @@ def train(
         str | None,
         typer.Option(
             help="Features of a token: default, tutorial, a template such as 'lower, suffix:3 @ -1..1', or "
-            "@FILE. By default 'default'; for the hmm 'word'.",
+            "@FILE. By default 'default'; for hmm and klrso 'word'.",
             show_default=False,
         ),
     ] = None,
@@ -89,7 +84,8 @@ def train(
     scheme = None if scheme is None else scheme.upper()
     if scheme not in (None, *_SCHEMES):
         raise InputError(f"--scheme: unknown scheme {scheme!r}; expected {' or '.join(_SCHEMES)}")
-    text = _options.read_template(learning.entry.template if template is None else template)
+    usual = "word" if learning.entry.learner.__name__ in _MULTINOMIAL else "default"
+    text = _options.read_template(usual if template is None else template)
     chosen, between = _options.parse_columns(columns), _options.parse_separator(separator)
     _options.check_output(output, model=True)
     if source == dev == "-":

@@ -128,6 +128,9 @@ class KLRSO(StructuredEstimator):
     ['SYYX', 'SXXY']
     """
 
+    command = "klrso"
+    command_options = ("smoothing", "reg", "max_iter")
+
     def __init__(
         self,
         structure: Structure,
