@@ -236,7 +236,7 @@ MISTAKES = [
         "--learner: unknown learner 'hmm'; expected one of crf, bayes, perceptron, soda, structboost, svm, "
         "vcrf, zscore",
     ),
-    ("- --dev -", "--dev: TRAIN and --dev cannot both be standard input"),
+    ("- --dev -", "--dev: the training data and --dev cannot both be standard input"),
 ]
 
 

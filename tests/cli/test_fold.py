@@ -202,6 +202,4 @@ def test_other_models_have_no_formats(run, files):
     run("train", "tag", "t.txt", "-o", "t.tw", "-q")
     done = run("predict", "t.tw", "t.txt", "--format", "ct")
     assert done.exit_code == 2
-    assert (
-        "--format: t.tw is a model of the task tag; the option goes with fold and align alone" in done.stderr
-    )
+    assert "--format: expected columns or jsonl, got 'ct'" in done.stderr

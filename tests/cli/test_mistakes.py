@@ -85,7 +85,13 @@ TRAIN = [
     ),
     ("train.txt --dev missing.txt", "missing.txt: no such file; expected the path of a text or gzip file"),
     ("train.txt --dev one.txt", "one.txt:1: the file has no label column to compare with"),
-    ("- --dev -", "--dev: TRAIN and --dev cannot both be standard input"),
+    ("train.txt --scoring entity_f1", "--scoring needs a development set; give --dev FILE"),
+    (
+        "train.txt --dev train.txt --scoring best",
+        "--scoring: unknown score 'best'; expected one of base_pair_f1, bracket_f1, entity_f1, "
+        "entity_precision, entity_recall, sequence_accuracy, tag_accuracy, token_accuracy, tree_accuracy",
+    ),
+    ("- --dev -", "--dev: the training data and --dev cannot both be standard input"),
     ("-", "<stdin>:1: no token in the file; expected one token per line"),
     ("train.txt --separator ,", "train.txt:1: 1 column; expected an input column beside the label"),
 ]
@@ -147,7 +153,7 @@ def test_broken_gzip(run, folder):
 
 
 def test_samples_become_lines(run, folder):
-    done = run("train", "tag", "scheme.txt", "-o", "new.tw", "--scheme", "BIO")
+    done = run("train", "tag", "scheme.txt", "-o", "new.tw", "--scheme", "BIO", "--invalid", "strict")
     assert done.stderr.startswith("trelliswork: scheme.txt:3: the output ['B-PER', 'I-LOC'] breaks ")
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
 

@@ -138,6 +138,14 @@ def predict(
         bool, typer.Option("--mea", help="fold, align: largest expected accuracy instead of best score.")
     ] = False,
     gamma: Annotated[float, typer.Option(help="fold with --mea: above 1 predicts more pairs.")] = 1.0,
+    raw: Annotated[
+        bool,
+        typer.Option(
+            "--raw",
+            help="tag, parse: INPUT is plain text, one sentence a line. Words are runs of letters and "
+            "digits, joined inside by - ' . , @ / or :; every other character is a token.",
+        ),
+    ] = False,
     columns: _options.Columns = None,
     separator: _options.Separator = None,
     encoding: _options.Encoding = None,
@@ -153,6 +161,7 @@ def predict(
         form=form,
         mea=mea,
         gamma=gamma,
+        raw=raw,
         columns=_options.parse_columns(columns),
         separator=_options.parse_separator(separator),
         comment=comment or None,

@@ -56,7 +56,34 @@ class Learning(NamedTuple):
         structure.check()
         if "loss" in self.given:
             self._check_loss(structure)
+        if "scoring" in self.given:
+            self._check_scoring()
         return self.entry.build(structure, self.given, verbose=int(not quiet))
+
+    def held_out(self, X: Any, y: Any) -> dict[str, Any]:
+        """Arguments of ``fit`` for a development set: none where the learner does not stop by it.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            The development set.
+        """
+        return {"X_dev": X, "y_dev": y} if self.entry.uses_dev else {}
+
+    def check_dev(self, dev: str | None, source: str) -> None:
+        """Refuse a development set from the same stream, and options that need one without it.
+
+        Parameters
+        ----------
+        dev, source : str
+            Values of ``--dev`` and of the training file.
+        """
+        if source == dev == "-":
+            raise InputError("--dev: the training data and --dev cannot both be standard input")
+        if dev is None:
+            for option in ("patience", "scoring"):
+                if option in self.given:
+                    raise InputError(f"{flag(option)} needs a development set; give --dev FILE")
 
     def _check_loss(self, structure: Any) -> None:
         from trelliswork.losses import losses_of
@@ -67,6 +94,13 @@ class Learning(NamedTuple):
         known = [*losses_of(structure), *(["none"] if "None" in option.kinds else [])]
         if given not in known:
             raise InputError(f"--loss: unknown loss {given!r}; expected one of {', '.join(known)}")
+
+    def _check_scoring(self) -> None:
+        from trelliswork.learners.early_stopping import SCORES
+
+        if self.given["scoring"] not in SCORES:
+            known = ", ".join(SCORES)
+            raise InputError(f"--scoring: unknown score {self.given['scoring']!r}; expected one of {known}")
 
 
 class LearningCommand:

@@ -35,7 +35,10 @@ def train(
     ],
     output: _options.Output,
     dev: Annotated[
-        str | None, typer.Option(help="Development pairs, scored at the end.", show_default=False)
+        str | None,
+        typer.Option(
+            help="Development pairs: scored at the end; the crf also stops by them.", show_default=False
+        ),
     ] = None,
     model: Annotated[
         str,
@@ -69,8 +72,7 @@ def train(
     Ctrl-C ends the training early: the best scores so far are saved, and the exit code is 130.
     """
     _options.check_output(output, model=True)
-    if source == dev == "-":
-        raise InputError("--dev: PAIRS and --dev cannot both be standard input")
+    learning.check_dev(dev, source)
 
     from trelliswork.io import read_fasta_pairs
     from trelliswork.structures import Alignment
@@ -87,8 +89,12 @@ def train(
     estimator = learning.build(structure, quiet)
     data = read_fasta_pairs(source, encoding or "utf-8").aligned()
     held_out = None if dev is None else read_fasta_pairs(dev, encoding or "utf-8").aligned()
+    more = {} if held_out is None else learning.held_out(held_out.X, held_out.y)
     done = watched(
-        lambda: estimator.fit(data.X, data.y), estimator, lambda e: e.placed(data.name, data.lines), quiet
+        lambda: estimator.fit(data.X, data.y, **more),
+        estimator,
+        lambda e: e.placed(data.name, data.lines),
+        quiet,
     )
     said = [
         f"{learning.name}: {len(data.X):,} pairs, {sum(len(a) + len(b) for a, b in data.X):,} residues",

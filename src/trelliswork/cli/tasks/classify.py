@@ -110,8 +110,7 @@ def train(
         if not 0 <= ancestor_weight < math.inf:
             raise InputError(f"--ancestor-weight must be a finite number >= 0, got {ancestor_weight}")
     _options.check_output(output, model=True)
-    if source == dev == "-":
-        raise InputError("--dev: TRAIN and --dev cannot both be standard input")
+    learning.check_dev(dev, source)
     layout = {
         "format": format,
         "label": label,
@@ -151,9 +150,7 @@ def _fit_and_save(
     output: str,
     quiet: bool,
 ) -> None:
-    more = (
-        {"X_dev": held_out.X, "y_dev": held_out.y} if held_out is not None and learning.entry.uses_dev else {}
-    )
+    more = {} if held_out is None else learning.held_out(held_out.X, held_out.y)
     done = watched(lambda: estimator.fit(rows.X, rows.y, **more), estimator, rows.located, quiet)
     said = [
         f"{learning.name}: {counted(len(rows.X), 'row')}, "

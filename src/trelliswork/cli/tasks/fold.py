@@ -46,7 +46,10 @@ def train(
     ],
     output: _options.Output,
     dev: Annotated[
-        str | None, typer.Option(help="Development file, scored at the end.", show_default=False)
+        str | None,
+        typer.Option(
+            help="Development file: scored at the end; the crf also stops by it.", show_default=False
+        ),
     ] = None,
     grammar: Annotated[str, typer.Option(help="Rules: g6, or nested, which know their depth.")] = "g6",
     depth: Annotated[int, typer.Option(min=1, max=20, help="Depths of the nested grammar.")] = 2,
@@ -70,8 +73,7 @@ def train(
     if invalid not in _INVALID:
         raise InputError(f"--invalid must be one of {', '.join(_INVALID)}, got {invalid!r}")
     _options.check_output(output, model=True)
-    if source == dev == "-":
-        raise InputError("--dev: FOLDS and --dev cannot both be standard input")
+    learning.check_dev(dev, source)
 
     from trelliswork.structures import RNA
 
@@ -80,8 +82,9 @@ def train(
     data, name = _read(source, encoding)
     held_out = None if dev is None else _read(dev, encoding)[0]
     data, note = _usable(structure, data, name, invalid)
+    more = {} if held_out is None else learning.held_out(held_out.X, held_out.y)
     done = watched(
-        lambda: estimator.fit(data.X, data.y), estimator, lambda e: e.placed(name, data.names), quiet
+        lambda: estimator.fit(data.X, data.y, **more), estimator, lambda e: e.placed(name, data.names), quiet
     )
     bases = sum(map(len, data.X))
     said = [

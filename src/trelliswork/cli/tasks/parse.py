@@ -18,10 +18,13 @@ from trelliswork.cli._training import finish, watched
 if TYPE_CHECKING:
     from trelliswork.cli._models import OpenModel, Request
 
-__all__ = ["EVALUATE_HELP", "PREDICT_HELP", "STRUCTURE", "evaluate", "predict", "train"]
+__all__ = ["EVALUATE_HELP", "PREDICT_HELP", "PREDICT_OPTIONS", "STRUCTURE", "evaluate", "predict", "train"]
 
 STRUCTURE = "Grammar"
-PREDICT_HELP = "One sentence per line in, one tree per line out."
+PREDICT_HELP = (
+    "One sentence per line in, its tokens separated by blanks (or --raw: plain text), one tree per line out."
+)
+PREDICT_OPTIONS = ("--raw",)
 EVALUATE_HELP = "Bracketed trees in; scores of their brackets."
 
 
@@ -32,7 +35,10 @@ def train(
     ],
     output: _options.Output,
     dev: Annotated[
-        str | None, typer.Option(help="Development trees, scored at the end.", show_default=False)
+        str | None,
+        typer.Option(
+            help="Development trees: scored at the end; the crf also stops by them.", show_default=False
+        ),
     ] = None,
     of: Annotated[
         str, typer.Option("--input", help="What is parsed: words, or tags (the labels above the words).")
@@ -67,8 +73,7 @@ def train(
     code is 130.
     """
     _options.check_output(output, model=True)
-    if source == dev == "-":
-        raise InputError("--dev: TREES and --dev cannot both be standard input")
+    learning.check_dev(dev, source)
 
     from trelliswork.structures import Grammar
 
@@ -84,8 +89,9 @@ def train(
     estimator = learning.build(structure, quiet)
     data, name = _read(source, of, encoding, max_words)
     held_out = None if dev is None else _read(dev, of, encoding, max_words)[0]
+    more = {} if held_out is None else learning.held_out(held_out.X, held_out.y)
     done = watched(
-        lambda: estimator.fit(data.X, data.y), estimator, lambda e: e.placed(name, data.lines), quiet
+        lambda: estimator.fit(data.X, data.y, **more), estimator, lambda e: e.placed(name, data.lines), quiet
     )
     skipped = f" ({data.n_skipped} without words left out)" if data.n_skipped else ""
     said = [
@@ -122,6 +128,7 @@ def predict(opened: OpenModel, request: Request) -> None:
         before it.
     """
     from trelliswork._text import read_text, write_text
+    from trelliswork.io import tokenize
 
     _options.check_output(request.output)
     text, name = read_text(request.source, request.encoding or "utf-8")
@@ -129,6 +136,8 @@ def predict(opened: OpenModel, request: Request) -> None:
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
+    if request.raw:
+        lines = [" ".join(tokenize(line)) for line in lines]
     rows = [i for i, line in enumerate(lines) if line.split()]
     if not rows:
         raise InputError.at(name, 1, "no sentence in the file; expected one per line")
