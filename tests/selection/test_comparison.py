@@ -111,7 +111,7 @@ def test_learners_that_cannot_are_told_so():
     assert found.table["learner"][-1] == "wrong"
     assert "order must be" in str(found)
     with pytest.raises(tw.InputError, match="no learner could be fitted"):
-        tw.compare(X, Y, learners=[wrong], budget=9, scoring="columns")
+        tw.compare([("A", "A")] * 6, [("A", "A")] * 6, tw.Alignment("nothing"), ["Generative"], budget=9)
 
 
 def test_budget_is_kept():

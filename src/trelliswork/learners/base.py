@@ -90,6 +90,10 @@ class StructuredEstimator(BaseEstimator):
     # Whether samples are visited one after the other, so that their order changes the weights.
     sequential: ClassVar[bool] = False
 
+    # Name on the command line (None: not there), and parameters of the constructor that are options there.
+    command: ClassVar[str | None] = None
+    command_options: ClassVar[tuple[str, ...]] = ()
+
     # What is worth tuning, most important first; parameters of the structure are declared there.
     tuning: ClassVar[tuple[Tunable, ...]] = ()
 

@@ -45,6 +45,8 @@ class Generative(StructuredEstimator):
     [['D', 'N']]
     """
 
+    command = "generative"
+    command_options = ("smoothing",)
     tuning = (Path("smoothing", decades=(1.0, 3.5)),)
 
     def __init__(self, structure: Structure, smoothing: float = 1.0, *, n_jobs: int | None = None):

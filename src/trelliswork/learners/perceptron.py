@@ -72,6 +72,8 @@ class Perceptron(StructuredEstimator):
     tuning = (Choice("max_iter", (5, 10, 20, 40)),)
 
     sequential = True
+    command = "perceptron"
+    command_options = ("max_iter",)
 
     def __init__(
         self,

@@ -310,7 +310,7 @@ def compare(
             until = time.perf_counter() + share
             for k, (train, test) in enumerate(pairs):
                 seconds = max(until - time.perf_counter(), 0.05 * share) / (len(pairs) - k)
-                _run(entry, X, y, train, test, measure, max(seconds, 1e-3))
+                _run(entry, structure, X, y, train, test, measure, max(seconds, 1e-3))
                 progress.step(learner=entry.name)
                 if entry.failure:
                     break
@@ -343,7 +343,14 @@ def _entries(structure: Structure, learners: Any, features: Any, n_jobs: int | N
 
 
 def _run(
-    entry: Entry, X: Any, y: Any, train: np.ndarray, test: np.ndarray, measure: Measure, seconds: float
+    entry: Entry,
+    structure: Structure,
+    X: Any,
+    y: Any,
+    train: np.ndarray,
+    test: np.ndarray,
+    measure: Measure,
+    seconds: float,
 ) -> None:
     """One learner on one fold."""
     inputs, outputs, held_out, truth = take(X, train), take(y, train), take(X, test), take(y, test)
@@ -354,7 +361,7 @@ def _run(
         started = time.perf_counter()
         found = model.predict(held_out)
         entry.seconds["predict"].append(time.perf_counter() - started)
-        judged = [measure.evaluate(_Said(model, found), held_out, truth)]
+        judged = [measure.evaluate(_Said(structure, found), held_out, truth)]
     except (InputError, Unsupported, ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
         entry.failure = str(error)
         return
@@ -385,11 +392,10 @@ def _fit(entry: Entry, X: Any, y: Any, measure: Measure, seconds: float) -> Any:
 
 
 class _Said:
-    """A model whose predictions are known."""
+    """Predictions that were made, as a model."""
 
-    def __init__(self, model: Any, found: Any):
-        self.steps = [("model", model)]  # where a structure is looked for
-        self.found = found
+    def __init__(self, structure: Structure, found: Any):
+        self.structure, self.found = structure, found
 
     def predict(self, X: Any) -> Any:
         return self.found

@@ -17,7 +17,7 @@ from trelliswork.learners.base import FitInterrupted
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.selection.plan import Plan, make_plan
 from trelliswork.selection.results import results_table
-from trelliswork.selection.scoring import MeasureScorer, as_measure, final_step
+from trelliswork.selection.scoring import MeasureScorer, as_measure, final_step, structure_of
 from trelliswork.selection.search import Search
 from trelliswork.selection.splits import make_splits
 from trelliswork.selection.trials import Split
@@ -165,6 +165,11 @@ class Tuned(BaseEstimator):
     @property
     def _estimator_type(self) -> Any:
         return getattr(self.learner, "_estimator_type", None)
+
+    @property
+    def structure(self) -> Any:
+        """Structure of the model that was chosen; before ``fit``, of the learner."""
+        return structure_of(self)
 
     # -- fitting ---------------------------------------------------------------------------
 

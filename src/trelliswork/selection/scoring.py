@@ -21,7 +21,16 @@ from trelliswork.metrics import EntityCounts, entity_scores
 from trelliswork.structures.base import Structure
 from trelliswork.structures.classes.taxonomy import Taxonomy
 
-__all__ = ["MEASURES", "Judged", "Measure", "as_measure", "default_measure", "final_step", "scorers"]
+__all__ = [
+    "MEASURES",
+    "Judged",
+    "Measure",
+    "as_measure",
+    "default_measure",
+    "final_step",
+    "scorers",
+    "structure_of",
+]
 
 
 class Judged(NamedTuple):
@@ -177,13 +186,15 @@ def _wrong(structure: Any, x: Any, true: Any, guess: Any) -> tuple[float, float]
 
 
 def _own_accuracy(structure: Any, x: Any, true: Any, guess: Any) -> tuple[float, float]:
+    if structure is None:
+        raise InputError("the measure needs a model with a structure")
     return structure.accuracy([true], [guess]), 1.0
 
 
 def _columns(structure: Any, x: Any, true: Any, guess: Any) -> tuple[float, float]:
     if hasattr(true, "gapped") and x is not None and getattr(structure, "core", "all") == "upper":
         true = true.gapped(x[0], x[1], structure.gap)  # upper case is told by the letters of the input
-    return structure.accuracy([true], [guess]), 1.0
+    return _own_accuracy(structure, x, true, guess)
 
 
 def _f1(true: float, predicted: float, right: float) -> tuple[float, float]:
@@ -353,7 +364,7 @@ def final_step(model: Any) -> Any:
     while True:
         if hasattr(model, "steps"):
             model = model.steps[-1][1]
-        elif hasattr(model, "learner") and not hasattr(model, "structure"):
+        elif hasattr(model, "learner") and hasattr(model, "tune"):
             model = getattr(model, "best_estimator_", model.learner)
         else:
             return model

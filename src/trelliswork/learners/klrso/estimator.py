@@ -129,6 +129,8 @@ class KLRSO(StructuredEstimator):
     ['SYYX', 'SXXY']
     """
 
+    command = "klrso"
+    command_options = ("smoothing", "reg", "max_iter")
     tuning = (Path("reg"),)
 
     def __init__(

@@ -34,6 +34,9 @@ def ended_by(over: Callable[[], bool]) -> Iterator[None]:
         _over.reset(token)
 
 
+SECONDS_BETWEEN_LINES = 10.0  # off a terminal
+
+
 class Progress:
     """Collects one record per step and shows it.
 
@@ -44,8 +47,8 @@ class Progress:
     total : int or None
         Expected number of steps.
     verbose : int
-        0 shows nothing; 1 shows a progress bar on a terminal and one log line per step
-        elsewhere.
+        0 shows nothing; 1 shows a progress bar on a terminal, and elsewhere a log line every 10 seconds;
+        2 logs every step there.
     """
 
     def __init__(self, title: str, total: int | None, verbose: int):
@@ -53,7 +56,7 @@ class Progress:
         self.title = title
         self.total = total
         self.verbose = verbose
-        self.started = time.perf_counter()
+        self.started = self._logged = time.perf_counter()
         self._bar: Any = None
         self._task: Any = None
         if verbose and not sys.stderr.isatty():
@@ -91,7 +94,8 @@ class Progress:
 
     def step(self, **values: Any) -> None:
         """Record one step."""
-        record = {"iteration": len(self.history) + 1, **values, "seconds": time.perf_counter() - self.started}
+        now = time.perf_counter()
+        record = {"iteration": len(self.history) + 1, **values, "seconds": now - self.started}
         self.history.append(record)
         over = _over.get()
         if over is not None and over():
@@ -101,8 +105,12 @@ class Progress:
         said = "  ".join(f"{k} {_shown(v)}" for k, v in values.items())
         if self._bar is not None:
             self._bar.update(self._task, advance=1, said=said)
-        else:
-            logger.info("%s %d: %s  %.1f s", self.title, record["iteration"], said, record["seconds"])
+        elif self.verbose > 1 or now - self._logged >= SECONDS_BETWEEN_LINES:
+            self._logged = now
+            of_all = f" of {self.total}" if self.total else ""
+            logger.info(
+                "%s %d%s: %s  %.1f s", self.title, record["iteration"], of_all, said, record["seconds"]
+            )
 
 
 def _shown(value: Any) -> str:

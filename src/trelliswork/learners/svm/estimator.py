@@ -125,6 +125,9 @@ class StructuredSVM(StructuredEstimator):
 
     support_: list[tuple[int, Any, float]]
 
+    command = "svm"
+    command_options = ("C", "loss", "max_iter")
+
     def __init__(
         self,
         structure: Structure,
