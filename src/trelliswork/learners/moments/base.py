@@ -300,7 +300,7 @@ class MomentLearner(StructuredEstimator):
                 ridge = Ridge(self._second(moments), lam, **self._options())
                 theta = self._weights(moments, ridge)
                 stop = ridge.stop
-                progress.step(n_features=space.n_features, lam=lam, **ridge.said)
+                progress.done(n_features=space.n_features, lam=lam, **ridge.said)
         if not np.isfinite(theta).all():
             raise FloatingPointError("the weights are not finite; raise reg or scale the features")
         self.space_ = space

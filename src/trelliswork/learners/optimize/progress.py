@@ -93,13 +93,17 @@ class Progress:
             self._bar.update(self._task, total=total)
 
     def step(self, **values: Any) -> None:
-        """Record one step."""
-        now = time.perf_counter()
-        record = {"iteration": len(self.history) + 1, **values, "seconds": now - self.started}
-        self.history.append(record)
+        """Record one step; ends the fit if its time is over."""
+        self.done(**values)
         over = _over.get()
         if over is not None and over():
             raise KeyboardInterrupt
+
+    def done(self, **values: Any) -> None:
+        """Record the last step, after which there is nothing left to end."""
+        now = time.perf_counter()
+        record = {"iteration": len(self.history) + 1, **values, "seconds": now - self.started}
+        self.history.append(record)
         if not self.verbose:
             return
         said = "  ".join(f"{k} {_shown(v)}" for k, v in values.items())
