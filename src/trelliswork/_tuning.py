@@ -31,7 +31,11 @@ class Path(NamedTuple):
     decades : tuple of float
         How far the path goes to the strong and to the weak side, in powers of ten.
     fallback : float
-        Middle of the path where the learner has no positive number.
+        Middle of the path where the learner has no positive number, nor says which it took.
+    resolved : str or None
+        Fitted attribute with the number that ``"auto"`` stands for; None is the name with an underscore.
+    fixed : tuple of (str, object)
+        Parameters that go with such a number.
 
     Examples
     --------
@@ -46,11 +50,27 @@ class Path(NamedTuple):
     with_: tuple[str, ...] = ()
     decades: tuple[float, float] = (1.5, 3.0)
     fallback: float = 1.0
+    resolved: str | None = None
+    fixed: tuple[tuple[str, Any], ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """All parameters that change along the path."""
         return (self.name, *self.with_)
+
+    def middle(self, n_values: int) -> int:
+        """Place of the learner's own values on a path of so many."""
+        return round(self.decades[0] * (n_values - 1) / sum(self.decades))
+
+    def is_number(self, params: Mapping[str, Any]) -> bool:
+        """Whether the learner has a number to start from.
+
+        Parameters
+        ----------
+        params : mapping of str to object
+            Values that the learner has.
+        """
+        return any(_positive(params.get(name)) for name in self.names)
 
     def point(self, params: Mapping[str, Any], i: int, n_values: int) -> dict[str, Any]:
         """Parameters at place ``i`` of a path of ``n_values``; places beyond its ends go on alike.
@@ -68,7 +88,7 @@ class Path(NamedTuple):
         """
         strong, weak = self.decades
         step = (strong + weak) / max(n_values - 1, 1)
-        exponent = (i - round(strong / step)) * step if n_values > 1 else 0.0
+        exponent = (i - self.middle(n_values)) * step if n_values > 1 else 0.0
         factor = 10.0 ** (exponent if self.weaker == "up" else -exponent)
         middle = {name: params[name] for name in self.names if _positive(params.get(name))}
         middle = middle or {self.name: self.fallback}

@@ -152,7 +152,7 @@ class Row(NamedTuple):
     model: Any
 
 
-def tested(comparison: Any, train: Dates, test: Dates) -> list[Row]:
+def on_new_dates(comparison: Any, train: Dates, test: Dates) -> list[Row]:
     """All learners with the settings that were chosen, fitted to all training dates, on the test dates."""
     from trelliswork.metrics import sequence_accuracy, token_accuracy
 
@@ -193,7 +193,7 @@ def run(folder: str | Path = "demo-output", budget: float = 90.0) -> Path:
     )
     print(comparison)
     console.print("Fitted to all of them, on 400 other dates in other hands:")
-    rows = tested(comparison, train, test)
+    rows = on_new_dates(comparison, train, test)
     table = Table("learner", "digits right", "dates right")
     for row in rows:
         table.add_row(row.name, f"{row.digits:.1%}", f"{row.dates:.1%}")

@@ -62,11 +62,12 @@ class Recorded(StructuredEstimator):
         self.fits.append((self.strength, self.kind, len(X)))
         if self.strength == getattr(self.fits, "interrupt_at", None):
             raise KeyboardInterrupt
-        self.coef_ = np.array([self.strength])
+        self.strength_ = 100.0 if self.strength == "auto" else self.strength
+        self.coef_ = np.array([self.strength_])
         return self
 
     def predict(self, X):
-        distance = abs(np.log10(self.strength)) + (self.kind == "bad")
+        distance = abs(np.log10(self.strength_)) + (self.kind == "bad")
         right = round(len(X) / (1.0 + distance))
         return [i < right for i in range(len(X))]
 
@@ -113,6 +114,15 @@ def test_path_goes_on_where_its_end_is_best():
     for start in (1e4, 1e-4):
         model = search(recorded(strength=start), n_values=5, tune=["strength"])
         assert model.best_params_["strength"] == pytest.approx(1.0, rel=0.05)
+
+
+def test_path_around_the_number_that_auto_stands_for():
+    model = search(recorded(strength="auto"), n_values=5, tune=["strength"])
+    assert model.learner.fits[0] == ("auto", "good", 200)
+    tried = model.results_["strength"]
+    assert set(tried) >= {"auto", 1e4, 1e3, 10.0, 1.0}  # 100 is what "auto" stands for
+    assert 100.0 not in tried
+    assert model.best_params_ == {"strength": 1.0}
 
 
 def test_settings_that_are_behind_are_tried_on_one_split_only():

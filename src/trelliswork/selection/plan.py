@@ -24,18 +24,46 @@ class Walk(NamedTuple):
         How many values are planned.
     values : tuple or None
         Values that the user gave, strong to weak; such a path is not extended.
+    automatic : bool
+        Whether the learner's own setting is ``"auto"``, which stays in the middle of the path.
     """
 
     path: Path
     own: Mapping[str, Any]
     n_values: int
     values: tuple[Any, ...] | None = None
+    automatic: bool = False
 
     def settings(self, i: int) -> dict[str, Any]:
         """Parameters at place ``i``; those beyond the ends extend the path."""
         if self.values is not None:
             return {self.path.name: self.values[i]}
-        return self.path.point(self.own, i, self.n_values)
+        if not self.automatic:
+            return self.path.point(self.own, i, self.n_values)
+        if i == self.middle:
+            return {}
+        return {**self.path.point(self.own, i, self.n_values), **dict(self.path.fixed)}
+
+    @property
+    def middle(self) -> int:
+        """Place of the learner's own settings."""
+        return self.path.middle(self.n_values)
+
+    @property
+    def asks_the_learner(self) -> bool:
+        """Whether only a fit can tell which number the learner takes."""
+        return self.values is None and isinstance(self.own.get(self.path.name), str)
+
+    def around(self, number: Any) -> Walk:
+        """The same path around the number that the learner took.
+
+        Parameters
+        ----------
+        number : object
+            The number; anything else leaves the path as it is.
+        """
+        own = {**self.own, self.path.name: number}
+        return self._replace(own=own, automatic=True) if self.path.is_number(own) else self
 
 
 class Plan(NamedTuple):
@@ -55,7 +83,7 @@ class Plan(NamedTuple):
     @property
     def names(self) -> list[str]:
         """All parameters that may change."""
-        of_walks = [name for walk in self.walks for name in walk.path.names]
+        of_walks = [name for walk in self.walks for name in (*walk.path.names, *dict(walk.path.fixed))]
         return list(dict.fromkeys([*of_walks, *(choice.name for choice in self.choices)]))
 
     @property

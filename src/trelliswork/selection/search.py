@@ -131,8 +131,9 @@ class Search:
         self._walk(chosen)
         for choice in self.plan.choices:
             current = chosen.get(choice.name, self.own[choice.name])
+            taken = [signature(v) for v in (current, self.splits[0].fitted(f"{choice.name}_"))]
             for value in choice.values:
-                if signature(value) == signature(current):
+                if signature(value) in taken:  # by name, or as what "auto" stands for
                     continue
                 if choice.decoding:
                     best = max(self.trials, key=self.score)
@@ -158,6 +159,9 @@ class Search:
     def _walk_one(self, walk: Walk, chosen: Settings) -> Trial:
         self._n_paths += 1
         along: dict[int, Trial] = {}
+        if walk.asks_the_learner:
+            self._try(chosen, self._n_paths, float(walk.middle))
+            walk = walk.around(self.splits[0].fitted(walk.path.resolved or f"{walk.path.name}_"))
 
         def go(i: int) -> None:
             along[i] = self._try({**chosen, **walk.settings(i)}, self._n_paths, float(i))

@@ -159,6 +159,10 @@ class Split:
             self._ready = last, inputs, outputs, share, held_out, truth
         return self._ready
 
+    def fitted(self, name: str) -> Any:
+        """A fitted attribute of the model as it is now; None where there is none."""
+        return getattr(self._model, name, None)
+
     def evaluate(self, settings: Mapping[str, Any], over: Callable[[], bool]) -> Outcome:
         """Fit with settings and judge on the held-out samples.
 

@@ -39,7 +39,10 @@ class MomentLearner(StructuredEstimator):
     (``_weights``).
     """
 
-    tuning = (Path("reg", decades=(4.0, 3.0)), Choice("reference", ("uniform", "observed", "generative")))
+    tuning = (
+        Path("reg", decades=(4.0, 3.0), resolved="lam_", fixed=(("reg_mode", "absolute"),)),
+        Choice("reference", ("uniform", "observed", "generative")),
+    )
 
     _about = "mean"
 
