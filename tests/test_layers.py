@@ -25,10 +25,12 @@ LAYERS = (
         "_ngrams",
         "_ragged",
         "_registry",
+        "_signature",
         "_text",
         "_threads",
         "_tokens",
         "_trees",
+        "_tuning",
         "_validate",
     ),
     ("dp",),
@@ -39,7 +41,7 @@ LAYERS = (
     ("accelerated",),
     ("learners",),
     ("pipeline",),
-    ("persist", "testing", "plots"),
+    ("persist", "testing", "plots", "selection"),
     ("cli", "demo", "web", "__main__"),
 )
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import collections
+import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from sklearn.model_selection import KFold
 import trelliswork as tw
 from experiments.svm_isos.taxonomy_data import Labelled
 from trelliswork.losses import Tree
+from trelliswork.selection import race
 from trelliswork.structures.classes.taxonomy import Taxonomy
 
 SHARES = (0.01, 0.03, 0.1, 0.2, 0.4, 1.0, 3.0, 10.0, 30.0)  # weight of the slack of one sample: C / n
@@ -112,6 +113,13 @@ class Protocol:
         """Mean over classes, or over samples if training sets have them as they come."""
         return self.judge.over_classes(samples, losses) if self.per_class else float(losses.mean())
 
+    def weights(self, samples: np.ndarray) -> np.ndarray:
+        """Factors of losses whose mean over samples is then that of :meth:`loss`."""
+        place = self.judge.place[samples]
+        count = np.bincount(place, minlength=self.judge.names.size)
+        share = samples.size / np.count_nonzero(count) / count[place]
+        return share if self.per_class else np.ones(samples.size)
+
     def drawn(self, pool: np.ndarray, *numbers: int) -> np.ndarray:
         """Training set: up to ``per_class`` random samples of every class."""
         rng = np.random.default_rng([self.seed, self.per_class, *numbers])
@@ -151,24 +159,18 @@ class Protocol:
         """
         height = 1.0 if self.per_class else float(self.judge.heights.max())
         shares = SHARES if self.per_class else COARSE
-        racing = {method: forms(method, shares, height) for method in METHODS}
-        totals: dict[tuple[str, Form], float] = collections.Counter()
-        seen: dict[tuple[str, Form], list[np.ndarray]] = collections.defaultdict(list)
-        for a, b in self.splits(trials, inner):
-            rows = self.rows(a, b)
-            for method, left in racing.items():
-                for form in left:
-                    losses = self.losses(method, form, a, rows, b)
-                    totals[method, form] += self.loss(b, losses)
-                    seen[method, form].append(losses)
-                best = min(left, key=lambda form: totals[method, form])
-                if not self.per_class:
-                    behind = {form: _behind(seen[method, form], seen[method, best]) for form in left}
-                    racing[method] = [form for form in left if behind[form] <= RACE]
-        return {method: min(left, key=lambda form: totals[method, form]) for method, left in racing.items()}
+        rounds = [(a, b, self.rows(a, b)) for a, b in self.splits(trials, inner)]
 
+        def judged(method: str, form: Form, split: tuple[np.ndarray, np.ndarray, Any]) -> np.ndarray:
+            a, b, rows = split
+            return self.losses(method, form, a, rows, b) * self.weights(b)
 
-def _behind(losses: list[np.ndarray], best: list[np.ndarray]) -> float:
-    """By how many standard errors the losses are larger than the best ones on the same samples."""
-    apart = np.concatenate(losses) - np.concatenate(best)
-    return float(apart.mean() / max(apart.std() / np.sqrt(apart.size), 1e-12))
+        return {
+            method: race(
+                forms(method, shares, height),
+                rounds,
+                functools.partial(judged, method),
+                limit=None if self.per_class else RACE,
+            ).best
+            for method in METHODS
+        }

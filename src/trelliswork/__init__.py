@@ -33,16 +33,31 @@ _NAMES = {
     "Pipeline": "trelliswork.pipeline",
     "Positions": "trelliswork.learners",
     "Ragged": "trelliswork._ragged",
+    "Tuned": "trelliswork.selection",
     "Unsupported": "trelliswork._errors",
     "Values": "trelliswork.learners",
     "alignment_weights": "trelliswork.structures",
+    "compare": "trelliswork.selection",
     "load": "trelliswork.persist",
     "make_pipeline": "trelliswork.pipeline",
     "ngram_counts": "trelliswork.learners.regression.preimage",
     "preimage": "trelliswork.learners.regression.preimage",
     "save": "trelliswork.persist",
+    "scorers": "trelliswork.selection",
+    "tuned": "trelliswork.selection",
 }
-_MODULES = ("bounds", "features", "io", "kernels", "losses", "metrics", "plots", "structures", "testing")
+_MODULES = (
+    "bounds",
+    "features",
+    "io",
+    "kernels",
+    "losses",
+    "metrics",
+    "plots",
+    "selection",
+    "structures",
+    "testing",
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -90,4 +105,8 @@ if TYPE_CHECKING:
     from trelliswork.persist import save as save
     from trelliswork.pipeline import Pipeline as Pipeline
     from trelliswork.pipeline import make_pipeline as make_pipeline
+    from trelliswork.selection import Tuned as Tuned
+    from trelliswork.selection import compare as compare
+    from trelliswork.selection import scorers as scorers
+    from trelliswork.selection import tuned as tuned
     from trelliswork.structures import *  # noqa: F403

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import trelliswork as tw
-from trelliswork.cli.tasks.align import _ALIGNERS
+from trelliswork.cli.tasks.align import train as command
 
 
 def pairs(n, seed):
@@ -34,7 +34,7 @@ def aligned(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("learner", _ALIGNERS)
+@pytest.mark.parametrize("learner", command.table)
 def test_round_trip(run, aligned, learner):
     options = ("--alphabet", "dna", "--dev", "test.afa", "--learner", learner)
     done = run("train", "align", "train.afa", "-o", "m.tw", *options)

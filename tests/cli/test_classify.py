@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import trelliswork as tw
-from trelliswork.cli.tasks.classify import _CLASSIFIERS
+from trelliswork.cli.tasks.classify import train as command
 from trelliswork.io import read_rows
 from trelliswork.persist import read_info
 
@@ -70,7 +70,7 @@ def options(name):
 
 
 @pytest.mark.parametrize("name", MAKE)
-@pytest.mark.parametrize("learner", _CLASSIFIERS)
+@pytest.mark.parametrize("learner", command.table)
 def test_round_trip(run, files, name, learner):
     more = ("--smoothing", 0.01)
     if learner != "bayes":
@@ -229,14 +229,14 @@ MISTAKES = [
     ("good.csv --C 0", "--C must be a finite number > 0, got 0.0"),
     (
         "good.csv --learner crf --C 2",
-        "--C does not go with --learner crf; its own options: --l1, --l2, --max-iter",
+        "--C does not go with --learner crf; its own options: --l1, --l2, --max-iter, --patience, --scoring",
     ),
     (
         "good.csv --learner hmm",
-        "--learner: unknown learner 'hmm'; expected one of svm, crf, perceptron, bayes, zscore, soda, vcrf, "
-        "structboost",
+        "--learner: unknown learner 'hmm'; expected one of crf, bayes, perceptron, soda, structboost, svm, "
+        "vcrf, zscore",
     ),
-    ("- --dev -", "--dev: TRAIN and --dev cannot both be standard input"),
+    ("- --dev -", "--dev: the training data and --dev cannot both be standard input"),
 ]
 
 

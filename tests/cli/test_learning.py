@@ -5,18 +5,14 @@ from __future__ import annotations
 import pytest
 
 import trelliswork as tw
-from trelliswork.cli._learners import LEARNERS
+from trelliswork.cli._learners import learns
 from trelliswork.cli.tasks import align, classify, fold, parse, tag
+from trelliswork.learners import LEARNERS
 
 from .conftest import conll
 
-TABLES = {
-    "tag": tag._TAGGERS,
-    "classify": classify._CLASSIFIERS,
-    "align": align._ALIGNERS,
-    "fold": fold._FOLDERS,
-    "parse": parse._PARSERS,
-}
+TASKS = {"tag": tag, "classify": classify, "align": align, "fold": fold, "parse": parse}
+TABLES = {kind: task.train.table for kind, task in TASKS.items()}
 PAIRS = [(kind, name) for kind, table in TABLES.items() for name in table]
 FILES = {
     "tag": conll(20),
@@ -35,24 +31,56 @@ LOSSES = {
 
 
 @pytest.mark.parametrize(("kind", "name"), PAIRS)
-def test_defaults_in_words_are_those_of_the_estimator(kind, name):
+def test_the_command_line_has_the_defaults_of_python(kind, name):
     entry = TABLES[kind][name]
-    parameters = entry.build(tw.Chain(), {}).get_params(deep=False)
-    for option, words in entry.options.items():
-        if option == "observed":
-            continue
-        value = parameters[option]
-        if isinstance(value, str):
-            assert words.split(",")[0] == value
-        else:
-            assert float(words) == value
+    built = entry.build(tw.Chain(), {}).get_params(deep=False)
+    plain = entry.learner(tw.Chain()).get_params(deep=False)
+    del built["structure"], plain["structure"]
+    # What a model file keeps beside its weights is no setting of the learner.
+    assert {k: v for k, v in built.items() if k != "keep_moments"} == {
+        k: v for k, v in plain.items() if k != "keep_moments"
+    }
+    assert all(option.default == plain[parameter] for parameter, option in entry.options.items())
 
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_every_kind_has_every_learner(kind):
-    found = {entry.class_name for entry in TABLES[kind].values()}
-    all_of_them = {entry.class_name for entry in LEARNERS.values()}
-    assert found == all_of_them - ({"KLRSO"} if kind == "classify" else set())  # classes are no multinomials
+    learners = {entry.learner for entry in TABLES[kind].values()}
+    missing = {tw.Fixed} | ({tw.KLRSO} if kind == "classify" else set())  # classes are no multinomials
+    assert learners == set(LEARNERS.values()) - missing
+
+
+def test_a_learner_joins_by_its_class_alone(run, files, monkeypatch):
+    class Eager(tw.CRF):
+        """Eager field: as a CRF, with an option that nothing else has.
+
+        Parameters
+        ----------
+        haste : float or str
+            How soon it stops. Or not.
+        """
+
+        command = "eager"
+        command_options = ("l2", "haste")
+
+        def __init__(self, structure, l2=1.0, haste: float | str = "auto", verbose=0):
+            super().__init__(structure, l2=l2, verbose=verbose)
+            self.haste = haste
+
+        def fit(self, X, y):
+            assert self.haste == 0.5
+            return super().fit(X, y)
+
+    monkeypatch.setitem(LEARNERS, "Eager", Eager)
+    command = learns("crf")(tag.train.__wrapped__)
+    help_of_haste = command.table["eager"].options["haste"]
+    assert (help_of_haste.about, help_of_haste.default_in_words) == ("How soon it stops", "auto")
+    assert command.table["crf"].learner is tw.CRF
+    monkeypatch.chdir(files)
+    with pytest.raises(tw.InputError, match="--haste: expected a number or auto, got 'soon'"):
+        command(source="train.txt", output="m.tw", learner="eager", haste="soon")
+    monkeypatch.setattr("trelliswork.cli._training.finish", lambda *args, **more: None)
+    command(source="train.txt", output="m.tw", learner="eager", haste="0.5")
 
 
 @pytest.mark.parametrize("learner", ["svm", "vcrf", "structboost"])

@@ -70,7 +70,7 @@ def test_closed_pipe_is_quiet(trained, tmp_path, monkeypatch, unbuffered):
     assert process.wait(timeout=300) == 141
 
 
-@pytest.mark.parametrize("args", [["--version"], ["--help"], ["train", "tag", "--help"], []])
+@pytest.mark.parametrize("args", [["--version"], ["--help"], ["train", "--help"], []])
 def test_help_loads_nothing_heavy(args):
     code = (
         "import sys\nfrom trelliswork.cli import app\n"
@@ -84,6 +84,35 @@ def test_help_loads_nothing_heavy(args):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("trelliswork " if args == ["--version"] else "Usage: trelliswork")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGTERM")
+def test_sigterm_saves_what_was_learnt(tmp_path):
+    (tmp_path / "train.txt").write_text(conll(30))
+    args = ["train.txt", "-o", "m.tw", "--l2", "1e-6"]
+    program = (  # SIGTERM arrives in the second iteration
+        "import os, signal, threading\n"
+        "from trelliswork.learners.optimize.progress import Progress\n"
+        "from trelliswork.cli import main\n"
+        "step = Progress.step\n"
+        "def stepped(self, **values):\n"
+        "    step(self, **values)\n"
+        "    if len(self.history) == 2:\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "Progress.step = stepped\n"
+        "main()\n"
+    )
+    path = os.pathsep.join(filter(None, [SOURCE, os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [sys.executable, "-c", program, "train", "tag", *map(str, args)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 130
+    assert "interrupted; the best weights so far are kept: crf: " in done.stderr
+    assert trelliswork.load(tmp_path / "m.tw").steps[-1][1].n_iter_ == 2
 
 
 def test_version(run):

@@ -10,7 +10,6 @@ import pytest
 
 import trelliswork as tw
 from trelliswork.cli._columns import Document
-from trelliswork.cli._learners import LEARNERS, LearnerEntry, learns
 from trelliswork.cli.tasks import tag
 from trelliswork.io import read_conll
 from trelliswork.learners.optimize.progress import Progress
@@ -29,9 +28,19 @@ def last_column(text):
     return [[line.split()[-1] for line in block.split("\n")] for block in text.strip("\n").split("\n\n")]
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+# Thirty sentences ask for weak penalties.
+SETTINGS = {
+    "hmm": ("--smoothing", 0.01),
+    "klrso": ("--smoothing", 0.01),
+    "svm": ("--C", 1000),
+    "zscore": ("--reference", "generative", "--reg", 0.1),
+    "soda": ("--reference", "generative", "--reg", 0.1),
+}
+
+
+@pytest.mark.parametrize("learner", tag.train.table)
 def test_round_trip(run, files, learner):
-    more = ("--smoothing", 0.01) if learner in ("hmm", "klrso") else ()
+    more = SETTINGS.get(learner, ())
     done = run("train", "tag", "train.txt", "-o", "m.tw", "--learner", learner, "--dev", "dev.txt", *more)
     assert (done.exit_code, done.stdout) == (0, "")
     said = SUMMARY.fullmatch(done.stderr)  # one line, no progress bar
@@ -256,15 +265,6 @@ def test_interrupt_too_early_saves_nothing(run, files, monkeypatch):
     assert not (files / "m.tw").exists()
 
 
-def test_a_learner_is_one_table_entry(files, monkeypatch, capsys):
-    monkeypatch.chdir(files)
-    entry = LearnerEntry("Perceptron", "test", {"max_iter": "20"}, template="word")
-    train = learns({**LEARNERS, "plain": entry}, "crf")(tag.train.__wrapped__)
-    train(source="train.txt", output="m.tw", learner="plain", max_iter=2)
-    assert capsys.readouterr().err.startswith("plain: ")
-    assert tw.load("m.tw")[-1].max_iter == 2
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -282,7 +282,88 @@ def test_token_lines_are_those_of_the_reader(tmp_path, text):
 
 def test_early_stopping_is_not_called_a_failure(run, files):
     (files / "flat.txt").write_text("the D new\n")  # its score never rises
-    done = run("train", "tag", "train.txt", "-o", "m.tw", "--dev", "flat.txt", "--l2", "1e-9")
+    done = run("train", "tag", "train.txt", "-o", "m.tw", "--dev", "flat.txt", "--patience", 3)
     assert done.exit_code == 0
     assert ", stopped by dev; dev accuracy 0.00%" in done.stderr
     assert "converged" not in done.stderr
+
+
+def test_labels_that_break_the_scheme_are_repaired(run, tmp_path):
+    (tmp_path / "t.txt").write_text("a O\nAna I-PER\n\nAna B-PER\n", encoding="utf-8")
+    done = run("train", "tag", "t.txt", "-o", "m.tw", "--scheme", "bio")
+    assert (done.exit_code, "2 sentences (1 repaired to BIO), 3 tokens" in done.stderr) == (0, True)
+    assert tw.load("m.tw").classes_ == ["B-PER", "O"]
+    done = run("train", "tag", "t.txt", "-o", "m.tw", "--scheme", "bio", "--invalid", "strict")
+    assert done.stderr.startswith("trelliswork: t.txt:1: the output ['O', 'I-PER'] breaks the constraints")
+    done = run("train", "tag", "t.txt", "-o", "m.tw", "--invalid", "drop")
+    assert done.stderr == "trelliswork: --invalid must be repair or strict, got 'drop'\n"
+
+
+def test_columns_are_used_or_refused(run, files):
+    assert run("train", "tag", "train.txt", "-o", "m.tw", "--columns", "0,1", "-q").exit_code == 0
+    attributes = tw.load("m.tw")[-1].space_.attributes
+    assert {"col1=P", "-1:col1=P", "+1:col1=V"} <= set(attributes)
+    done = run("train", "tag", "train.txt", "-o", "m.tw", "--columns", "0,1", "--template", "lower")
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "trelliswork: --columns: the template does not use column 1; leave it out, or name it in the "
+        "template (col:1 is the second of --columns)\n",
+    )
+
+
+CONLLU = """# text = la casa
+1-2\tdel\t_\t_\t_\t_\t_\t_\t_\t_
+1\tla\t_\tDET\tD\t_\t2\tdet\t_\tX=1
+2\tcasa\t_\tNOUN\tN\t_\t0\troot\t_\t_
+2.1\tno\t_\tVERB\tV\t_\t_\t_\t_\t_
+
+1\tla\t_\tDET\tD\t_\t0\tdet\t_\t_
+"""
+
+
+def test_conllu(run, tmp_path):
+    (tmp_path / "t.conllu").write_text(CONLLU, encoding="utf-8")
+    done = run("train", "tag", "t.conllu", "-o", "m.tw", "--l2", "0.01")
+    assert (done.exit_code, "crf: 2 sentences, 3 tokens; 2 labels" in done.stderr) == (0, True)
+    (tmp_path / "blank.conllu").write_text(CONLLU.replace("DET", "_").replace("NOUN", "_"), encoding="utf-8")
+    done = run("predict", "m.tw", "blank.conllu")
+    assert (done.exit_code, done.stdout) == (0, CONLLU)
+    done = run("predict", "m.tw", "blank.conllu", "--probabilities", "--kbest", 2)
+    fields = done.stdout.split("\n")[2].split("\t")
+    assert fields[3] == "DET"
+    assert re.fullmatch(r"X=1\|Probability=0\.\d+\|Label2=\w+\|Probability2=[0-9.e-]+", fields[9])
+    done = run("evaluate", "m.tw", "t.conllu", "--json")
+    assert json.loads(done.stdout)["token_accuracy"] == 1.0
+    assert (
+        run("train", "tag", "t.conllu", "-o", "x.tw", "--label", 4, "--columns", "1,3", "-q").exit_code == 0
+    )
+    assert tw.load("x.tw").classes_ == ["D", "N"]
+    # A model of plain columns takes the form.
+    (tmp_path / "plain.txt").write_text("la DET\ncasa NOUN\n", encoding="utf-8")
+    assert run("train", "tag", "plain.txt", "-o", "p.tw", "--l2", "0.01", "-q").exit_code == 0
+    assert run("predict", "p.tw", "blank.conllu").stdout == CONLLU
+
+
+def test_raw_text_and_json_lines(run, model, files):
+    assert run("train", "tag", "train.txt", "-o", "w.tw", "-q").exit_code == 0
+    done = run("predict", "w.tw", "--raw", stdin="Ana Ruiz sleeps\n\n  the dog\n")
+    assert (done.exit_code, done.stdout) == (
+        0,
+        "Ana B-PER\nRuiz I-PER\nsleeps O\n\nthe O\ndog O\n\n".replace(" ", "\t"),
+    )
+    done = run("predict", "w.tw", "--raw", "--format", "jsonl", stdin="Ana Ruiz\n")
+    assert json.loads(done.stdout) == {"tokens": ["Ana", "Ruiz"], "labels": ["B-PER", "I-PER"]}
+    done = run("predict", "w.tw", "test.txt", "--format", "jsonl", "--probabilities")
+    first = json.loads(done.stdout.split("\n")[0])
+    assert set(first) == {"tokens", "labels", "probabilities"}
+    assert all(0.5 < p <= 1 for p in first["probabilities"])
+    done = run(
+        "predict", "w.tw", "--raw", "--format", "jsonl", "--kbest", 9, "--probabilities", stdin="dog\n"
+    )
+    best, *others = json.loads(done.stdout)["candidates"]
+    assert best["labels"] == ["O"]
+    assert [len(others), sum(c["probability"] for c in (best, *others))] == [3, pytest.approx(1.0, abs=1e-5)]
+    done = run("predict", model, "--raw", stdin="Ana\n")
+    assert done.stderr == "trelliswork: --raw: m.tw takes 2 columns, not words alone\n"
+    done = run("predict", "w.tw", "--raw", stdin="\n \n")
+    assert done.stderr == "trelliswork: <stdin>:1: no word in the file; expected text, one sentence a line\n"

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, Learning, learns
+from trelliswork.cli._learners import Learning, learns
 from trelliswork.cli._training import finish, watched
 
 STRUCTURE = "Chain"
@@ -29,7 +29,7 @@ def _read(source):
     return [line[0].split() for line in lines], [line[-1].split() for line in lines]
 
 
-@learns({"svm": LEARNERS["svm"]}, "svm")
+@learns("svm")
 def train(
     source: Annotated[str, typer.Argument(metavar="LINES", help="Words, a tab, labels.")],
     output: _options.Output,

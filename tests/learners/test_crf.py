@@ -313,6 +313,25 @@ def test_early_stopping_keeps_the_best_development_weights():
     assert np.array_equal(same.coef_, model.coef_)
 
 
+def test_scores_of_the_development_set_by_name():
+    X, y = [["a", "b"], ["b", "a"], ["c"]], [["O", "B-X"], ["B-X", "O"], ["O"]]
+    X_dev, y_dev = [["a", "b", "b", "c"]], [["O", "B-X", "O", "O"]]
+    settings = {"l2": 1e-3, "max_iter": 5}
+    by_name = {
+        name: [
+            r["dev"]
+            for r in tw.CRF(tw.Chain(), scoring=name, **settings).fit(X, y, X_dev=X_dev, y_dev=y_dev).history_
+        ]
+        for name in (None, "entity_f1", "token_accuracy")
+    }
+    assert by_name[None] == by_name["entity_f1"]  # what suits labels such as B-X
+    assert by_name[None] != by_name["token_accuracy"]
+    with pytest.raises(tw.InputError, match="unknown score 'best'; expected one of base_pair_f1, "):
+        tw.CRF(tw.Chain(), scoring="best").fit(X, y, X_dev=X_dev, y_dev=y_dev)
+    with pytest.raises(tw.InputError, match="scoring must be a name, a function"):
+        tw.CRF(tw.Chain(), scoring=3).fit(X, y, X_dev=X_dev, y_dev=y_dev)
+
+
 def test_of_equal_development_scores_the_last_weights_are_kept():
     X, y = problem(13, n=6, n_words=8)
     params = {"l2": 1e-4, "tol": 1e-12}
@@ -423,15 +442,23 @@ def test_pure_function_and_class_agree():
 def test_verbose_writes_one_log_line_per_iteration(caplog):
     X, y = problem(21)
     with caplog.at_level(logging.INFO, logger="trelliswork"):
-        model = tw.CRF(tw.Chain(), verbose=1, max_iter=3, tol=1e-12).fit(X, y)
+        model = tw.CRF(tw.Chain(), verbose=2, max_iter=3, tol=1e-12).fit(X, y)
     assert len(caplog.records) == len(model.history_) == 3
     assert "objective" in caplog.records[0].getMessage()
+
+
+def test_verbose_writes_a_line_every_few_seconds(caplog, monkeypatch):
+    seconds = iter(range(0, 900, 3))  # every iteration takes three of them
+    monkeypatch.setattr("trelliswork.learners.optimize.progress.time.perf_counter", lambda: next(seconds))
+    with caplog.at_level(logging.INFO, logger="trelliswork"):
+        tw.CRF(tw.Chain(), verbose=1, max_iter=10, tol=0).fit([["a", "b"]], [["x", "y"]])
+    assert [message.split(":")[0] for message in caplog.messages] == ["CRF 4 of 10", "CRF 8 of 10"]
 
 
 def test_verbose_says_one_line_per_iteration_where_there_is_no_terminal():
     code = (
         "import trelliswork as tw\n"
-        "tw.CRF(tw.Chain(), verbose=1, max_iter=3).fit([['a', 'b']], [['x', 'y']])\n"
+        "tw.CRF(tw.Chain(), verbose=2, max_iter=3, tol=0).fit([['a', 'b']], [['x', 'y']])\n"
     )
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True

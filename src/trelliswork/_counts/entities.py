@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["entity_spans"]
+__all__ = ["entity_spans", "looks_like_entities"]
 
 # Prefix -> role. BILOU's "last" and "unit" are the "end" and "single" of BIOES.
 _ROLES = {"B": "B", "I": "I", "E": "E", "S": "S", "L": "E", "U": "S", "O": "O"}
 _SCHEMES = ("auto", "raw")
+_ROLE_AND_TYPE = re.compile(r"[BIESLU]-.+")
 
 
 def entity_spans(labels: Any, *, scheme: str = "auto") -> list[tuple[int, int, str]]:
@@ -92,3 +94,16 @@ def _parse(label: str) -> tuple[str, str]:
 
 def _parse_raw(label: str) -> tuple[str, str]:
     return ("O", "") if label == "O" else ("S", label)
+
+
+def looks_like_entities(y: Any) -> bool:
+    """Whether every label of all sequences is ``O`` or a role and a type (``B-PER``), with at least one type.
+
+    Examples
+    --------
+    >>> from trelliswork._counts.entities import looks_like_entities
+    >>> looks_like_entities([["O", "B-PER"]]), looks_like_entities([["D", "N"]]), looks_like_entities([[1]])
+    (True, False, False)
+    """
+    labels = {label for row in y for label in row} - {"O"}
+    return bool(labels) and all(isinstance(a, str) and _ROLE_AND_TYPE.fullmatch(a) for a in labels)

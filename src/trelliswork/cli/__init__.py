@@ -8,6 +8,7 @@
 ``_models``         model files, and the requests of ``predict`` and ``evaluate``
 ``_options``        options that several commands share, and how their texts are read
 ``_columns``        column files (CoNLL)
+``_comparing``      ``compare``
 ``_show``           tables: ``inspect``, and scores
 ``_report``         errors on one line, and exit codes
 ``_warmup``         ``warmup``

@@ -42,6 +42,13 @@ class TrainGroup(TyperGroup):
         super().__init__(**settings)
         self.commands = TrainCommands()  # type: ignore[assignment]
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a line for every task, without making its command, which would import the learners."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, (task.train.__doc__ or "").strip().split("\n")[0]) for name, task in TASKS.items()]
+            )
+
 
 class PredictCommand(TyperCommand):
     """A command whose help ends with what it does for each task."""
@@ -131,6 +138,14 @@ def predict(
         bool, typer.Option("--mea", help="fold, align: largest expected accuracy instead of best score.")
     ] = False,
     gamma: Annotated[float, typer.Option(help="fold with --mea: above 1 predicts more pairs.")] = 1.0,
+    raw: Annotated[
+        bool,
+        typer.Option(
+            "--raw",
+            help="tag, parse: INPUT is plain text, one sentence a line. Words are runs of letters and "
+            "digits, joined inside by - ' . , @ / or :; every other character is a token.",
+        ),
+    ] = False,
     columns: _options.Columns = None,
     separator: _options.Separator = None,
     encoding: _options.Encoding = None,
@@ -146,6 +161,7 @@ def predict(
         form=form,
         mea=mea,
         gamma=gamma,
+        raw=raw,
         columns=_options.parse_columns(columns),
         separator=_options.parse_separator(separator),
         comment=comment or None,
@@ -192,6 +208,56 @@ def inspect(
     from trelliswork.cli._show import show
 
     show(open_model(model), top)
+
+
+@app.command()
+def compare(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="tag, classify, parse, fold or align.")],
+    source: Annotated[str, typer.Argument(metavar="DATA", help="File, as train TASK reads it.")],
+    learners: Annotated[
+        str, typer.Option(help="Learners, such as CRF,SODA: names of the classes in Python.")
+    ] = "all",
+    budget: Annotated[float, typer.Option(metavar="SECONDS", help="Time for everything.")] = 60.0,
+    scoring: Annotated[
+        str | None,
+        typer.Option(help="Score to compare by; an unknown name lists them.", show_default="what suits"),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="PAGE", help="HTML page to write.", show_default=False),
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="tag, classify: column of the labels.", show_default=False)
+    ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(help="classify: columns or keys whose words are the features.", show_default=False),
+    ] = None,
+    taxonomy: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="classify: lines 'parent TAB child'.", show_default=False),
+    ] = None,
+    encoding: _options.Encoding = None,
+    jobs: _options.Jobs = None,
+    quiet: _options.Quiet = False,
+) -> None:
+    """Cross-validate all learners on a file, each tuned within its share of the time."""
+    from trelliswork.cli._comparing import compare_file
+
+    compare_file(
+        task,
+        source,
+        learners=learners,
+        budget=budget,
+        scoring=scoring,
+        output=output,
+        jobs=_options.check_jobs(jobs),
+        quiet=quiet,
+        label=label,
+        text=text,
+        taxonomy=taxonomy,
+        encoding=encoding,
+    )
 
 
 @app.command()

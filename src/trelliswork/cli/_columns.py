@@ -11,11 +11,12 @@ from typing import Any
 
 from trelliswork._errors import InputError, ModelFileError
 from trelliswork._text import read_text, write_text
-from trelliswork.io.conll import DOCSTART, read_conll
+from trelliswork.io.conll import CONLLU_FIELDS, DOCSTART, read_conll
 
 __all__ = ["Document", "Layout"]
 
 _TOKEN = re.compile(r"\btoken (\d+)\b")
+_FORM, _UPOS, _MISC = (CONLLU_FIELDS.index(field) for field in ("form", "upos", "misc"))
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,8 @@ class Layout:
 class Document:
     r"""A column file, read whole; every column is kept.
 
+    CoNLL-U is known by its ten columns: comments, multiword tokens and empty nodes are then no tokens.
+
     Parameters
     ----------
     source : str or file
@@ -104,6 +107,8 @@ class Document:
         Columns of every line.
     n_tokens : int
         Lines that are tokens.
+    conllu : bool
+        Whether the file is CoNLL-U.
 
     Examples
     --------
@@ -123,12 +128,16 @@ class Document:
         encoding: str = "utf-8",
     ):
         text, self.name = read_text(source, encoding)
+        self._lines = text.split("\n")
+        self.conllu = separator in (None, "\t") and _is_conllu(self._lines)
+        if self.conllu:
+            separator, comment = "\t", "#"
+            text = "\n".join("#" if _no_word(line) else line for line in self._lines)
         self.encoding, self.comment = encoding, comment
         data = read_conll(_NamedText(text, self.name), label=None, separator=separator, comment=comment)
         self.n_columns = data.n_columns
         self.n_tokens = sum(map(len, data.X))
         self._rows = data.X
-        self._lines = text.split("\n")
         first = next(line for line in self._lines if self._is_plain(line))
         self.separator = separator or ("\t" if "\t" in first else None)
 
@@ -145,6 +154,15 @@ class Document:
             return [[(token,) * len(columns) for token in row] for row in self._rows]
         pick = itemgetter(*columns)
         return [list(map(pick, row)) for row in self._rows]
+
+    def usual_columns(self, label: int) -> list[int]:
+        """Input columns without ``--columns``: all but the label; of CoNLL-U the form."""
+        return [_FORM] if self.conllu else [c for c in range(self.n_columns) if c != label]
+
+    @property
+    def usual_label(self) -> int:
+        """Label column without ``--label``: the last one; of CoNLL-U the part of speech."""
+        return _UPOS if self.conllu else self.n_columns - 1
 
     def resolve(self, column: int, what: str) -> int:
         """Number of a column from 0; one line when the file has no such column."""
@@ -170,6 +188,8 @@ class Document:
                     "(the word first, in the order of training)"
                 )
             return [self.resolve(c, "input") for c in columns], layout.label if n == expected else None
+        if self.conllu and n != expected and len(layout.inputs) == 1:
+            return [_FORM], _UPOS
         if expected is None:  # a model from Python: the first columns; the label is the last one
             if n >= len(layout.inputs):
                 return list(layout.inputs), n - 1 if n > len(layout.inputs) else None
@@ -204,28 +224,35 @@ class Document:
         token_lines = [i for i, line in enumerate(self._lines, 1) if self._is_token(line)]
         return InputError.at(self.name, token_lines[min(before, len(token_lines) - 1)], text)
 
-    def write(self, target: Any, columns: Sequence[Sequence[str]]) -> None:
+    def write(self, target: Any, columns: dict[str, list[str]], label: int | None = None) -> None:
         """Write the file with more columns; lines that are no tokens stay as they are.
 
         Parameters
         ----------
         target : str or file
             ``"-"`` is standard output; a path that ends in ``.gz`` is compressed.
-        columns : sequences of n_tokens strings
-            Columns to add.
+        columns : dict of str to list of n_tokens strings
+            Columns to add. A CoNLL-U file keeps its ten: the first takes the place of the label, the others
+            go to the last column under their names.
+        label : int or None
+            Column of the labels.
         """
         between = self.separator or " "
         unsafe = re.compile(r"[ \t]" if self.separator is None else re.escape(between))
-        for value in sorted({value for column in columns for value in set(column)}):
+        for value in sorted({value for column in columns.values() for value in set(column)}):
             if not value or unsafe.search(value):
                 raise InputError.at(
                     self.name, None, f"the label {value!r} cannot be a column here; use another --separator"
                 )
-        added = map(between.join, zip(*columns))
+        added = zip(*columns.values())
         out = []
         for line in self._lines:
             if self._is_token(line):
-                line = f"{line if self.separator else line.rstrip(' 	')}{between}{next(added)}"
+                values = next(added)
+                if self.conllu:
+                    line = _filled(line, dict(zip(columns, values)), _UPOS if label is None else label)
+                else:
+                    line = between.join([line if self.separator else line.rstrip(" \t"), *values])
             out.append(line)
         text = "\n".join(out)
         name = "<stdout>" if target == "-" else target
@@ -239,19 +266,47 @@ class Document:
         except OSError as error:
             raise InputError.at(name, None, f"cannot be written: {error.strerror or error}") from None
 
+    def _is_skipped(self, line: str) -> bool:
+        comment = self.comment is not None and line.startswith(self.comment)
+        return comment or (self.conllu and _no_word(line))
+
     def _is_plain(self, line: str) -> bool:
         """Whether a line is a token on the face of it; the reader has seen to its columns."""
-        if self.comment is not None and line.startswith(self.comment):
-            return False
-        return bool(line.strip(" \t")) and not line.startswith(DOCSTART)
+        return not self._is_skipped(line) and bool(line.strip(" \t")) and not line.startswith(DOCSTART)
 
     def _is_token(self, line: str) -> bool:
         if self._is_plain(line):
             return True
-        if self.comment is not None and line.startswith(self.comment):
+        if self._is_skipped(line):
             return False
         fields = line.split(self.separator) if self.separator else line.split()
         return len(fields) == self.n_columns and bool(fields[0]) and fields[0] != DOCSTART
+
+
+def _is_conllu(lines: list[str]) -> bool:
+    """Whether the first token line is one of CoNLL-U: ten columns, an identifier, a head."""
+    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    fields = first.split("\t")
+    return (
+        len(fields) == len(CONLLU_FIELDS)
+        and re.fullmatch(r"\d+([-.]\d+)?", fields[0]) is not None
+        and re.fullmatch(r"\d+|_", fields[CONLLU_FIELDS.index("head")]) is not None
+    )
+
+
+def _no_word(line: str) -> bool:
+    """Whether a line of CoNLL-U is a comment, a multiword token (``3-4``) or an empty node (``8.1``)."""
+    return line.startswith("#") or (bool(line.strip()) and not line.partition("\t")[0].isdecimal())
+
+
+def _filled(line: str, values: dict[str, str], label: int) -> str:
+    """A token of CoNLL-U with a label in its column and everything else in the last one."""
+    fields = line.split("\t")
+    (_, fields[label]), *others = values.items()
+    if others:
+        kept = [] if fields[_MISC] == "_" else [fields[_MISC]]
+        fields[_MISC] = "|".join([*kept, *(f"{name.title()}={value}" for name, value in others)])
+    return "\t".join(fields)
 
 
 class _NamedText(io.StringIO):

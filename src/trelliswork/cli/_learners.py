@@ -1,9 +1,8 @@
-"""The learners of the training commands: what ``--learner`` takes, and the options of learners.
+"""The options of learners, for the training commands.
 
-:data:`LEARNERS` has a line for every learner; a task takes them from there, with defaults of its own where
-its data ask for others. The decorator :func:`learns` gives the options of these learners to the command of a
-task, which receives what was chosen as a :class:`Learning` and builds the estimator from that. Nothing heavy
-is imported before an estimator is built.
+The decorator :func:`learns` gives the options of all learners to the command of a task, which receives what
+was chosen as a :class:`Learning` and builds the estimator from that. The learners are imported when a
+training command is looked up, not before.
 """
 
 from __future__ import annotations
@@ -11,170 +10,18 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
+from trelliswork.cli._entries import GENERAL, WORDS, LearnerEntry, flag, learner_table
 
-__all__ = ["LEARNERS", "PLAIN_MOMENTS", "LearnerEntry", "Learning", "find_learner", "learns"]
+__all__ = ["Learning", "LearningCommand", "find_learner", "learns"]
 
-
-class LearnerOption(NamedTuple):
-    """An option that some learners take; which, and with what default, is said in their table.
-
-    Attributes
-    ----------
-    type : type
-        Of its values. A float must be finite and not negative, an int at least 1.
-    about : str
-        A few words for ``--help``.
-    positive : bool
-        Whether 0 is refused.
-    """
-
-    type: type
-    about: str
-    positive: bool = False
-
-
-# Every option of learners is listed here once, under the name of the parameter of their classes.
-OPTIONS = {
-    "l1": LearnerOption(float, "L1 penalty"),
-    "l2": LearnerOption(float, "L2 penalty"),
-    "smoothing": LearnerOption(float, "Count added to every event", positive=True),
-    "reg": LearnerOption(float, "Ridge, or penalty"),
-    "reference": LearnerOption(str, "What outputs are compared with: uniform, observed or generative"),
-    "C": LearnerOption(float, "Price of errors", positive=True),
-    "lam": LearnerOption(float, "Penalty by complexity"),
-    "beta": LearnerOption(float, "Penalty of all weights"),
-    "loss": LearnerOption(str, "Loss of an output; an unknown name lists them"),
-    "max_iter": LearnerOption(int, "Largest number of iterations"),
-}
-_GENERAL = {"jobs": "n_jobs", "seed": "random_state"}  # options of all learners, with their parameters
 _PLACEHOLDER = "learning"  # parameter of a command that stands for the options of learners
-
-
-@dataclass(frozen=True)
-class LearnerEntry:
-    """One learner of the command line.
-
-    Attributes
-    ----------
-    class_name : str
-        Name of the class in :data:`trelliswork.learners.LEARNERS`.
-    about : str
-        A few words for ``--help``.
-    options : mapping of str to str
-        Options that it takes beside those that all take, each with its default in words.
-    uses_dev : bool
-        Whether ``fit`` takes ``X_dev, y_dev``; otherwise ``--dev`` is only scored.
-    loss_optional : bool
-        Whether ``--loss none`` is possible.
-    template : str
-        Features of a token when there is no ``--template``.
-    settings : mapping of str to object
-        Parameters of the class that differ from its defaults here.
-
-    Examples
-    --------
-    >>> from trelliswork import Chain
-    >>> from trelliswork.cli._learners import LEARNERS
-    >>> LEARNERS["crf"].build(Chain(), {"l2": 0.1, "seed": 3})
-    CRF(l2=0.1, structure=Chain())
-    """
-
-    class_name: str
-    about: str
-    options: Mapping[str, str] = field(default_factory=dict)
-    uses_dev: bool = False
-    loss_optional: bool = False
-    template: str = "default"
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    def but(self, options: Mapping[str, str], settings: Mapping[str, Any]) -> LearnerEntry:
-        """Learner with other defaults, in words and as parameters of its class.
-
-        Parameters
-        ----------
-        options, settings : mapping
-            What differs.
-        """
-        return replace(self, options={**self.options, **options}, settings={**self.settings, **settings})
-
-    def build(self, structure: Any, given: Mapping[str, Any], *, verbose: int = 0) -> Any:
-        """Estimator with the options that were given.
-
-        Parameters
-        ----------
-        structure : Structure
-            What an output is.
-        given : mapping of str to object
-            Options by name; those that are no parameters of the class belong to the structure.
-        verbose : int
-            1 shows a progress bar.
-        """
-        from trelliswork.learners import LEARNERS
-
-        cls = LEARNERS[self.class_name]
-        values = {**self.settings, **{_GENERAL.get(option, option): v for option, v in given.items()}}
-        if values.get("loss") == "none":
-            values["loss"] = None
-        if verbose:
-            values["verbose"] = verbose
-        known = inspect.signature(cls).parameters
-        return cls(structure, **{name: v for name, v in values.items() if name in known})
-
-
-# Labels of text are mostly skewed (one of them covers most tokens), where moments need a reference measure;
-# files keep the weights, not the moments.
-_MOMENTS = {"reference": "generative", "reg": 1.0, "reg_mode": "absolute", "keep_moments": False}
-
-# Where nothing is skewed: defaults in words, and as parameters, for outputs other than text.
-PLAIN_MOMENTS = (
-    {"reg": "1e-6", "reference": "uniform"},
-    {"reg": 1e-6, "reg_mode": "relative", "reference": "uniform"},
-)
-
-# Means over sentences, not sums: penalties of text are small numbers.
-_VOTED = {"lam": 1e-6, "beta": 1e-4}
-_VOTED_OPTIONS = {"lam": "1e-6", "beta": "1e-4", "loss": "hamming", "max_iter": "200"}
-
-# Every learner of the command line is listed here once.
-LEARNERS = {
-    "crf": LearnerEntry(
-        "CRF",
-        "conditional random field",
-        {"l1": "0", "l2": "1", "max_iter": "200"},
-        uses_dev=True,
-    ),
-    "perceptron": LearnerEntry("Perceptron", "averaged perceptron", {"max_iter": "20"}),
-    "hmm": LearnerEntry("Generative", "hidden Markov model", {"smoothing": "1"}, template="word"),
-    "klrso": LearnerEntry(
-        "KLRSO",
-        "generative, with probabilities predicted per input",
-        {"smoothing": "1", "reg": "0.1", "max_iter": "100"},
-        template="word",
-    ),
-    "zscore": LearnerEntry(
-        "ZScore", "largest Z-score", {"reg": "1", "reference": "generative"}, settings=_MOMENTS
-    ),
-    "soda": LearnerEntry(
-        "SODA", "least squares on margins", {"reg": "1", "reference": "generative"}, settings=_MOMENTS
-    ),
-    "svm": LearnerEntry(
-        "StructuredSVM",
-        "structural SVM",
-        {"C": "1000", "loss": "hamming", "max_iter": "1000"},
-        settings={"C": 1000.0},
-    ),
-    "vcrf": LearnerEntry("VotedCRF", "voted CRF", _VOTED_OPTIONS, loss_optional=True, settings=_VOTED),
-    "structboost": LearnerEntry("StructBoost", "structured boosting", _VOTED_OPTIONS, settings=_VOTED),
-}
 
 
 class Learning(NamedTuple):
@@ -188,11 +35,17 @@ class Learning(NamedTuple):
         What it stands for.
     given : dict of str to object
         Options that were given, by name.
+    tune : float or None
+        Seconds for the choice of settings (infinite: as long as it takes); None takes them as they are.
+    scoring : str or None
+        What the choice of settings goes by.
     """
 
     name: str
     entry: LearnerEntry
     given: dict[str, Any]
+    tune: float | None = None
+    scoring: str | None = None
 
     def build(self, structure: Any, quiet: bool) -> Any:
         """Estimator with the options that were given.
@@ -204,41 +57,150 @@ class Learning(NamedTuple):
         structure : Structure
             What an output is.
         quiet : bool
-            Whether to show no progress; otherwise it is shown on a terminal.
+            Whether to show no progress.
         """
         structure.check()
         if "loss" in self.given:
             self._check_loss(structure)
-        return self.entry.build(structure, self.given, verbose=int(sys.stderr.isatty() and not quiet))
+        if "scoring" in self.given:
+            self._check_scoring()
+        if self.tune is None:
+            return self.entry.build(structure, self.given, verbose=int(not quiet))
+        from trelliswork.selection import Tuned
+
+        return Tuned(
+            self.entry.build(structure, self.given),
+            budget=None if self.tune == math.inf else self.tune,
+            scoring=self.scoring,
+            n_jobs=self.given.get("jobs"),
+            verbose=int(not quiet),
+        )
+
+    def held_out(self, X: Any, y: Any) -> dict[str, Any]:
+        """Arguments of ``fit`` for a development set: none where the learner does not stop by it.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            The development set.
+        """
+        return {"X_dev": X, "y_dev": y} if self.entry.uses_dev or self.tune is not None else {}
+
+    def check_dev(self, dev: str | None, source: str) -> None:
+        """Refuse a development set from the same stream, and options that need one without it.
+
+        Parameters
+        ----------
+        dev, source : str
+            Values of ``--dev`` and of the training file.
+        """
+        if source == dev == "-":
+            raise InputError("--dev: the training data and --dev cannot both be standard input")
+        if dev is None:
+            for option in ("patience", "scoring"):
+                if option in self.given:
+                    raise InputError(f"{flag(option)} needs a development set; give --dev FILE")
 
     def _check_loss(self, structure: Any) -> None:
         from trelliswork.losses import losses_of
 
-        known = [*losses_of(structure), *(["none"] if self.entry.loss_optional else [])]
-        if self.given["loss"] not in known:
-            raise InputError(
-                f"--loss: unknown loss {self.given['loss']!r}; expected one of {', '.join(known)}"
-            )
+        option, given = self.entry.options["loss"], self.given["loss"]
+        if given is None or given == option.default:
+            return
+        known = [*losses_of(structure), *(["none"] if "None" in option.kinds else [])]
+        if given not in known:
+            raise InputError(f"--loss: unknown loss {given!r}; expected one of {', '.join(known)}")
+
+    def _check_scoring(self) -> None:
+        from trelliswork.learners.early_stopping import SCORES
+
+        if self.given["scoring"] not in SCORES:
+            known = ", ".join(SCORES)
+            raise InputError(f"--scoring: unknown score {self.given['scoring']!r}; expected one of {known}")
+
+
+class LearningCommand:
+    """The command of a task with the options of its learners in place of its parameter ``learning``.
+
+    Parameters
+    ----------
+    command : callable
+        What :func:`learns` decorates.
+    default : str
+        Learner without ``--learner``.
+    find_table : callable
+        Makes the table of learners; called once, when the options are first needed.
+    """
+
+    def __init__(
+        self,
+        command: Callable[..., None],
+        default: str,
+        find_table: Callable[[], Mapping[str, LearnerEntry]],
+    ):
+        functools.update_wrapper(self, command)
+        self._command, self._default, self._find_table = command, default, find_table
+
+    @functools.cached_property
+    def table(self) -> Mapping[str, LearnerEntry]:
+        """Learners to choose from, by name."""
+        return self._find_table()
+
+    @functools.cached_property
+    def _added(self) -> dict[str, inspect.Parameter]:
+        return _parameters(self.table, self._default)
+
+    @functools.cached_property
+    def __signature__(self) -> inspect.Signature:
+        hints = get_type_hints(self._command, include_extras=True)
+        parameters: list[inspect.Parameter] = []
+        for name, parameter in inspect.signature(self._command).parameters.items():
+            if name == _PLACEHOLDER:
+                parameters += self._added.values()
+            else:
+                parameters.append(parameter.replace(annotation=hints[name]))
+        return inspect.Signature([p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters])
+
+    @functools.cached_property
+    def __annotations__(self) -> dict[str, Any]:  # type: ignore[override]
+        return {p.name: p.annotation for p in self.__signature__.parameters.values()}
+
+    def __call__(self, **values: Any) -> None:
+        """Run the command with what the user gave."""
+        name = values.pop("learner", self._default)
+        tune, scoring = values.pop("tune", None), None
+        if tune is not None:
+            scoring = _check_measure(values.pop("scoring", None))
+        given = {k: v for k, v in values.items() if k in self._added and v is not None}
+        entry = find_learner(name, given, self.table)
+        given = {k: entry.options[k].read(k, v) if k in entry.options else v for k, v in given.items()}
+        _check_numbers(given)
+        _options.check_jobs(given.get("jobs"))
+        rest = {k: v for k, v in values.items() if k not in self._added}
+        self._command(**rest, **{_PLACEHOLDER: Learning(name, entry, given, tune, scoring)})
 
 
 def learns(
-    table: Mapping[str, LearnerEntry], default: str
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    default: str,
+    *,
+    renamed: Mapping[str, tuple[str, str]] | None = None,
+    without: Collection[str] = (),
+) -> Callable[[Callable[..., None]], LearningCommand]:
     """Give a command the options of its learners, in place of its parameter ``learning``.
 
     Parameters
     ----------
-    table : mapping of str to LearnerEntry
-        Learners to choose from.
     default : str
-        The one without ``--learner``.
+        Learner without ``--learner``.
+    renamed, without
+        As in :func:`learner_table`.
 
     Examples
     --------
-    >>> from trelliswork.cli._learners import LEARNERS, Learning, learns
-    >>> @learns(LEARNERS, "crf")
+    >>> from trelliswork.cli._learners import Learning, learns
+    >>> @learns("crf")
     ... def train(source: str, *, learning: Learning) -> None:
-    ...     print(source, learning.entry.class_name, learning.given)
+    ...     print(source, learning.entry.learner.__name__, learning.given)
     >>> train(source="a.conll", learner="svm", C=10.0, seed=0)
     a.conll StructuredSVM {'C': 10.0, 'seed': 0}
     >>> train(source="a.conll", learner="svm", C=0.0)
@@ -246,39 +208,10 @@ def learns(
     ...
     trelliswork._errors.InputError: --C must be a finite number > 0, got 0.0
     """
-
-    def decorated(command: Callable[..., None]) -> Callable[..., None]:
-        added = _parameters(table, default)
-        hints = get_type_hints(command, include_extras=True)
-        limited = {option for entry in table.values() for option in entry.options}
-
-        @functools.wraps(command)
-        def run(**values: Any) -> None:
-            name = values.pop("learner", default)
-            given = {k: v for k, v in values.items() if (k in added or k in limited) and v is not None}
-            entry = find_learner(name, given, table)
-            _check_numbers(given)
-            _options.check_jobs(given.get("jobs"))
-            rest = {k: v for k, v in values.items() if k not in added}
-            command(**rest, **{_PLACEHOLDER: Learning(name, entry, given)})
-
-        parameters: list[inspect.Parameter] = []
-        for name, parameter in inspect.signature(command).parameters.items():
-            if name == _PLACEHOLDER:
-                parameters += added.values()
-            else:
-                parameters.append(parameter.replace(annotation=hints[name]))
-        keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
-        run.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in parameters}
-        return run
-
-    return decorated
+    return lambda command: LearningCommand(command, default, lambda: learner_table(renamed, without))
 
 
-def find_learner(
-    name: str, given: Mapping[str, Any], table: Mapping[str, LearnerEntry] = LEARNERS
-) -> LearnerEntry:
+def find_learner(name: str, given: Mapping[str, Any], table: Mapping[str, LearnerEntry]) -> LearnerEntry:
     """Entry of a learner; refuses options that it does not take.
 
     Parameters
@@ -292,39 +225,43 @@ def find_learner(
 
     Examples
     --------
+    >>> from trelliswork.cli._entries import learner_table
     >>> from trelliswork.cli._learners import find_learner
-    >>> find_learner("crf", {"l1": 0.1}).class_name
+    >>> find_learner("crf", {"l1": 0.1}, learner_table()).learner.__name__
     'CRF'
-    >>> find_learner("hmm", {"l1": 0.1})
+    >>> find_learner("generative", {"l1": 0.1}, learner_table())
     Traceback (most recent call last):
     ...
-    trelliswork._errors.InputError: --l1 does not go with --learner hmm; its own options: --smoothing
+    trelliswork._errors.InputError: --l1 does not go with --learner generative; its own options: --smoothing
     """
     entry = table.get(name)
     if entry is None:
         raise InputError(f"--learner: unknown learner {name!r}; expected one of {', '.join(table)}")
-    of_some = {option for other in table.values() for option in other.options}
     for option in given:
-        if option in of_some - set(entry.options) - set(_GENERAL):
-            taken = ", ".join(map(_flag, entry.options))
-            raise InputError(f"{_flag(option)} does not go with --learner {name}; its own options: {taken}")
+        if option not in entry.options and option not in GENERAL:
+            taken = ", ".join(map(flag, entry.options))
+            raise InputError(f"{flag(option)} does not go with --learner {name}; its own options: {taken}")
     return entry
-
-
-def _flag(option: str) -> str:
-    return "--observed/--all-emissions" if option == "observed" else f"--{option.replace('_', '-')}"
 
 
 def _check_numbers(given: Mapping[str, Any]) -> None:
     """Refuse strengths that are negative or not finite, and those that must not be 0."""
-    for name, option in OPTIONS.items():
-        if option.type is not float or name not in given:
+    for name, value in given.items():
+        if not isinstance(value, float):
             continue
-        if not 0 <= given[name] < math.inf or (option.positive and given[name] == 0):
-            least = "> 0" if option.positive else ">= 0"
-            raise InputError(f"--{name} must be a finite number {least}, got {given[name]}")
-    if given.get("lam") == 0 and given.get("beta") == 0:
-        raise InputError("--lam and --beta are both 0: nothing keeps the weights finite; raise one of them")
+        positive = name in WORDS and WORDS[name].positive
+        if not 0 <= value < math.inf or (positive and value == 0):
+            least = "> 0" if positive else ">= 0"
+            raise InputError(f"{flag(name)} must be a finite number {least}, got {value}")
+
+
+def _check_measure(name: str | None) -> str | None:
+    """Refuse a measure that the choice of settings cannot go by."""
+    from trelliswork.selection import scorers
+
+    if name is not None and name not in scorers:
+        raise InputError(f"--scoring: unknown score {name!r}; expected one of {', '.join(scorers)}")
+    return name
 
 
 def _parameters(table: Mapping[str, LearnerEntry], default: str) -> dict[str, inspect.Parameter]:
@@ -332,19 +269,20 @@ def _parameters(table: Mapping[str, LearnerEntry], default: str) -> dict[str, in
     listed = ", ".join(f"{name} ({entry.about})" for name, entry in table.items())
     choice = typer.Option(help=f"How weights are found: {listed}.")
     options: dict[str, tuple[Any, Any]] = {"learner": (Annotated[str, choice], default)}
-    for name, option in OPTIONS.items():
-        defaults = {learner: entry.options[name] for learner, entry in table.items() if name in entry.options}
-        if not defaults:
-            continue
+    for name in dict.fromkeys(option for entry in table.values() for option in entry.options):
+        having = {learner: entry.options[name] for learner, entry in table.items() if name in entry.options}
+        kinds = {option.type for option in having.values()}
+        kind = kinds.pop() if len(kinds) == 1 else str
         described = typer.Option(
-            *(["--C"] if name == "C" else []),
-            help=f"{option.about} ({', '.join(defaults)}).",
-            show_default=_in_words(defaults),
-            min=1 if option.type is int else None,
+            flag(name),
+            help=f"{next(iter(having.values())).about} ({', '.join(having)}).",
+            show_default=_in_words({learner: option.default_in_words for learner, option in having.items()}),
+            min=1 if kind is int else None,
         )
-        options[name] = (Annotated[option.type | None, described], None)
+        options[name] = (Annotated[kind | None, described], None)
+    options["tune"] = (_options.Tune, None)
     options["jobs"] = (_options.Jobs, None)
-    options["seed"] = (_options.Seed, 0)
+    options["seed"] = (_options.Seed, None)
     return {
         name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=annotation)
         for name, (annotation, value) in options.items()

@@ -28,6 +28,7 @@ class Request:
     form: str | None = None
     mea: bool = False
     gamma: float = 1.0
+    raw: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,12 +55,20 @@ class OpenModel:
     @property
     def learner(self) -> Any:
         """The model without its transformers."""
-        return self.model.steps[-1][1] if hasattr(self.model, "steps") else self.model
+        return _chosen(_steps(self.model)[-1])
+
+    @property
+    def tuned(self) -> Any:
+        """What chose the settings of the learner; None if nothing did."""
+        for candidate in (self.model, _steps(self.model)[-1]):
+            if hasattr(candidate, "best_estimator_"):
+                return candidate
+        return None
 
     @property
     def transformers(self) -> list[Any]:
         """What comes before the learner."""
-        return [step for _, step in self.model.steps[:-1]] if hasattr(self.model, "steps") else []
+        return _steps(self.model)[:-1]
 
     def features(self, X: Any) -> Any:
         """Inputs as the learner takes them."""
@@ -83,7 +92,8 @@ class OpenModel:
             raise InputError(
                 f"{self.path}: a model of {name} outputs; {action} has no file format for it yet"
             )
-        for flag, given in (("--format", request.form is not None), ("--mea", request.mea)):
+        asked = {"--format": request.form is not None, "--mea": request.mea, "--raw": request.raw}
+        for flag, given in asked.items():
             if given and flag not in _predict_options(self.task):
                 others = [task for task in TASKS if flag in _predict_options(task)]
                 raise InputError(
@@ -115,6 +125,17 @@ def open_model(path: str, jobs: int | None = None) -> OpenModel:
     if not isinstance(task, str) or task not in TASKS:
         task = TASKS.of_structure(_class_of_outputs(opened.learner))
     return OpenModel(path, opened.model, info, task)
+
+
+def _chosen(model: Any) -> Any:
+    """The model that was chosen, where settings were tuned."""
+    return getattr(model, "best_estimator_", model)
+
+
+def _steps(model: Any) -> list[Any]:
+    """Transformers and the learner."""
+    model = _chosen(model)
+    return [step for _, step in model.steps] if hasattr(model, "steps") else [model]
 
 
 def _class_of_outputs(learner: Any) -> str:

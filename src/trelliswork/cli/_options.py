@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,14 @@ import typer
 
 from trelliswork._errors import InputError
 
-__all__ = ["check_jobs", "check_output", "parse_columns", "parse_separator", "read_template"]
+__all__ = [
+    "check_jobs",
+    "check_output",
+    "parse_columns",
+    "parse_separator",
+    "read_template",
+    "with_optional_values",
+]
 
 Columns = Annotated[
     str | None,
@@ -34,9 +42,20 @@ Comment = Annotated[
     str | None, typer.Option(help="Skip lines that start with this text.", show_default=False)
 ]
 Jobs = Annotated[int | None, typer.Option(help="Threads; -1 uses every core.", show_default=False)]
+Tune = Annotated[
+    float | None,
+    typer.Option(
+        metavar="[SECONDS]",
+        min=0,
+        help="Choose the settings of the learner by cross-validation, or by --dev, within SECONDS.",
+        show_default=False,
+    ),
+]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
-Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.")]
+Seed = Annotated[
+    int | None, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.", show_default=False)
+]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model file.", show_default=False)]
 
 
@@ -76,6 +95,29 @@ def parse_separator(text: str | None) -> str | None:
     if not text or "\n" in text or "\r" in text:
         raise InputError("--separator must be a text without line breaks, such as tab, space or ','")
     return text
+
+
+def with_optional_values(args: Sequence[str]) -> list[str]:
+    """Arguments in which ``--tune`` without a number has one: as long as it takes.
+
+    Examples
+    --------
+    >>> from trelliswork.cli._options import with_optional_values
+    >>> with_optional_values(["--tune", "60", "a"]), with_optional_values(["--tune", "-o", "a"])
+    (['--tune', '60', 'a'], ['--tune=inf', '-o', 'a'])
+    """
+    out = list(args)
+    for i, arg in enumerate(out):
+        if arg == "--tune" and not _is_number(out[i + 1 : i + 2]):
+            out[i] = "--tune=inf"
+    return out
+
+
+def _is_number(texts: list[str]) -> bool:
+    try:
+        return bool(texts) and float(texts[0]) >= 0
+    except ValueError:
+        return False
 
 
 def check_jobs(jobs: int | None) -> int | None:

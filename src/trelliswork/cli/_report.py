@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from trelliswork._errors import Unsupported
+from trelliswork.cli._options import with_optional_values
 
 __all__ = ["INTERRUPTED", "MISTAKE", "OneLineGroup", "one_line", "say", "show_tracebacks"]
 
@@ -61,6 +62,7 @@ class OneLineGroup(TyperGroup):
     ) -> Any:
         """Parse and run; ends in ``SystemExit`` unless ``standalone_mode`` is off."""
         show_tracebacks(False)
+        args = with_optional_values(sys.argv[1:] if args is None else args)
         try:
             code = super().main(args, prog_name, standalone_mode=False, **extra)
         except Exception as error:

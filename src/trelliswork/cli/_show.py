@@ -50,6 +50,8 @@ def show(opened: OpenModel, top: int) -> None:
     for name, value in _facts(opened):
         summary.add_row(name, value)
     out.print(summary)
+    if opened.tuned is not None:
+        out.print("settings that were tried", _tried(opened.tuned), sep="\n")
     # Not trained, a kernel model, or outputs without a structure.
     if not hasattr(learner, "coef_") or not hasattr(learner, "space_") or top == 0:
         return
@@ -81,6 +83,8 @@ def _facts(opened: OpenModel) -> list[tuple[str, str]]:
     facts += [("features", _repr(step)) for step in opened.transformers]
     if opened.task is not None and hasattr(TASKS[opened.task], "facts"):
         facts += TASKS[opened.task].facts(opened)
+    if opened.tuned is not None:
+        facts.append(("tuned", _chosen(opened.tuned)))
     space = getattr(learner, "space_", None)
     for name in ("labels", "attributes", "symbols"):
         if hasattr(space, name):
@@ -95,6 +99,39 @@ def _facts(opened: OpenModel) -> list[tuple[str, str]]:
     else:
         facts.append(("weights", "none: not trained"))
     return facts
+
+
+def _chosen(tuned: Any) -> str:
+    """Settings that were chosen, with their score."""
+    settings = ", ".join(f"{name}={value}" for name, value in tuned.best_params_.items())
+    ended = f"; ended by {tuned.ended_}" if tuned.ended_ else ""
+    return f"{settings or 'the defaults'}; {tuned.scoring_} {tuned.best_score_:.4g}{ended}"
+
+
+def _tried(tuned: Any) -> Any:
+    """Settings with their held-out scores, as numbers and as a curve."""
+    from rich.table import Table
+
+    results = tuned.results_
+    names = list(results)[: list(results).index("score")]
+    names = [name for name in names if len({str(v) for v in results[name]}) > 1] or names
+    table = Table(*names)
+    for name in (tuned.scoring_, "standard error", "splits"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    scores = [score for score in results["score"] if score is not None]
+    low, high = (min(scores), max(scores)) if scores else (0.0, 0.0)
+    for i, score in enumerate(results["score"]):
+        error = results["standard_error"][i]
+        share = 0.0 if score is None or high == low else (score - low) / (high - low)
+        table.add_row(
+            *(f"{v:.4g}" if isinstance(v := results[name][i], float) else str(v) for name in names),
+            results["failure"][i] if score is None else f"{score:.4f}",
+            "" if error is None else f"{error:.4f}",
+            str(results["n_splits"][i]),
+            "#" * round(1 + 29 * share) * (score is not None) + " chosen" * results["chosen"][i],
+        )
+    return table
 
 
 def score_table(title: str, rows: Mapping[str, Any], total: Mapping[str, Any] | None = None) -> Any:

@@ -6,10 +6,13 @@ for the rest; the other functions put numbers and outcomes into words.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import typer
@@ -26,7 +29,7 @@ class Outcome(NamedTuple):
     Attributes
     ----------
     interrupted : bool
-        Whether Ctrl-C ended it.
+        Whether Ctrl-C or SIGTERM ended it.
     seconds : float
         What it took.
     """
@@ -38,7 +41,9 @@ class Outcome(NamedTuple):
 def watched(
     fit: Callable[[], object], estimator: Any, located: Callable[[InputError], InputError], quiet: bool
 ) -> Outcome:
-    """Run a fit and print its warnings; exit code 130 if Ctrl-C came before anything was learnt.
+    """Run a fit and print its warnings; exit code 130 if it was interrupted before anything was learnt.
+
+    SIGTERM (from a queue of jobs, say) ends it as Ctrl-C does, so that what was learnt is saved.
 
     Parameters
     ----------
@@ -57,7 +62,8 @@ def watched(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            fit()
+            with _sigterm_interrupts():
+                fit()
         except InputError as error:
             raise located(error) from None
     interrupted = any(issubclass(w.category, FitInterrupted) for w in caught)
@@ -73,10 +79,23 @@ def watched(
     return Outcome(interrupted, time.perf_counter() - started)
 
 
+@contextlib.contextmanager
+def _sigterm_interrupts() -> Iterator[None]:
+    """Make SIGTERM an interrupt from the keyboard; only the main thread can."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def finish(
     model: Any, output: str, info: Mapping[str, Any], said: list[str], *, interrupted: bool, quiet: bool
 ) -> None:
-    """Save a model and say so; exit code 130 after Ctrl-C.
+    """Save a model and say so; exit code 130 after an interrupt.
 
     Parameters
     ----------
@@ -94,12 +113,23 @@ def finish(
     from trelliswork.persist import save
 
     save(model, output, info=dict(info))
-    said = [*said, f"saved {output} ({file_size(os.path.getsize(output))})"]
+    said = [*said, *_tuned(model), f"saved {output} ({file_size(os.path.getsize(output))})"]
     if interrupted:
         say(f"trelliswork: interrupted; the best weights so far are kept: {'; '.join(said)}")
         raise typer.Exit(INTERRUPTED)
     if not quiet:
         say("; ".join(said))
+
+
+def _tuned(model: Any) -> list[str]:
+    """What was chosen, where settings were tuned."""
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    if not hasattr(last, "best_params_"):
+        return []
+    chosen = ", ".join(f"{name}={value}" for name, value in last.best_params_.items()) or "its defaults"
+    tried = counted(len(last.results_["score"]), "setting")
+    score = f"{last.scoring_} {last.best_score_:.4g}"
+    return [f"tuned in {last.search_seconds_:.1f} s, {tried}: {chosen} ({score})"]
 
 
 def ending(estimator: Any, interrupted: bool) -> str:

@@ -2,6 +2,7 @@
 
 from trelliswork.io.conll import ConllData, read_conll, read_conllu, write_conll
 from trelliswork.io.fasta import FastaPairs, read_fasta_pairs
+from trelliswork.io.raw import tokenize
 from trelliswork.io.rna import (
     RnaData,
     read_bpseq,
@@ -34,6 +35,7 @@ __all__ = [
     "read_rows",
     "read_stockholm",
     "read_trees",
+    "tokenize",
     "write_bpseq",
     "write_conll",
     "write_ct",

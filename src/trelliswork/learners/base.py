@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from trelliswork._blas import one_blas_thread
 from trelliswork._errors import InputError
+from trelliswork._tuning import Tunable
 from trelliswork._validate import (
     as_number,
     as_numbers,
@@ -24,6 +26,7 @@ from trelliswork._validate import (
 from trelliswork.learners.advice import advised, remark
 from trelliswork.learners.calls import Outputs, accepts_iterators
 from trelliswork.learners.classifier import ClassifierVerbs, has_single_labels
+from trelliswork.learners.compiled import CompiledSamples
 from trelliswork.structures.abilities import Labelled, require
 from trelliswork.structures.base import Batch, Parts, Space, Structure
 
@@ -94,6 +97,15 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
     # Whether ``max_iter`` cuts a search short, about which the solver itself says nothing.
     searches: ClassVar[bool] = False
 
+    # Name on the command line (None: not there), and parameters of the constructor that are options there.
+    command: ClassVar[str | None] = None
+    command_options: ClassVar[tuple[str, ...]] = ()
+
+    # What is worth tuning, most important first; parameters of the structure are declared there.
+    tuning: ClassVar[tuple[Tunable, ...]] = ()
+
+    compiled: CompiledSamples | None = None  # samples that several fits share; no copy has it
+
     structure: Structure
     n_jobs: int | None = None
     space_: Space
@@ -126,7 +138,10 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         if has_single_labels(self):
             self.array_labels_ = hasattr(y, "__array__")
         if classes is None:
-            space, batch = structure.compile(X, y, n_jobs=self.n_jobs)
+            compile = structure.compile
+            if self.compiled is not None:
+                compile = functools.partial(self.compiled.compile, structure)
+            space, batch = compile(X, y, n_jobs=self.n_jobs)
         else:
             X = structure.prepare(X)
             space = structure.bind(X, self._check_classes(classes))
@@ -148,11 +163,56 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         self.structure.check()
         return self.structure
 
+    def _prepared(self, X: Any) -> Any:
+        """Inputs as the structure has read them."""
+        shared = self.compiled
+        return self.structure.prepare(X) if shared is None else shared.prepare(self.structure, X)
+
     def _start_weights(self, space: Space, warm: bool) -> np.ndarray:
         """Zeros, or the old weights under their names in the new space."""
         if warm and hasattr(self, "coef_"):
             return carry_over(self.space_, space, self.coef_)
         return np.zeros(space.n_features)
+
+    def fit_again(self, X: Any, y: Any, sample_weight: Any = None, **changes: Any) -> Self:
+        """Fit to the samples of the last fit with other values of some parameters.
+
+        The result is that of ``set_params(**changes).fit(X, y)``, up to the tolerance; learners with
+        ``warm_start`` get there from the last solution, unless the way there matters (``sequential``).
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            The samples of the last fit.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weight of each sample.
+        **changes
+            New values of parameters.
+
+        Returns
+        -------
+        self
+            Fitted; ``warm_start`` stays as it was.
+
+        Examples
+        --------
+        >>> from trelliswork import CRF, Chain
+        >>> X, y = [["the", "cat"], ["a", "dog"]], [["D", "N"], ["D", "N"]]
+        >>> model = CRF(Chain(), l2=1.0).fit(X, y)
+        >>> model.fit_again(X, y, l2=0.5).l2, model.warm_start
+        (0.5, False)
+        """
+        self.set_params(**changes)
+        warm = None if self.sequential else getattr(self, "warm_start", None)
+        if warm is not None:
+            self.set_params(warm_start=True)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        try:
+            self.fit(X, y, **weights)
+        finally:
+            if warm is not None:
+                self.set_params(warm_start=warm)
+        return self
 
     # -- prediction -----------------------------------------------------------------------
 
@@ -191,6 +251,8 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         self._check_columns(X)
         y = self._check_labels(y)
         check_constraints(self.space_, constraints)
+        if self.compiled is not None and y is None and not constraints:
+            return self.compiled.pack(self.space_, X, n_jobs=self.n_jobs)
         marked = {} if y is None else {"unknown": "mark"}  # outputs that are not possible are no mistake
         return self.space_.pack(X, y, n_jobs=self.n_jobs, **marked, **constraints)
 

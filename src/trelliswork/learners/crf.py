@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_samples
 from trelliswork.learners.base import StructuredEstimator, combined_weights, given_weights, warn_interrupted
+from trelliswork.learners.early_stopping import Watcher, dev_score
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.smooth import (
     Minimum,
@@ -58,11 +60,12 @@ class CRF(StructuredEstimator):
         Pairs that L-BFGS keeps.
     class_weight : dict, "balanced" or None, default=None
         Weight of each label; a sample weighs the mean over its labels.
-    patience : int, default=10
+    patience : int, default=60
         With a development set: stop after this many iterations without a better score.
-    scoring : callable or None, default=None
-        ``scoring(y_true, y_pred)`` for the development set (higher is better); None is the
-        structure's accuracy.
+    scoring : str, callable or None, default=None
+        Score of the development set, higher is better: the name of a function of
+        :mod:`trelliswork.metrics` such as ``"token_accuracy"``, or ``scoring(y_true, y_pred)``. None is
+        ``"entity_f1"`` for labels such as ``B-PER``, otherwise the structure's own accuracy.
     warm_start : bool, default=False
         Start from the weights of the previous fit.
     n_jobs : int or None, default=None
@@ -109,6 +112,9 @@ class CRF(StructuredEstimator):
         "lower l1",
         "lower l2",
     )
+    command = "crf"
+    command_options = ("l1", "l2", "max_iter", "patience", "scoring")
+    tuning = (Path("l2", with_=("l1",)),)
 
     def __init__(
         self,
@@ -122,7 +128,7 @@ class CRF(StructuredEstimator):
         tol: float = 1e-4,
         memory: int = 10,
         class_weight: Any = None,
-        patience: int = 10,
+        patience: int = 60,
         scoring: Any = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -207,44 +213,7 @@ class CRF(StructuredEstimator):
             raise InputError("early stopping needs both X_dev and y_dev")
         check_samples(X_dev, y_dev)
         batch = space.pack(X_dev, n_jobs=self.n_jobs)
-        metric = self.scoring or space.structure.accuracy
-        return Watcher(batch, y_dev, metric, self.patience)
-
-
-class Watcher:
-    """Scores a development set and remembers the best weights.
-
-    Parameters
-    ----------
-    batch : Batch
-        Development inputs.
-    y : list
-        Their outputs.
-    metric : callable
-        ``metric(y_true, y_pred)``, higher is better.
-    patience : int
-        Stop after this many steps without improvement.
-    """
-
-    def __init__(self, batch: Batch, y: Any, metric: Any, patience: int):
-        self.batch, self.y, self.metric, self.patience = batch, y, metric, patience
-        self.best = -np.inf
-        self.weights: np.ndarray | None = None
-        self.waited = 0
-        self.objective = np.inf  # at the best weights
-
-    def see(self, w: np.ndarray, objective: float) -> float:
-        """Score ``w`` and keep it if none was better; only a higher score renews the patience."""
-        score = float(self.metric(self.y, self.batch.unpack(self.batch.argmax(self.batch.scores(w)).codes)))
-        self.waited = 0 if score > self.best else self.waited + 1
-        if score >= self.best:  # of equal scores the later one: its weights fit the training data better
-            self.best, self.weights, self.objective = score, w.copy(), objective
-        return score
-
-    @property
-    def impatient(self) -> bool:
-        """Whether there was no improvement for too long."""
-        return self.waited >= self.patience
+        return Watcher(batch, y_dev, dev_score(self.scoring, space.structure, y_dev), self.patience)
 
 
 def fit_crf(

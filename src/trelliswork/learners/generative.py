@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError, InputWarning
+from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_weights
 from trelliswork.learners.base import StructuredEstimator, given_weights
 from trelliswork.structures.base import Structure
@@ -48,6 +49,9 @@ class Generative(StructuredEstimator):
     """
 
     loosen = ("lower smoothing",)
+    command = "generative"
+    command_options = ("smoothing",)
+    tuning = (Path("smoothing", decades=(1.0, 3.5)),)
 
     def __init__(self, structure: Structure, smoothing: float = 1.0, *, n_jobs: int | None = None):
         self.structure = structure

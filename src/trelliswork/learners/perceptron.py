@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from trelliswork._errors import InputError
+from trelliswork._tuning import Choice
 from trelliswork._validate import check_number, check_samples
 from trelliswork.accelerated import find
 from trelliswork.learners.base import StructuredEstimator, carry_over, combined_weights, warn_interrupted
@@ -68,8 +69,12 @@ class Perceptron(StructuredEstimator):
     [['D', 'N']]
     """
 
+    tuning = (Choice("max_iter", (5, 10, 20, 40)),)
+
     sequential = True
     loosen = ("raise max_iter",)
+    command = "perceptron"
+    command_options = ("max_iter",)
 
     def __init__(
         self,

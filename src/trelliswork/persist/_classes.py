@@ -23,6 +23,7 @@ _TABLES = {
     "kernels": ("trelliswork.kernels", "KERNELS"),
     "features": ("trelliswork.features", "TokenWindow"),
     "pipelines": ("trelliswork.pipeline", "Pipeline"),
+    "selection": ("trelliswork.selection", "Tuned"),
 }
 
 

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from trelliswork.plots.alignment import plot_alignment, plot_matrix
 from trelliswork.plots.rna import arcs
+from trelliswork.plots.tuning import path
 
-__all__ = ["arcs", "plot_alignment", "plot_matrix"]
+__all__ = ["arcs", "path", "plot_alignment", "plot_matrix"]

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from trelliswork._errors import Unsupported
+from trelliswork._tuning import Tunable
 from trelliswork.structures.batch import Batch
 from trelliswork.structures.limits import Limits
 from trelliswork.structures.parts import Decoded, Moments, Parts
@@ -36,6 +37,7 @@ class Structure(BaseEstimator):
     output_kind: ClassVar[str | None] = None  # what an output is; losses say which kinds they compare
     moment_reference: ClassVar[str] = "uniform"  # law that moment learners compare true outputs with
     moment_ridge: ClassVar[float] = 1e-6  # their default ridge with it, in mean variances of a feature
+    tuning: ClassVar[tuple[Tunable, ...]] = ()  # what is worth tuning
     limits: Limits = Limits()  # no hyper-parameters: model files do not hold them
 
     @classmethod

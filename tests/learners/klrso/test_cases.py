@@ -213,7 +213,7 @@ def test_bounds_refuse_models_without_one_weight_vector():
 
 def test_progress_over_the_multinomials(caplog):
     with caplog.at_level("INFO", logger="trelliswork"):
-        model = tw.KLRSO(Chain(), min_count=1, verbose=1).fit(*CHAINS)
+        model = tw.KLRSO(Chain(), min_count=1, verbose=2).fit(*CHAINS)
     assert len(caplog.messages) == len(model.heads_)
     for head in model.heads_:
         assert f"head {head}  inputs " in caplog.text

@@ -233,7 +233,7 @@ def test_loss_profile_refusals():
 
 
 def test_evaluate_next_to_an_empty_sequence():
-    space = Chain(scheme="BIO").bind([["a", "b"]], [["B-P", "I-P"]])
+    space = Chain(scheme="BIO", invalid="strict").bind([["a", "b"]], [["B-P", "I-P"]])
     batch = space.pack([["a"], [], ["b"]], [["B-P"], [], ["I-P"]])
     values = batch.evaluate(batch.gold_codes, batch.scores(np.zeros(space.n_features)))
     assert values.tolist() == [0.0, 0.0, -np.inf]

@@ -11,6 +11,8 @@ import pytest
 from scipy.special import logsumexp
 
 import trelliswork as tw
+from trelliswork.metrics import entity_spans
+from trelliswork.structures.chain.contexts import scheme_masks
 
 X = [["the", "cat"], ["a", "dog", "barks"], ["the", "dog"]]
 Y = [["D", "N"], ["D", "N", "V"], ["D", "N"]]
@@ -104,14 +106,14 @@ def test_sets_are_read_in_a_fixed_order(kind):
 
 
 def test_labels_that_break_the_scheme():
-    for model in learners(scheme="BIO"):
+    for model in learners(scheme="BIO", invalid="strict"):
         with pytest.raises(
             tw.InputError, match=r"sample 1: the output \['O', 'I-X'\] breaks the constraints"
         ):
             model.fit([["a"], ["b", "c"]], [["O"], ["O", "I-X"]])
         with pytest.raises(tw.InputError, match="label 'N' is neither 'O' nor B-TYPE or I-TYPE"):
             model.fit([["a"]], [["N"]])
-    for model in learners(scheme="BIOES"):
+    for model in learners(scheme="BIOES", invalid="strict"):
         with pytest.raises(tw.InputError, match="sample 0: the output"):
             model.fit([["a"]], [["B-X"]])
     for model in learners(transitions=[("A", "B")]):
@@ -120,6 +122,38 @@ def test_labels_that_break_the_scheme():
     for model in learners(transitions=[("A", "B"), ("B", "b"), ("a", "A")]):
         with pytest.raises(tw.InputError, match=r"\(transitions has 'a', 'b', not in the data\)"):
             model.fit([["a", "b"], ["a", "b"]], [["A", "B"], ["B", "B"]])
+
+
+@pytest.mark.parametrize("scheme", ["BIO", "BIOES"])
+def test_repaired_labels_keep_their_entities_and_the_scheme(scheme):
+    labels = ["O", *(f"{role}-{kind}" for role in scheme if role != "O" for kind in "XY")]
+    follows, first, last = scheme_masks(scheme, labels)
+    place = {label: i for i, label in enumerate(labels)}
+
+    def fits(row):
+        codes = [place[label] for label in row]
+        return (
+            first[codes[0]] and last[codes[-1]] and all(follows[a, b] for a, b in itertools.pairwise(codes))
+        )
+
+    rows = [list(row) for n in (1, 2, 3) for row in itertools.product(labels, repeat=n)]
+    for row, new in zip(rows, tw.Chain(scheme=scheme).readable(rows), strict=True):
+        assert fits(new)
+        assert entity_spans(new) == entity_spans(row)
+        assert not fits(row) or new == row
+
+
+def test_labels_that_break_the_scheme_are_repaired():
+    X, broken = [["a"], ["b", "c", "c"]], [["O"], ["O", "I-X", "I-X"]]
+    for model in learners(scheme="BIO"):
+        model.fit(X, broken)
+        assert model.classes_ == ["B-X", "I-X", "O"]
+        assert model.log_prob(X, broken).tolist() == model.log_prob(X, [["O"], ["O", "B-X", "I-X"]]).tolist()
+        assert model.log_prob(X, [["N"], ["O", "O", "O"]])[0] == -np.inf
+    with pytest.raises(tw.InputError, match="label 'N' is neither 'O' nor B-TYPE or I-TYPE"):
+        tw.CRF(tw.Chain(scheme="BIO")).fit([["a"]], [["N"]])
+    with pytest.raises(tw.InputError, match="invalid must be 'repair' or 'strict', got 'mend'"):
+        tw.CRF(tw.Chain(invalid="mend")).fit(X, broken)
 
 
 @pytest.mark.parametrize("params", [{}, {"order": 2}, {"edge_features": "all"}, {"scheme": "BIO"}], ids=str)

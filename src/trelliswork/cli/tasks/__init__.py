@@ -17,6 +17,9 @@ A task is a module with these names:
     :class:`~trelliswork.cli._models.Request`.
 ``PREDICT_OPTIONS``
     May be missing: which of ``--format`` and ``--mea`` ``predict`` takes.
+``samples(source, ...)``
+    May be missing: the :class:`~trelliswork.cli._comparing.Samples` of a file, for ``compare``. Its keyword
+    arguments are those of the options of ``compare`` that it takes.
 ``facts(opened)``
     May be missing: lines for ``trelliswork inspect``, each a name and a text.
 

@@ -11,34 +11,31 @@ import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, PLAIN_MOMENTS, LearnerEntry, Learning, learns
+from trelliswork.cli._learners import Learning, learns
 from trelliswork.cli._training import finish, watched
 
 if TYPE_CHECKING:
+    from trelliswork.cli._comparing import Samples
     from trelliswork.cli._models import OpenModel, Request
 
-__all__ = ["EVALUATE_HELP", "PREDICT_HELP", "PREDICT_OPTIONS", "STRUCTURE", "evaluate", "predict", "train"]
+__all__ = [
+    "EVALUATE_HELP",
+    "PREDICT_HELP",
+    "PREDICT_OPTIONS",
+    "STRUCTURE",
+    "evaluate",
+    "predict",
+    "samples",
+    "train",
+]
 
 STRUCTURE = "Alignment"
 PREDICT_HELP = "Pairs of sequences as FASTA in, alignments out; --format is fasta (the default) or cigar."
 EVALUATE_HELP = "Aligned FASTA in; the share of pairs of residues that are recovered."
 PREDICT_OPTIONS = ("--format", "--mea")
 
-_PAIRS = {"loss": "pairs"}
-_ALIGNERS = {
-    "crf": LEARNERS["crf"],
-    "soda": LEARNERS["soda"].but(*PLAIN_MOMENTS),
-    "zscore": LEARNERS["zscore"].but(*PLAIN_MOMENTS),
-    "svm": LEARNERS["svm"].but({"C": "100", "loss": "pairs"}, {"C": 100.0, "loss": "pairs"}),
-    "perceptron": LEARNERS["perceptron"],
-    "logodds": LearnerEntry("Generative", "log-odds of pairs of symbols", {"smoothing": "1"}),
-    "klrso": LEARNERS["klrso"],
-    "vcrf": LEARNERS["vcrf"].but(_PAIRS, _PAIRS),
-    "structboost": LEARNERS["structboost"].but(_PAIRS, _PAIRS),
-}
 
-
-@learns(_ALIGNERS, "crf")
+@learns("crf", renamed={"Generative": ("logodds", "log-odds of pairs of symbols")})
 def train(
     source: Annotated[
         str,
@@ -48,7 +45,10 @@ def train(
     ],
     output: _options.Output,
     dev: Annotated[
-        str | None, typer.Option(help="Development pairs, scored at the end.", show_default=False)
+        str | None,
+        typer.Option(
+            help="Development pairs: scored at the end; the crf also stops by them.", show_default=False
+        ),
     ] = None,
     model: Annotated[
         str,
@@ -82,8 +82,7 @@ def train(
     Ctrl-C ends the training early: the best scores so far are saved, and the exit code is 130.
     """
     _options.check_output(output, model=True)
-    if source == dev == "-":
-        raise InputError("--dev: PAIRS and --dev cannot both be standard input")
+    learning.check_dev(dev, source)
 
     from trelliswork.io import read_fasta_pairs
     from trelliswork.structures import Alignment
@@ -100,17 +99,40 @@ def train(
     estimator = learning.build(structure, quiet)
     data = read_fasta_pairs(source, encoding or "utf-8").aligned()
     held_out = None if dev is None else read_fasta_pairs(dev, encoding or "utf-8").aligned()
+    more = {} if held_out is None else learning.held_out(held_out.X, held_out.y)
     done = watched(
-        lambda: estimator.fit(data.X, data.y), estimator, lambda e: e.placed(data.name, data.lines), quiet
+        lambda: estimator.fit(data.X, data.y, **more),
+        estimator,
+        lambda e: e.placed(data.name, data.lines),
+        quiet,
     )
     said = [
         f"{learning.name}: {len(data.X):,} pairs, {sum(len(a) + len(b) for a, b in data.X):,} residues",
         f"{estimator.coef_.size:,} scores in {done.seconds:.1f} s",
     ]
     if held_out is not None:
-        said.append(f"dev {estimator.score(held_out.X, held_out.y):.2%} of the true pairs of residues")
+        share = estimator.space_.accuracy(held_out.X, held_out.y, estimator.predict(held_out.X))
+        said.append(f"dev {share:.2%} of the true pairs of residues")
     info = {"kind": "align", "learner": learning.name}
     finish(estimator, output, info, said, interrupted=done.interrupted, quiet=quiet)
+
+
+def samples(source: str, *, encoding: str | None = None) -> Samples:
+    """Aligned pairs, for ``compare``.
+
+    Parameters
+    ----------
+    source : str
+        File.
+    encoding : str or None
+        Encoding of the text.
+    """
+    from trelliswork.cli._comparing import Samples
+    from trelliswork.io import read_fasta_pairs
+    from trelliswork.structures import Alignment
+
+    data = read_fasta_pairs(source, encoding or "utf-8").aligned()
+    return Samples(data.X, data.y, Alignment())
 
 
 def predict(opened: OpenModel, request: Request) -> None:

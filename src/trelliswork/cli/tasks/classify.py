@@ -7,17 +7,17 @@ import io
 import json
 import math
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from trelliswork._errors import InputError, ModelFileError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, PLAIN_MOMENTS, LearnerEntry, Learning, learns
+from trelliswork.cli._learners import Learning, learns
 from trelliswork.cli._training import counted, ending, finish, watched
 
 if TYPE_CHECKING:
+    from trelliswork.cli._comparing import Samples
     from trelliswork.cli._models import OpenModel, Request
     from trelliswork.io.rows import Rows
 
@@ -28,6 +28,7 @@ __all__ = [
     "evaluate",
     "facts",
     "predict",
+    "samples",
     "train",
 ]
 
@@ -35,22 +36,14 @@ STRUCTURE = "Classes"
 PREDICT_HELP = "CSV and jsonl files get the column or key 'predicted'; svmlight files become lines of labels."
 EVALUATE_HELP = "Accuracy, the tree loss if there is a taxonomy, and a table of labels."
 
-_LOSS = ({"loss": "zero-one, with --taxonomy tree"}, {"loss": "zero-one"})
-
-# Every learner of this command is listed here once.
-_CLASSIFIERS = {
-    "svm": replace(LEARNERS["svm"].but(*_LOSS), about="multiclass SVM"),
-    "crf": replace(LEARNERS["crf"], about="multinomial logistic regression"),
-    "perceptron": LEARNERS["perceptron"],
-    "bayes": LearnerEntry("Generative", "naive Bayes, for counts", {"smoothing": "1"}),
-    "zscore": LEARNERS["zscore"].but(*PLAIN_MOMENTS),
-    "soda": LEARNERS["soda"].but(*PLAIN_MOMENTS),
-    "vcrf": LEARNERS["vcrf"].but(*_LOSS),
-    "structboost": LEARNERS["structboost"].but(*_LOSS),
+_NAMES = {
+    "CRF": ("crf", "multinomial logistic regression"),
+    "Generative": ("bayes", "naive Bayes, for counts"),
+    "StructuredSVM": ("svm", "multiclass SVM"),
 }
 
 
-@learns(_CLASSIFIERS, "svm")
+@learns("svm", renamed=_NAMES, without=["KLRSO"])  # classes are no multinomials
 def train(
     source: Annotated[
         str, typer.Argument(metavar="TRAIN", help="File of rows, plain or gzip; - reads standard input.")
@@ -118,11 +111,8 @@ def train(
             raise InputError("--ancestor-weight needs --taxonomy FILE")
         if not 0 <= ancestor_weight < math.inf:
             raise InputError(f"--ancestor-weight must be a finite number >= 0, got {ancestor_weight}")
-    if taxonomy is not None and "loss" in learning.entry.options:
-        learning.given.setdefault("loss", "tree")
     _options.check_output(output, model=True)
-    if source == dev == "-":
-        raise InputError("--dev: TRAIN and --dev cannot both be standard input")
+    learning.check_dev(dev, source)
     layout = {
         "format": format,
         "label": label,
@@ -162,9 +152,7 @@ def _fit_and_save(
     output: str,
     quiet: bool,
 ) -> None:
-    more = (
-        {"X_dev": held_out.X, "y_dev": held_out.y} if held_out is not None and learning.entry.uses_dev else {}
-    )
+    more = {} if held_out is None else learning.held_out(held_out.X, held_out.y)
     done = watched(lambda: estimator.fit(rows.X, rows.y, **more), estimator, rows.located, quiet)
     said = [
         f"{learning.name}: {counted(len(rows.X), 'row')}, "
@@ -174,9 +162,37 @@ def _fit_and_save(
         + ending(estimator, done.interrupted),
     ]
     if held_out is not None:
-        said.append(f"dev accuracy {estimator.score(held_out.X, held_out.y):.2%}")
+        right = estimator.space_.accuracy(held_out.X, held_out.y, estimator.predict(held_out.X))
+        said.append(f"dev accuracy {right:.2%}")
     info = {"kind": "classify", "learner": learning.name, "rows": layout}
     finish(estimator, output, info, said, interrupted=done.interrupted, quiet=quiet)
+
+
+def samples(
+    source: str,
+    *,
+    label: str | None = None,
+    text: str | None = None,
+    taxonomy: str | None = None,
+    encoding: str | None = None,
+) -> Samples:
+    """Rows of a file, for ``compare``.
+
+    Parameters
+    ----------
+    source : str
+        File.
+    label, text, taxonomy, encoding : str or None
+        As in :func:`train`.
+    """
+    from trelliswork.cli._comparing import Samples
+    from trelliswork.structures import Classes
+    from trelliswork.structures.classes.taxonomy import Taxonomy
+
+    layout = {"format": None, "label": label, "columns": None, "text": _names(text) or [], "separator": None}
+    rows = _read(source, {**layout, "encoding": encoding or "utf-8"})
+    links = None if taxonomy is None else Taxonomy.read(taxonomy).edges
+    return Samples(rows.X, rows.y, Classes(links))
 
 
 def stored_layout(opened: OpenModel, request: Request) -> dict[str, Any]:

@@ -11,15 +11,25 @@ import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, LearnerEntry, Learning, learns
+from trelliswork.cli._learners import Learning, learns
 from trelliswork.cli._report import one_line
 from trelliswork.cli._training import finish, watched
 
 if TYPE_CHECKING:
+    from trelliswork.cli._comparing import Samples
     from trelliswork.cli._models import OpenModel, Request
     from trelliswork.io import RnaData
 
-__all__ = ["EVALUATE_HELP", "PREDICT_HELP", "PREDICT_OPTIONS", "STRUCTURE", "evaluate", "predict", "train"]
+__all__ = [
+    "EVALUATE_HELP",
+    "PREDICT_HELP",
+    "PREDICT_OPTIONS",
+    "STRUCTURE",
+    "evaluate",
+    "predict",
+    "samples",
+    "train",
+]
 
 STRUCTURE = "RNA"
 PREDICT_HELP = (
@@ -29,14 +39,12 @@ PREDICT_HELP = (
 EVALUATE_HELP = "Sequences with structures in; sensitivity, positive predictive value and F1 of base pairs."
 PREDICT_OPTIONS = ("--format", "--mea")
 
-_FOLDERS = {"scfg": LearnerEntry("Generative", "stochastic grammar", {"smoothing": "1"})}
-_FOLDERS |= {name: entry for name, entry in LEARNERS.items() if name != "hmm"}
 _INVALID = ("repair", "drop", "strict")
 _FORMATS = ("dot-bracket", "bpseq", "ct", "picture")
 _MOST_PICTURES = 20
 
 
-@learns(_FOLDERS, "crf")
+@learns("crf", renamed={"Generative": ("scfg", "stochastic grammar")})
 def train(
     source: Annotated[
         str,
@@ -48,7 +56,10 @@ def train(
     ],
     output: _options.Output,
     dev: Annotated[
-        str | None, typer.Option(help="Development file, scored at the end.", show_default=False)
+        str | None,
+        typer.Option(
+            help="Development file: scored at the end; the crf also stops by it.", show_default=False
+        ),
     ] = None,
     grammar: Annotated[str, typer.Option(help="Rules: g6, or nested, which know their depth.")] = "g6",
     depth: Annotated[int, typer.Option(min=1, max=20, help="Depths of the nested grammar.")] = 2,
@@ -72,8 +83,7 @@ def train(
     if invalid not in _INVALID:
         raise InputError(f"--invalid must be one of {', '.join(_INVALID)}, got {invalid!r}")
     _options.check_output(output, model=True)
-    if source == dev == "-":
-        raise InputError("--dev: FOLDS and --dev cannot both be standard input")
+    learning.check_dev(dev, source)
 
     from trelliswork.structures import RNA
 
@@ -82,8 +92,9 @@ def train(
     data, name = _read(source, encoding)
     held_out = None if dev is None else _read(dev, encoding)[0]
     data, note = _usable(structure, data, name, invalid)
+    more = {} if held_out is None else learning.held_out(held_out.X, held_out.y)
     done = watched(
-        lambda: estimator.fit(data.X, data.y), estimator, lambda e: e.placed(name, data.names), quiet
+        lambda: estimator.fit(data.X, data.y, **more), estimator, lambda e: e.placed(name, data.names), quiet
     )
     bases = sum(map(len, data.X))
     said = [
@@ -124,6 +135,23 @@ def _usable(structure: Any, data: RnaData, name: str, invalid: str) -> tuple[Rna
         kept = ([column[i] for i in rows] for column in (data.names, data.X, data.y))
         return type(data)(*kept), f" ({n_bad} left out)"
     return data, ""  # strict: the fit says which
+
+
+def samples(source: str, *, encoding: str | None = None) -> Samples:
+    """Sequences with structures, for ``compare``; structures are repaired.
+
+    Parameters
+    ----------
+    source : str
+        File.
+    encoding : str or None
+        Encoding of the text.
+    """
+    from trelliswork.cli._comparing import Samples
+    from trelliswork.structures import RNA
+
+    data, _ = _read(source, encoding)
+    return Samples(data.X, data.y, RNA(invalid="repair"))
 
 
 def predict(opened: OpenModel, request: Request) -> None:

@@ -11,31 +11,44 @@ import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, LearnerEntry, Learning, learns
+from trelliswork.cli._learners import Learning, learns
 from trelliswork.cli._report import say
 from trelliswork.cli._training import finish, watched
 
 if TYPE_CHECKING:
+    from trelliswork.cli._comparing import Samples
     from trelliswork.cli._models import OpenModel, Request
 
-__all__ = ["EVALUATE_HELP", "PREDICT_HELP", "STRUCTURE", "evaluate", "predict", "train"]
+__all__ = [
+    "EVALUATE_HELP",
+    "PREDICT_HELP",
+    "PREDICT_OPTIONS",
+    "STRUCTURE",
+    "evaluate",
+    "predict",
+    "samples",
+    "train",
+]
 
 STRUCTURE = "Grammar"
-PREDICT_HELP = "One sentence per line in, one tree per line out."
+PREDICT_HELP = (
+    "One sentence per line in, its tokens separated by blanks (or --raw: plain text), one tree per line out."
+)
+PREDICT_OPTIONS = ("--raw",)
 EVALUATE_HELP = "Bracketed trees in; scores of their brackets."
 
-_PARSERS = {"pcfg": LearnerEntry("Generative", "probabilistic grammar", {"smoothing": "1"})}
-_PARSERS |= {name: entry for name, entry in LEARNERS.items() if name != "hmm"}
 
-
-@learns(_PARSERS, "pcfg")
+@learns("pcfg", renamed={"Generative": ("pcfg", "probabilistic grammar")})
 def train(
     source: Annotated[
         str, typer.Argument(metavar="TREES", help="Bracketed trees, plain or gzip; - reads standard input.")
     ],
     output: _options.Output,
     dev: Annotated[
-        str | None, typer.Option(help="Development trees, scored at the end.", show_default=False)
+        str | None,
+        typer.Option(
+            help="Development trees: scored at the end; the crf also stops by them.", show_default=False
+        ),
     ] = None,
     of: Annotated[
         str, typer.Option("--input", help="What is parsed: words, or tags (the labels above the words).")
@@ -70,8 +83,7 @@ def train(
     code is 130.
     """
     _options.check_output(output, model=True)
-    if source == dev == "-":
-        raise InputError("--dev: TREES and --dev cannot both be standard input")
+    learning.check_dev(dev, source)
 
     from trelliswork.structures import Grammar
 
@@ -87,8 +99,9 @@ def train(
     estimator = learning.build(structure, quiet)
     data, name = _read(source, of, encoding, max_words)
     held_out = None if dev is None else _read(dev, of, encoding, max_words)[0]
+    more = {} if held_out is None else learning.held_out(held_out.X, held_out.y)
     done = watched(
-        lambda: estimator.fit(data.X, data.y), estimator, lambda e: e.placed(name, data.lines), quiet
+        lambda: estimator.fit(data.X, data.y, **more), estimator, lambda e: e.placed(name, data.lines), quiet
     )
     skipped = f" ({data.n_skipped} without words left out)" if data.n_skipped else ""
     said = [
@@ -111,6 +124,23 @@ def _read(source: str, of: str, encoding: str | None, max_words: int | None = No
     return data, "<stdin>" if source == "-" else source
 
 
+def samples(source: str, *, encoding: str | None = None) -> Samples:
+    """Sentences with their trees, for ``compare``.
+
+    Parameters
+    ----------
+    source : str
+        File.
+    encoding : str or None
+        Encoding of the text.
+    """
+    from trelliswork.cli._comparing import Samples
+    from trelliswork.structures import Grammar
+
+    data, _ = _read(source, "words", encoding)
+    return Samples(data.X, data.y, Grammar())
+
+
 def predict(opened: OpenModel, request: Request) -> None:
     """Write the trees of sentences.
 
@@ -125,6 +155,7 @@ def predict(opened: OpenModel, request: Request) -> None:
         before it.
     """
     from trelliswork._text import read_text, write_text
+    from trelliswork.io import tokenize
 
     _options.check_output(request.output)
     text, name = read_text(request.source, request.encoding or "utf-8")
@@ -132,6 +163,8 @@ def predict(opened: OpenModel, request: Request) -> None:
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
+    if request.raw:
+        lines = [" ".join(tokenize(line)) for line in lines]
     rows = [i for i, line in enumerate(lines) if line.split()]
     if not rows:
         raise InputError.at(name, 1, "no sentence in the file; expected one per line")

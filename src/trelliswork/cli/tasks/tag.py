@@ -3,42 +3,48 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from trelliswork._counts.entities import looks_like_entities
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
-from trelliswork.cli._learners import LEARNERS, Learning, learns
+from trelliswork.cli._learners import Learning, learns
 from trelliswork.cli._training import counted, ending, finish, watched
 
 if TYPE_CHECKING:
     from trelliswork.cli._columns import Document, Layout
+    from trelliswork.cli._comparing import Samples
     from trelliswork.cli._models import OpenModel, Request
 
-__all__ = ["EVALUATE_HELP", "PREDICT_HELP", "STRUCTURE", "evaluate", "facts", "predict", "train"]
+__all__ = [
+    "EVALUATE_HELP",
+    "PREDICT_HELP",
+    "PREDICT_OPTIONS",
+    "STRUCTURE",
+    "evaluate",
+    "facts",
+    "predict",
+    "samples",
+    "train",
+]
 
 STRUCTURE = "Chain"
 PREDICT_HELP = (
     "INPUT has the columns of the training file, with or without the label, or the input columns alone; "
-    "it is written with one more column, the predicted label."
+    "it is written with one more column, the predicted label (CoNLL-U: in the label's place). --raw takes "
+    "plain text, one sentence a line; --format jsonl writes a JSON object for each sentence."
 )
+PREDICT_OPTIONS = ("--format", "--raw")
 EVALUATE_HELP = "Token and sentence accuracy and, for labels such as B-PER and O, a table of entities."
 
 _SCHEMES = ("BIO", "BIOES")
-# Learners that may have weights for the pairs of feature and label in the data alone.
-_SPARSE = ("crf", "perceptron", "svm", "vcrf", "structboost")
-_TAGGERS = {
-    name: entry.but({"observed": "all-emissions"}, {}) if name in _SPARSE else entry
-    for name, entry in LEARNERS.items()
-}
-_MISSING = "_"  # label of a candidate that a short sentence does not have
-_ROLE = re.compile(r"[BIESLU]-.+")
+_MULTINOMIAL = ("Generative", "KLRSO")  # learners that expect one symbol per token
 
 
-@learns(_TAGGERS, "crf")
+@learns("crf", renamed={"Generative": ("hmm", "hidden Markov model")})
 def train(
     source: Annotated[
         str, typer.Argument(metavar="TRAIN", help="Column file, plain or gzip; - reads standard input.")
@@ -54,17 +60,31 @@ def train(
         str | None,
         typer.Option(
             help="Features of a token: default, tutorial, a template such as 'lower, suffix:3 @ -1..1', or "
-            "@FILE. By default 'default'; for the hmm 'word'.",
+            "@FILE. By default 'default', with the other --columns if there are any; for hmm and klrso "
+            "'word'.",
             show_default=False,
         ),
     ] = None,
-    label: Annotated[int, typer.Option(help="Column of the labels, from 0 or, negative, from the end.")] = -1,
+    label: Annotated[
+        int | None,
+        typer.Option(
+            help="Column of the labels, from 0 or, negative, from the end.",
+            show_default="-1; of CoNLL-U 3, the part of speech",
+        ),
+    ] = None,
     columns: _options.Columns = None,
     separator: _options.Separator = None,
     scheme: Annotated[
         str | None,
         typer.Option(help="BIO or BIOES: never predict what the scheme forbids.", show_default=False),
     ] = None,
+    invalid: Annotated[
+        str,
+        typer.Option(
+            help="With --scheme, sentences that break it: repair (read as the CoNLL script does, I-X after O "
+            "as B-X) or strict (an error)."
+        ),
+    ] = "repair",
     order: Annotated[int, typer.Option(min=1, help="Previous labels that a label depends on.")] = 1,
     min_count: Annotated[int, typer.Option(min=1, help="Drop rarer features.")] = 1,
     observed: Annotated[
@@ -83,23 +103,30 @@ def train(
 ) -> None:
     """Learn to label the tokens of sentences from a column file.
 
-    One token a line, its label in one of the columns, a blank line after every sentence. Ctrl-C ends the
-    training early: the best weights so far are saved, and the exit code is 130.
+    One token a line, its label in one of the columns, a blank line after every sentence; CoNLL-U files are
+    known by their ten columns. Ctrl-C ends the training early: the best weights so far are saved, and the
+    exit code is 130.
     """
     scheme = None if scheme is None else scheme.upper()
     if scheme not in (None, *_SCHEMES):
         raise InputError(f"--scheme: unknown scheme {scheme!r}; expected {' or '.join(_SCHEMES)}")
-    text = _options.read_template(learning.entry.template if template is None else template)
+    if invalid not in ("repair", "strict"):
+        raise InputError(f"--invalid must be repair or strict, got {invalid!r}")
     chosen, between = _options.parse_columns(columns), _options.parse_separator(separator)
+    usual = "word" if learning.entry.learner.__name__ in _MULTINOMIAL else "default"
+    text = _template(usual if template is None else template, chosen)
     _options.check_output(output, model=True)
-    if source == dev == "-":
-        raise InputError("--dev: TRAIN and --dev cannot both be standard input")
+    learning.check_dev(dev, source)
 
     from trelliswork.cli._columns import Document
     from trelliswork.structures import Chain
 
     structure = Chain(
-        order=order, scheme=scheme, min_count=min_count, emissions="observed" if observed else "all"
+        order=order,
+        scheme=scheme,
+        invalid=invalid,
+        min_count=min_count,
+        emissions="observed" if observed else "all",
     )
     estimator = learning.build(structure, quiet)
     document = Document(source, separator=between, comment=comment or None, encoding=encoding or "utf-8")
@@ -109,14 +136,32 @@ def train(
     _fit_and_save(learning, estimator, text, document, layout, held_out, output, quiet)
 
 
-def _layout(document: Document, label: int, columns: list[int] | None, template: str) -> Layout:
+def _template(text: str, columns: list[int] | None) -> str:
+    """Features of a token; refuses columns that are asked for and not used."""
+    from trelliswork.features.template import parse_template
+
+    n_columns = 1 if columns is None else len(columns)
+    if text == "default":  # takes every column that it is given
+        text = "; ".join([text, *(f"col:{c} @ -1..1" for c in range(1, n_columns))])
+    text = _options.read_template(text)
+    used = {feature.column for features in parse_template(text).values() for feature in features}
+    unused = [str((columns or [])[c]) for c in range(1, n_columns) if c not in used]
+    if unused:
+        raise InputError(
+            f"--columns: the template does not use column {', '.join(unused)}; leave it out, or name it in "
+            "the template (col:1 is the second of --columns)"
+        )
+    return text
+
+
+def _layout(document: Document, label: int | None, columns: list[int] | None, template: str) -> Layout:
     """Which columns are read: of the inputs, those up to the last that the template asks for."""
     from trelliswork.cli._columns import Layout
     from trelliswork.features import TokenWindow
 
-    place = document.resolve(label, "label")
+    place = document.usual_label if label is None else document.resolve(label, "label")
     if columns is None:
-        inputs = [c for c in range(document.n_columns) if c != place]
+        inputs = document.usual_columns(place)
     else:
         inputs = [document.resolve(c, "input") for c in columns]
     if not inputs:
@@ -140,7 +185,7 @@ def _labelled(
     if request is not None and request.label is not None:
         label = document.resolve(request.label, "label")
     elif label is None and layout.n_columns is None and document.n_columns > len(layout.inputs):
-        label = document.n_columns - 1  # a model from Python: the last column
+        label = document.usual_label  # a model from Python
     if label is None:
         raise InputError.at(
             document.name, document.first_line, "the file has no label column to compare with"
@@ -169,13 +214,16 @@ def _fit_and_save(
     def fit() -> None:
         more: dict[str, Any] = {}
         features = window.fit_transform(document.take(layout.inputs))
-        if held_out is not None and learning.entry.uses_dev:
-            more = {"X_dev": window.transform(held_out[0]), "y_dev": held_out[1]}
+        if held_out is not None:
+            more = learning.held_out(window.transform(held_out[0]), held_out[1])
         estimator.fit(features, y, **more)
 
     done = watched(fit, estimator, document.located, quiet)
+    structure = estimator.structure
+    n_repaired = sum(list(a) != b for a, b in zip(y, structure.readable(y), strict=True))
+    note = f" ({n_repaired:,} repaired to {structure.scheme})" if n_repaired else ""
     said = [
-        f"{learning.name}: {counted(len(document), 'sentence')}, {counted(document.n_tokens, 'token')}",
+        f"{learning.name}: {counted(len(document), 'sentence')}{note}, {counted(document.n_tokens, 'token')}",
         f"{counted(len(estimator.classes_), 'label')}, {counted(estimator.coef_.size, 'weight')}",
         f"{counted(estimator.n_iter_, 'iteration')} in {done.seconds:.1f} s"
         + ending(estimator, done.interrupted),
@@ -185,6 +233,32 @@ def _fit_and_save(
     info = {"kind": "tag", "learner": learning.name, "layout": layout.to_info()}
     model = make_pipeline(window, estimator)
     finish(model, output, info, said, interrupted=done.interrupted, quiet=quiet)
+
+
+def samples(source: str, *, label: str | None = None, encoding: str | None = None) -> Samples:
+    """Sentences of a column file, for ``compare``.
+
+    Parameters
+    ----------
+    source : str
+        File.
+    label : str or None
+        Number of the column of the labels.
+    encoding : str or None
+        Encoding of the text.
+    """
+    from trelliswork.cli._columns import Document
+    from trelliswork.cli._comparing import Samples
+    from trelliswork.features import TokenWindow
+    from trelliswork.structures import Chain
+
+    if label is not None and not label.removeprefix("-").isdigit():
+        raise InputError(f"--label: expected the number of a column, got {label!r}")
+    document = Document(source, encoding=encoding or "utf-8")
+    layout = _layout(document, None if label is None else int(label), None, "default")
+    assert layout.label is not None
+    window = TokenWindow.from_template("default")
+    return Samples(document.take(layout.inputs), document.take([layout.label]), Chain(), window)
 
 
 def predict(opened: OpenModel, request: Request) -> None:
@@ -197,54 +271,40 @@ def predict(opened: OpenModel, request: Request) -> None:
     request : Request
         Files and columns. ``kbest`` above 1 adds a column for each candidate, ``_`` where a sentence has
         fewer. ``probabilities`` adds to each label its probability: of the label at this token or, with
-        ``kbest``, of the whole candidate.
+        ``kbest``, of the whole candidate. ``raw`` reads plain text, a sentence a line; ``form`` "jsonl"
+        writes a JSON object for each sentence.
     """
+    from trelliswork.cli import _tagged
+
+    if request.form not in (None, "columns", "jsonl"):
+        raise InputError(f"--format: expected columns or jsonl, got {request.form!r}")
     if request.kbest > 1:  # report a mistake before the work
         _require(opened, "kbest")
     if request.probabilities:
         _require(opened, "marginals")
     _options.check_output(request.output)
     layout = stored_layout(opened).changed(request.separator, request.comment, request.encoding)
-    document = layout.read(request.source)
-    inputs, _ = document.match(layout, request.columns)
-    learner = opened.learner
+    if request.raw:
+        if len(layout.inputs) > 1:
+            raise InputError(f"--raw: {opened.path} takes {len(layout.inputs)} columns, not words alone")
+        document = _tagged.raw_document(request.source, layout)
+    else:
+        document = layout.read(request.source)
+    inputs, label = document.match(layout, request.columns)
     try:
-        features = opened.features(document.take(inputs))
-        if request.kbest > 1:
-            columns = _candidates(learner.predict_kbest(features, request.kbest), request, features)
-        else:
-            predicted = learner.predict(features)
-            columns = [[str(label) for y in predicted for label in y]]
-            if request.probabilities:
-                place = {label: j for j, label in enumerate(learner.classes_)}
-                tables = learner.predict_marginals(features)
-                columns.append(
-                    [f"{p[t, place[a]]:.6g}" for y, p in zip(predicted, tables) for t, a in enumerate(y)]
-                )
+        found = _tagged.Tagged.of(opened, document.take(inputs), request)
     except InputError as error:
         raise document.located(error) from None
-    document.write(request.output, columns)
+    if request.form == "jsonl":
+        _tagged.write_jsonl(request.output, found, document.take(inputs[:1]), layout.encoding)
+    else:
+        document.write(request.output, found.columns(request.probabilities), label)
 
 
 def _require(opened: OpenModel, what: str) -> None:
     if not hasattr(opened.learner, f"predict_{what}"):
         flag = "--kbest" if what == "kbest" else "--probabilities"
         raise InputError(f"{flag}: a {type(opened.learner).__name__} model cannot do that")
-
-
-def _candidates(lists: Any, request: Request, features: Any) -> list[list[str]]:
-    """Columns of k-best lists, best first."""
-    lengths = features.lengths if hasattr(features, "lengths") else [len(x) for x in features]
-    columns = []
-    for k in range(request.kbest):
-        labels: list[str] = []
-        shares: list[str] = []
-        for candidates, n in zip(lists, map(int, lengths)):
-            exists = k < len(candidates)
-            labels += map(str, candidates[k].output) if exists else [_MISSING] * n
-            shares += [f"{candidates[k].probability if exists else 0.0:.6g}"] * n
-        columns += [labels, shares] if request.probabilities else [labels]
-    return columns
 
 
 def evaluate(opened: OpenModel, request: Request) -> None:
@@ -289,13 +349,7 @@ def _brief(y: Any, predicted: Any) -> str:
     from trelliswork.metrics import entity_f1, token_accuracy
 
     text = f"accuracy {token_accuracy(y, predicted):.2%}"
-    return f"{text}, entity F1 {entity_f1(y, predicted):.2%}" if _looks_like_entities(y) else text
-
-
-def _looks_like_entities(y: Any) -> bool:
-    """Whether every label is ``O`` or a role and a type (``B-PER``), with at least one type."""
-    labels = {label for row in y for label in row} - {"O"}
-    return bool(labels) and all(_ROLE.fullmatch(label) for label in labels)
+    return f"{text}, entity F1 {entity_f1(y, predicted):.2%}" if looks_like_entities(y) else text
 
 
 def _scores(y: Any, predicted: Any) -> dict[str, Any]:
@@ -309,7 +363,7 @@ def _scores(y: Any, predicted: Any) -> dict[str, Any]:
         "sentence_accuracy": sequence_accuracy(y, predicted),
         "entities": None,
     }
-    if _looks_like_entities(y):
+    if looks_like_entities(y):
         report = entity_scores(y, predicted)
         by_type = {kind: _counts(counts) for kind, counts in report.by_type.items()}
         scores["entities"] = _counts(report) | {"by_type": by_type}

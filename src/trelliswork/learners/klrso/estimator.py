@@ -11,6 +11,7 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork._ragged import offsets_of
 from trelliswork._threads import n_threads, run
+from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_weights
 from trelliswork.kernels._compose import similarities
 from trelliswork.learners.base import StructuredEstimator, warn_interrupted
@@ -130,6 +131,9 @@ class KLRSO(StructuredEstimator):
 
     searches = True
     loosen = ("lower reg",)
+    command = "klrso"
+    command_options = ("smoothing", "reg", "max_iter")
+    tuning = (Path("reg"),)
 
     def __init__(
         self,

@@ -9,12 +9,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from trelliswork._errors import InputError
+from trelliswork._signature import signature
+from trelliswork._tuning import Choice, Path
 from trelliswork._validate import check_number
 from trelliswork.learners.base import StructuredEstimator, combined_weights
 from trelliswork.learners.moments.constraints import fit_constrained
 from trelliswork.learners.moments.newton import newton_steps
 from trelliswork.learners.moments.reference import reference_scores, reference_weights
-from trelliswork.learners.moments.state import MomentState, signature
+from trelliswork.learners.moments.state import MomentState
 from trelliswork.learners.moments.sums import BatchMoments, MomentSums, SampledMoments
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.ridge import SOLVERS, Ridge, SecondMoment
@@ -37,6 +39,11 @@ class MomentLearner(StructuredEstimator):
     Subclasses say which second moment they use (``_about``) and how weights come out of it
     (``_weights``).
     """
+
+    tuning = (
+        Path("reg", decades=(2.0, 2.0), resolved="lam_", fixed=(("reg_mode", "absolute"),)),
+        Choice("reference", ("uniform", "generative")),
+    )
 
     _about = "mean"
     loosen = ("use reference='generative'", "lower reg")
@@ -180,6 +187,22 @@ class MomentLearner(StructuredEstimator):
         self._solve(self._kept())
         return self
 
+    def fit_again(self: Self, X: Any, y: Any, sample_weight: Any = None, **changes: Any) -> Self:
+        """Fit to the samples of the last fit with other parameters; another ``reg`` takes no new pass.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            The samples of the last fit.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weight of each sample.
+        **changes
+            New values of parameters.
+        """
+        if hasattr(self, "moments_") and changes.keys() <= {"reg", "reg_mode"}:
+            return self.resolve(**changes)
+        return super().fit_again(X, y, sample_weight, **changes)
+
     def _kept(self) -> MomentState:
         if not hasattr(self, "moments_"):
             if hasattr(self, "coef_"):
@@ -287,7 +310,7 @@ class MomentLearner(StructuredEstimator):
                 ridge = Ridge(self._second(moments), lam, **self._options())
                 theta = self._weights(moments, ridge)
                 stop = ridge.stop
-                progress.step(n_features=space.n_features, lam=lam, **ridge.said)
+                progress.done(n_features=space.n_features, lam=lam, **ridge.said)
         if not np.isfinite(theta).all():
             raise FloatingPointError("the weights are not finite; raise reg or scale the features")
         self.space_ = space

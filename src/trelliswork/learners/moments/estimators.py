@@ -129,6 +129,9 @@ class ZScore(MomentLearner):
 
     _about = "mean"
 
+    command = "zscore"
+    command_options = ("reg", "reference")
+
     def __init__(
         self,
         structure: Structure,
@@ -304,6 +307,9 @@ class SODA(MomentLearner):
     """
 
     _about = "gold"
+
+    command = "soda"
+    command_options = ("reg", "reference")
 
     def __init__(
         self,

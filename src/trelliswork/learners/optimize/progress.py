@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import logging
 import sys
 import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "ended_by"]
 
 logger = logging.getLogger("trelliswork")
+_over: contextvars.ContextVar[Callable[[], bool] | None] = contextvars.ContextVar("over", default=None)
+
+
+@contextlib.contextmanager
+def ended_by(over: Callable[[], bool]) -> Iterator[None]:
+    """Interrupt the fits of this thread at their next step once ``over()`` is true.
+
+    A thread of its own never sees Ctrl-C, nor does a fit know what time it may take.
+
+    Parameters
+    ----------
+    over : callable
+        Asked at every step.
+    """
+    token = _over.set(over)
+    try:
+        yield
+    finally:
+        _over.reset(token)
+
+
+SECONDS_BETWEEN_LINES = 10.0  # off a terminal
 
 
 class Progress:
@@ -22,8 +47,8 @@ class Progress:
     total : int or None
         Expected number of steps.
     verbose : int
-        0 shows nothing; 1 shows a progress bar on a terminal and one log line per step
-        elsewhere.
+        0 shows nothing; 1 shows a progress bar on a terminal, and elsewhere a log line every 10 seconds;
+        2 logs every step there.
     """
 
     def __init__(self, title: str, total: int | None, verbose: int):
@@ -31,7 +56,7 @@ class Progress:
         self.title = title
         self.total = total
         self.verbose = verbose
-        self.started = time.perf_counter()
+        self.started = self._logged = time.perf_counter()
         self._bar: Any = None
         self._task: Any = None
         if verbose and not sys.stderr.isatty():
@@ -61,17 +86,35 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
+    def expect(self, total: int) -> None:
+        """Tell how many steps there will be, where that becomes clear on the way."""
+        self.total = total
+        if self._bar is not None:
+            self._bar.update(self._task, total=total)
+
     def step(self, **values: Any) -> None:
-        """Record one step."""
-        record = {"iteration": len(self.history) + 1, **values, "seconds": time.perf_counter() - self.started}
+        """Record one step; ends the fit if its time is over."""
+        self.done(**values)
+        over = _over.get()
+        if over is not None and over():
+            raise KeyboardInterrupt
+
+    def done(self, **values: Any) -> None:
+        """Record the last step, after which there is nothing left to end."""
+        now = time.perf_counter()
+        record = {"iteration": len(self.history) + 1, **values, "seconds": now - self.started}
         self.history.append(record)
         if not self.verbose:
             return
         said = "  ".join(f"{k} {_shown(v)}" for k, v in values.items())
         if self._bar is not None:
             self._bar.update(self._task, advance=1, said=said)
-        else:
-            logger.info("%s %d: %s  %.1f s", self.title, record["iteration"], said, record["seconds"])
+        elif self.verbose > 1 or now - self._logged >= SECONDS_BETWEEN_LINES:
+            self._logged = now
+            of_all = f" of {self.total}" if self.total else ""
+            logger.info(
+                "%s %d%s: %s  %.1f s", self.title, record["iteration"], of_all, said, record["seconds"]
+            )
 
 
 def _shown(value: Any) -> str:

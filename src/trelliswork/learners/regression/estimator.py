@@ -15,6 +15,7 @@ from trelliswork._blas import one_blas_thread
 from trelliswork._errors import InputError
 from trelliswork._ngrams import check_sequences
 from trelliswork._ragged import Ragged
+from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_samples, check_weights, count_samples
 from trelliswork.kernels import Linear, Precomputed, Spectrum, as_kernel
 from trelliswork.kernels._compose import similarities
@@ -100,6 +101,8 @@ class KernelRegression(BaseEstimator):
     """
 
     sequential: ClassVar[bool] = False
+
+    tuning = (Path("ridge"),)
 
     def __init__(
         self,

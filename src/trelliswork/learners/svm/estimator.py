@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._tuning import Path
 from trelliswork._validate import check_number
 from trelliswork.kernels import Precomputed, as_kernel
 from trelliswork.learners.base import StructuredEstimator, combined_weights
@@ -133,10 +134,13 @@ class StructuredSVM(StructuredEstimator):
 
     # What models had that were saved before the parameter was there.
     _before: ClassVar[Mapping[str, Any]] = {"C_mode": "absolute"}
+    tuning = (Path("C", weaker="up"),)
+    loosen = ("raise C",)
 
     support_: list[tuple[int, Any, float]]
 
-    loosen = ("raise C",)
+    command = "svm"
+    command_options = ("C", "loss", "max_iter")
 
     def __init__(
         self,
@@ -209,7 +213,7 @@ class StructuredSVM(StructuredEstimator):
                 approx=self.approx,
                 cache_mb=self.cache_mb,
                 random_state=self.random_state,
-                warm=(self.structure.prepare(X), self.support_) if warm else None,
+                warm=(self._prepared(X), self.support_) if warm else None,
                 progress=progress,
             )
         for name in ("coef_", "support_rows_", "dual_coef_", "linear_coef_"):

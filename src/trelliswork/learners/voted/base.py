@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._tuning import Path
 from trelliswork._validate import check_number
 from trelliswork.learners.base import StructuredEstimator, combined_weights
 from trelliswork.learners.optimize.smooth import Minimum
@@ -30,6 +31,7 @@ class Voted(StructuredEstimator):
         "lower lam",
         "lower beta",
     )
+    tuning = (Path("lam", with_=("beta",)),)
 
     lam: float
     beta: float

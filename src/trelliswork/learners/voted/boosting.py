@@ -83,6 +83,9 @@ class StructBoost(Voted):
     [['D', 'N']]
     """
 
+    command = "structboost"
+    command_options = ("lam", "beta", "loss", "max_iter")
+
     def __init__(
         self,
         structure: Structure,

@@ -114,6 +114,9 @@ class VotedCRF(Voted):
     ([['D', 'N']], ['order 1', 'order 2', 'order 3'])
     """
 
+    command = "vcrf"
+    command_options = ("lam", "beta", "loss", "max_iter")
+
     def __init__(
         self,
         structure: Structure,

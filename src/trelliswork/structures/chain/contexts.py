@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
+from trelliswork.structures.labels import check_row
 
 __all__ = [
     "check_scheme",
@@ -16,6 +18,7 @@ __all__ = [
     "context_before",
     "level_starts",
     "ngram_map",
+    "repaired",
     "scheme_masks",
     "successors",
     "transition_mask",
@@ -160,6 +163,47 @@ def scheme_masks(scheme: str, labels: Sequence[Any]) -> tuple[np.ndarray, np.nda
     start = np.array([tag not in continues for tag, _ in parsed])
     end = np.array([not (open_after and tag in open_after) for tag, _ in parsed])
     return mask, start, end
+
+
+def repaired(y: Any, scheme: str) -> list[Any]:
+    """Label sequences with their entities written as the scheme demands.
+
+    Entities are read as the CoNLL script reads them: a label ``I`` or ``E`` goes on with the entity of the
+    token before it if that has the same type and is ``B`` or ``I``, and otherwise starts one. Sequences that
+    keep to the scheme stay as they are, and so do those with labels that it does not know.
+
+    Examples
+    --------
+    >>> from trelliswork.structures.chain.contexts import repaired
+    >>> repaired([["O", "I-X", "I-X", "I-Y"]], "BIO"), repaired([["B-X", "I-X", "O"]], "BIOES")
+    ([['O', 'B-X', 'I-X', 'B-Y']], [['B-X', 'E-X', 'O']])
+    """
+    kind = _PREFIXES[scheme]
+    split = lru_cache(maxsize=None)(lambda label: _split(label, kind, scheme))
+    out = []
+    for i, row in enumerate(y):
+        check_row(i, row)
+        try:
+            tags = [split(label) for label in row]
+        except (InputError, TypeError):  # whoever codes the labels says what is wrong with them
+            out.append(row)
+            continue
+        goes_on = [
+            t > 0 and tag in "IE" and tags[t - 1][0] in "BI" and tags[t - 1][1] == entity
+            for t, (tag, entity) in enumerate(tags)
+        ]
+        ends = [not more for more in goes_on[1:]] + [True]
+        new = list(row)
+        for t, (tag, _) in enumerate(tags):
+            if tag == "O":
+                continue
+            if kind == "BIO":
+                role = "I" if goes_on[t] else "B"
+            else:
+                role = ("E" if ends[t] else "I") if goes_on[t] else ("S" if ends[t] else "B")
+            new[t] = role + row[t][1:]
+        out.append(new)
+    return out
 
 
 def _split(label: Any, kind: str, scheme: str) -> tuple[str, str]:

@@ -227,6 +227,7 @@ class ChainSpace(Space):
         self._check_width(X.values)
         gold = mask = None
         if y is not None:
+            y = self.structure.readable(y)
             gold = Ragged(encode_labels(y, X.offsets, self.labels, unknown=unknown), X.offsets)
         if allowed is not None:
             mask = self._allowed_mask(allowed, X.offsets)

@@ -12,9 +12,10 @@ from trelliswork._errors import InputError
 from trelliswork._names import attribute_of
 from trelliswork._ragged import Ragged
 from trelliswork._tokens import TokenTable, compile_tokens, token_symbols
+from trelliswork._tuning import Choice
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.chain.batch import ChainBatch
-from trelliswork.structures.chain.contexts import check_scheme, check_transitions, transition_mask
+from trelliswork.structures.chain.contexts import check_scheme, check_transitions, repaired, transition_mask
 from trelliswork.structures.chain.joins import Joins
 from trelliswork.structures.chain.space import ChainSpace
 from trelliswork.structures.labels import (
@@ -48,6 +49,10 @@ class Chain(Structure):
         Which labels may follow which. Others are *forbidden* in every output.
     scheme : {"BIO", "IOB2", "BIOES", "IOBES"} or None, default=None
         Forbid what the tagging scheme forbids (``I-X`` after ``O``, ...).
+    invalid : {"repair", "strict"}, default="repair"
+        With a ``scheme``: what happens to given outputs that break it. ``"repair"`` reads their entities as
+        the CoNLL script does and writes them as the scheme demands (``I-X`` after ``O`` becomes ``B-X``);
+        ``"strict"`` is an error.
     start, end : bool, default=True
         Weights for the first and for the last label.
     edge_features : "all", list of str, dict or None, default=None
@@ -86,6 +91,7 @@ class Chain(Structure):
     # model looks good that has learnt just that.
     moment_reference: ClassVar[str] = "generative"
     moment_ridge: ClassVar[float] = 0.1
+    tuning = (Choice("order", (1, 2)),)
     limits: ChainLimits = ChainLimits()
 
     def __init__(
@@ -95,6 +101,7 @@ class Chain(Structure):
         emissions: str = "all",
         transitions: str | Iterable[tuple[Hashable, Hashable]] = "all",
         scheme: str | None = None,
+        invalid: str = "repair",
         start: bool = True,
         end: bool = True,
         edge_features: str | Sequence[str] | Mapping[int, str | Sequence[str]] | None = None,
@@ -106,6 +113,7 @@ class Chain(Structure):
         self.emissions = emissions
         self.transitions = transitions
         self.scheme = scheme
+        self.invalid = invalid
         self.start = start
         self.end = end
         self.edge_features = edge_features
@@ -123,6 +131,8 @@ class Chain(Structure):
             raise InputError(f"min_count must be a whole number of at least 0, got {self.min_count!r}")
         check_transitions(self.transitions)
         check_scheme(self.scheme)
+        if self.invalid not in ("repair", "strict"):
+            raise InputError(f"invalid must be 'repair' or 'strict', got {self.invalid!r}")
         check_given_labels(self.labels)
         Joins(self.edge_features, int(self.order))  # checks them
 
@@ -150,6 +160,7 @@ class Chain(Structure):
     def _bound(self, X: Ragged, y: Any) -> tuple[ChainSpace, np.ndarray]:
         """The space of prepared samples, and the codes of their labels."""
         self.check()
+        y = self.readable(y)
         labels = collect_labels(y, self.labels)
         codes = encode_labels(y, X.offsets, labels)
         table: TokenTable = X.values
@@ -172,6 +183,19 @@ class Chain(Structure):
         space = ChainSpace(self, labels, attributes, allowed, table.width)
         space.restrict_to_observed(table, codes, X.offsets)
         return space, codes
+
+    def readable(self, y: Any) -> Any:
+        """Given outputs as the scheme demands them, where they are to be repaired.
+
+        Examples
+        --------
+        >>> from trelliswork import Chain
+        >>> Chain(scheme="BIO").readable([["O", "I-PER", "I-PER"]])
+        [['O', 'B-PER', 'I-PER']]
+        """
+        if self.scheme is None or self.invalid == "strict" or not hasattr(y, "__len__"):
+            return y
+        return repaired(y, self.scheme)
 
     def bind_names(self, names: Sequence[Any]) -> ChainSpace:
         """Labels and attributes from the feature names of given weights."""

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from trelliswork._errors import InputError
 from trelliswork._names import attribute_of
 from trelliswork._tokens import TokenBlock, TokenTable, compile_tokens
+from trelliswork._tuning import Choice, Tunable
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.classes.batch import ClassesBatch
 from trelliswork.structures.classes.space import ClassesSpace
@@ -79,6 +80,11 @@ class Classes(Structure):
         self.bias = bias
         self.labels = labels
         self.ancestor_weight = ancestor_weight
+
+    @property
+    def tuning(self) -> tuple[Tunable, ...]:  # type: ignore[override]
+        """How much classes share, where there is a taxonomy."""
+        return () if self.taxonomy is None else (Choice("ancestor_weight", (1.0, 0.5, 0.25, 0.1, 0.0)),)
 
     def check(self) -> None:
         """Refuse hyper-parameters that make no sense; reads the taxonomy."""

@@ -11,6 +11,7 @@ import numpy as np
 from trelliswork import _trees as trees
 from trelliswork._counts.brackets import bracket_scores
 from trelliswork._errors import InputError
+from trelliswork._tuning import Choice
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.grammar.batch import GrammarBatch
 from trelliswork.structures.grammar.shape import Rule, Shape, labels_of, rules_of
@@ -110,6 +111,7 @@ class Grammar(Structure):
     space_class: ClassVar[type[Space]] = GrammarSpace
     batch_class: ClassVar[type[Batch]] = GrammarBatch
     output_kind: ClassVar[str] = "parse tree"
+    tuning = (Choice("vertical", (1, 2)), Choice("horizontal", (None, 1, 2)))
     limits: GrammarLimits = GrammarLimits()
 
     def __init__(

@@ -11,6 +11,7 @@ from trelliswork._counts.base_pairs import base_pair_scores
 from trelliswork._dotbracket import dot_bracket
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._tuning import Choice
 from trelliswork._validate import as_number
 from trelliswork.dp.rna.rules import BASE, BASES, F_LS, L_PAIR, N_RULES, PAIRS, S_L, S_LS
 from trelliswork.structures.base import Batch, Space, Structure
@@ -83,6 +84,10 @@ class RNA(Structure):
     space_class: ClassVar[type[Space]]  # set below, where the class is known
     batch_class: ClassVar[type[Batch]] = RNABatch
     output_kind: ClassVar[str] = "RNA structure"
+    tuning = (
+        Choice("grammar", ("g6", "nested")),
+        Choice("gamma", (0.5, 1.0, 2.0, 4.0, 8.0), decoding=True),
+    )
     limits: RNALimits = RNALimits()
 
     def __init__(self, grammar: str = "g6", *, depth: int = 2, invalid: str = "strict", gamma: float = 1.0):

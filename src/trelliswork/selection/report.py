@@ -1,0 +1,202 @@
+"""Comparisons for reading: a text table, and a page with curves that needs no other file."""
+
+from __future__ import annotations
+
+import html
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trelliswork.selection.comparison import Comparison
+
+__all__ = ["as_text", "curves_svg", "html_table", "page"]
+
+_COLUMNS = ("learner", "score", "standard error", "fit", "predict", "model", "settings")
+_STYLE = """
+body { font-family: system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .3rem .7rem; text-align: right; }
+th:first-child, td:first-child, td:last-child, th:last-child { text-align: left; }
+tr { border-bottom: 1px solid #ddd; } tr.near td:first-child { font-weight: 600; color: #1e7e34; }
+.curves { display: flex; flex-wrap: wrap; gap: 1rem; } figure { margin: 0; } figcaption { font-size: .85rem; }
+.note { color: #666; font-size: .9rem; } .failed { color: #a33; }
+"""
+_COLORS = ("#1f5a9e", "#d9822b", "#2e7d32", "#7b4397", "#8a8a8a")
+
+
+def _rows(comparison: Comparison) -> list[tuple[dict[str, Any], list[str]]]:
+    """Rows of the table and their cells as texts."""
+    table, out = comparison.table, []
+    for i in range(len(table["learner"])):
+        row = {column: values[i] for column, values in table.items()}
+        if row["failure"]:
+            cells = [row["learner"], "-", "", "", "", "", row["failure"]]
+        else:
+            note = " (time was up)" if row["out_of_time"] else ""
+            cells = [
+                row["learner"] + " *" * row["near_best"],
+                f"{row['score']:.4f}",
+                f"{row['standard_error']:.4f}" if math.isfinite(row["standard_error"]) else "-",
+                _seconds(row["fit_seconds"]),
+                _seconds(row["predict_seconds"]),
+                _bytes(row["bytes"]),
+                (", ".join(f"{k.split('__')[-1]}={v}" for k, v in row["settings"].items()) or "-") + note,
+            ]
+        out.append((row, cells))
+    return out
+
+
+def as_text(comparison: Comparison) -> str:
+    """The table, with a star at the best and at what is within one standard error of it.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Learners side by side.
+    """
+    head = [comparison.scoring if name == "score" else name for name in _COLUMNS]
+    lines = [head, *(cells for _, cells in _rows(comparison))]
+    widths = [max(len(line[j]) for line in lines) for j in range(len(head))]
+    last = len(head) - 1
+    texts = [
+        "  ".join(
+            cell.ljust(width) if j in (0, last) else cell.rjust(width)
+            for j, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+    return "\n".join([*texts, "* the best, and what is within one standard error of it"])
+
+
+def html_table(comparison: Comparison) -> str:
+    """The table as HTML.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Learners side by side.
+    """
+    head = "".join(
+        f"<th>{html.escape(comparison.scoring if name == 'score' else name)}</th>" for name in _COLUMNS
+    )
+    body = []
+    for row, cells in _rows(comparison):
+        kind = "failed" if row["failure"] else "near" if row["near_best"] else ""
+        body.append(
+            f'<tr class="{kind}">' + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
+        )
+    return f"<table><tr>{head}</tr>{''.join(body)}</table>"
+
+
+def page(comparison: Comparison, title: str) -> str:
+    """The whole page.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Learners side by side.
+    title : str
+        Heading.
+    """
+    curves = []
+    for name, entry in comparison.entries.items():
+        drawing = curves_svg(entry.results, comparison.measure.greater_is_better)
+        if drawing:
+            curves.append(f"<figure>{drawing}<figcaption>{html.escape(name)}</figcaption></figure>")
+    mistakes = "".join(
+        f"<tr><td>{html.escape(a)}</td><td>{html.escape(b)}</td><td>{n:,}</td></tr>"
+        for a, b, n in comparison.confusions(top=15)
+    )
+    better = "larger" if comparison.measure.greater_is_better else "smaller"
+    return (
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>"
+        f"<h1>{html.escape(title)}</h1>"
+        f"<p>{len(comparison.y):,} samples, cross-validated; {html.escape(comparison.scoring)}, {better} is "
+        "better. Every learner was tuned on the training part of each fold.</p>"
+        f"{html_table(comparison)}<p class='note'>* the best, and what is within one standard error of it. "
+        "Seconds are those of one fold.</p>"
+        + (f"<h2>Paths</h2><div class='curves'>{''.join(curves)}</div>" if curves else "")
+        + (
+            f"<h2>What {html.escape(comparison.best)} takes for what</h2><table><tr><th>truth</th>"
+            f"<th>prediction</th><th>times</th></tr>{mistakes}</table>"
+            if mistakes
+            else "<p>No mistakes.</p>"
+        )
+        + "</body></html>"
+    )
+
+
+def curves_svg(tables: list[dict[str, list[Any]]], greater_is_better: bool) -> str:
+    """Scores against the strength of regularisation, one line per fold; empty if nothing was tuned.
+
+    Parameters
+    ----------
+    tables : list of dict
+        ``results_`` of the searches of the folds.
+    greater_is_better : bool
+        Whether the best is at the top; it is drawn there in any case.
+    """
+    lines = [points for table in tables if len(points := _curve(table)) > 1]
+    if not lines:
+        return ""
+    name = _path_name(tables[0]) or ""
+    xs, ys = ([p[k] for line in lines for p in line] for k in (0, 1))
+    low, high, bottom, top = min(xs), max(xs), min(ys), max(ys)
+    width, height = 230.0, 130.0
+
+    def place(x: float, y: float) -> str:
+        across = 10 + (width - 20) * (x - low) / ((high - low) or 1.0)
+        up = (y - bottom) / ((top - bottom) or 1.0)
+        return f"{across:.1f},{10 + (height - 20) * (1 - up if greater_is_better else up):.1f}"
+
+    drawn = "".join(
+        f'<polyline fill="none" stroke="{_COLORS[i % len(_COLORS)]}" stroke-width="1.5" '
+        f'points="{" ".join(place(x, y) for x, y in line)}"/>'
+        for i, line in enumerate(lines)
+    )
+    best, worst = (top, bottom) if greater_is_better else (bottom, top)
+    return (
+        f'<svg width="{width + 60:.0f}" height="{height + 22:.0f}" role="img" font-size="11">'
+        f'<rect x="0.5" y="0.5" width="{width:.0f}" height="{height:.0f}" fill="none" stroke="#ccc"/>{drawn}'
+        f'<text x="{width + 5:.0f}" y="16">{best:.4g}</text>'
+        f'<text x="{width + 5:.0f}" y="{height - 4:.0f}">{worst:.4g}</text>'
+        f'<text x="2" y="{height + 15:.0f}">{10**low:.2g}</text>'
+        f'<text x="{width / 2:.0f}" y="{height + 15:.0f}" text-anchor="middle">{html.escape(name)}</text>'
+        f'<text x="{width:.0f}" y="{height + 15:.0f}" text-anchor="end">{10**high:.2g}</text></svg>'
+    )
+
+
+def _path_name(table: dict[str, list[Any]]) -> str | None:
+    """First parameter with several positive numbers."""
+    for name, values in table.items():
+        if name == "score":
+            return None
+        if len({v for v in values if type(v) in (int, float) and v > 0}) > 1:
+            return name
+    return None
+
+
+def _curve(table: dict[str, list[Any]]) -> list[tuple[float, float]]:
+    """Best score at every value of that parameter, in the order of their logarithms."""
+    name = _path_name(table)
+    if name is None:
+        return []
+    chosen = table["path"][table["chosen"].index(True)] if True in table["chosen"] else table["path"][0]
+    points = [
+        (math.log10(value), score)
+        for value, score, path in zip(table[name], table["score"], table["path"], strict=True)
+        if score is not None and path == chosen and type(value) in (int, float) and value > 0
+    ]
+    return sorted(points)
+
+
+def _seconds(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value * 1e3:.0f} ms" if value < 1 else f"{value:.1f} s"
+
+
+def _bytes(value: int | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value / 1e6:.1f} MB" if value >= 1e6 else f"{value / 1e3:.1f} kB"
