@@ -22,7 +22,7 @@ _TABLES = {
     "structures": ("trelliswork.structures", "STRUCTURES"),
     "losses": ("trelliswork.losses", "LOSSES"),
     "kernels": ("trelliswork.kernels", "KERNELS"),
-    "features": ("trelliswork.features", "TokenWindow"),
+    "features": ("trelliswork.features", "TRANSFORMERS"),
 }
 
 
