@@ -305,9 +305,8 @@ def test_text_reads_no_other_column(run, tmp_path):
         for label, word in (("cat", "miaow"), ("dog", "woof"), ("dog", "bark")) * 10
     ]
     (tmp_path / "t.jsonl").write_text("\n".join(lines) + "\n")
-    assert (
-        run("train", "classify", "t.jsonl", "-o", "m.tw", "--text", "body", "--C", 100, "-q").exit_code == 0
-    )
+    done = run("train", "classify", "t.jsonl", "-o", "m.tw", "--text", "body", "--C", 100, "-q")
+    assert done.exit_code == 0
     scaler, learner = (step for _, step in tw.load("m.tw").steps)
     assert {name.partition(":")[0] for name in learner.space_.attributes} - {"bias"} == {"body"}
     assert scaler.idf_[scaler.words_.index("body:miaow")] > scaler.idf_[scaler.words_.index("body:and")]
