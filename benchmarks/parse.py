@@ -27,7 +27,7 @@ def model_of(folder: str, jobs: int) -> Any:
     import trelliswork as tw
 
     X, y = read_penn(folder, 1, 10**6)
-    grammar = tw.Grammar(input="tags", unary="strict", horizontal=2)
+    grammar = tw.Grammar(input="tags", unary="strict", horizontal=2, vertical=1)
     return tw.Generative(grammar, smoothing=1e-12, n_jobs=jobs).fit(X, y)
 
 

@@ -148,7 +148,7 @@ def leaves(tree: str) -> list[str]:
 
 def compare(trees: list[str], n_train: int) -> dict[str, tuple[float, float]]:
     """F and complete match of both models; the first ``n_train`` trees are for training."""
-    structure = tw.Grammar(min_count=1, unknown=None, unary="keep", max_unary=1)
+    structure = tw.Grammar(min_count=1, unknown=None, unary="keep", max_unary=1, horizontal=None, vertical=1)
     X = [leaves(tree) for tree in trees]
     train, test = slice(0, n_train), slice(n_train, None)
     out = {}

@@ -42,7 +42,7 @@ def blocks(n: int, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 def scfg() -> list[Any]:
     """Grammars to choose from: long rules whole, or split so that unseen ones can be made of the pieces."""
-    structures = [tw.Grammar(input="tags", horizontal=h) for h in MARKOV]
+    structures = [tw.Grammar(input="tags", horizontal=h, vertical=1) for h in MARKOV]
     return [tw.Generative(structure, smoothing=a) for structure in structures for a in (0.1, 1.0)]
 
 

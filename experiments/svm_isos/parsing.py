@@ -41,7 +41,7 @@ def read_penn(folder: str, low: int = 1, high: int = 10) -> tuple[list[Any], lis
 
 
 def machine(horizontal: int, C: float, loss: str, rescale: str | None, jobs: int) -> tw.StructuredSVM:
-    grammar = tw.Grammar(input="tags", horizontal=horizontal)
+    grammar = tw.Grammar(input="tags", horizontal=horizontal, vertical=1)
     return tw.StructuredSVM(
         grammar, C, loss=loss, slack="l2", rescale=rescale, tol=0.01, n_jobs=jobs, C_mode="absolute"
     )
@@ -51,7 +51,7 @@ def methods(jobs: int) -> dict[str, list[Callable[[], Any]]]:
     """Candidates of every method; one of them is chosen on inner folds."""
 
     def pcfg(h: int, a: float) -> Callable[[], Any]:
-        return lambda: tw.Generative(tw.Grammar(input="tags", horizontal=h), a)
+        return lambda: tw.Generative(tw.Grammar(input="tags", horizontal=h, vertical=1), a)
 
     def svm(h: int, C: float, loss: str, rescale: str | None) -> Callable[[], Any]:
         return lambda: machine(h, C, loss, rescale, jobs)

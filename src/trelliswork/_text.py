@@ -11,7 +11,7 @@ from typing import Any
 
 from trelliswork._errors import InputError
 
-__all__ = ["read_text", "write_text"]
+__all__ = ["is_biopython", "plain_sequence", "read_text", "write_text"]
 
 
 def read_text(source: Any, encoding: str = "utf-8") -> tuple[str, str]:
@@ -85,3 +85,20 @@ def _decode(data: bytes, encoding: str, name: str) -> str:
         raise InputError.at(
             name, None, f"unknown encoding {encoding!r}; expected a name such as utf-8 or latin-1"
         ) from None
+
+
+def is_biopython(value: Any) -> bool:
+    """Whether a value is an object of Biopython."""
+    return type(value).__module__.partition(".")[0] == "Bio"
+
+
+def plain_sequence(value: Any) -> Any:
+    """A sequence of Biopython (``Seq``, or ``SeqRecord`` with one) as text; anything else as it is.
+
+    Examples
+    --------
+    >>> from trelliswork._text import plain_sequence
+    >>> plain_sequence("GATTACA"), plain_sequence(["G", "A"])
+    ('GATTACA', ['G', 'A'])
+    """
+    return str(getattr(value, "seq", value)) if is_biopython(value) else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -122,7 +123,7 @@ def test_the_remedy_is_named_for_both(run, aligned):
 
 
 def test_lower_case(run, aligned):
-    """In a named alphabet the same letters, and kept as they were written; otherwise other symbols."""
+    """The same letters, and kept as they were written."""
     lower = "".join(
         line if line[0] == ">" else line.lower() for line in pairs(20, 0).splitlines(keepends=True)
     )
@@ -132,10 +133,9 @@ def test_lower_case(run, aligned):
         assert run("train", "align", source, "-o", "m.tw", "--alphabet", "dna", "-q").exit_code == 0
         found.append(run("predict", "m.tw", stdin=">a\nACgt\n>b\nAct\n").stdout)
     assert found[0] == found[1] == ">a\nACgt\n>b\nAc-t\n"
+    # Letters of residues are known without a name.
     run("train", "align", "train.afa", "-o", "m.tw", "-q")
-    done = run("predict", "m.tw", stdin=">a\nACG\n>b\nACg\n")
-    assert done.exit_code == 2
-    assert "symbol 'g' at position 2 of the second sequence is not in the alphabet" in done.stderr
+    assert run("predict", "m.tw", stdin=">a\nACG\n>b\nACg\n").stdout == ">a\nACG\n>b\nACg\n"
 
 
 @pytest.mark.parametrize("learner", ["crf", "soda", "svm", "perceptron", "logodds"])
@@ -158,3 +158,43 @@ def test_predicted_scores_in_every_output(run, aligned, options):
     done = run("train", "align", "train.afa", "-o", "m.tw", "--learner", "klrso", "--reg", 0)
     assert done.exit_code != 0
     assert "reg must be a finite number > 0" in done.stderr
+
+
+PAIRS = ">a first\nHEAGAWGHEE\n>b\npawheae\n"
+
+
+def test_align_with_a_matrix(run, tmp_path):
+    pytest.importorskip("Bio")
+    (tmp_path / "p.fa").write_text(PAIRS)
+    options = ["--matrix", "BLOSUM62", "--gap-open", 11, "--gap-extend", 1]
+    done = run("align", "p.fa", *options)
+    assert (done.exit_code, done.stderr) == (0, "")
+    weights = tw.alignment_weights("BLOSUM62", gap_open=-11, gap_extend=-1)
+    model = tw.Fixed(tw.Alignment(), weights)
+    (rows,) = model.predict([("HEAGAWGHEE", "pawheae")])
+    assert done.stdout == f">a first\n{rows[0]}\n>b\n{rows[1]}\n"
+    done = run("align", "p.fa", *options, "--mode", "local", "--format", "paf")
+    cells = done.stdout.rstrip("\n").split("\t")
+    assert cells[:9:4] == ["b", "+", cells[8]]
+    assert cells[5:7] == ["a", "10"]
+    assert re.fullmatch(r"cg:Z:(\d+[MDI])+", cells[-1])
+    done = run("align", "p.fa", *options, "--format", "clustal")
+    assert done.stdout.splitlines()[0] == "CLUSTAL"
+    assert done.stdout.splitlines()[2].split() == ["a", rows[0]]
+    done = run("align", "p.fa", "--gap-open", -11)
+    assert done.stderr == "trelliswork: --gap-open is what a gap costs, a finite number >= 0; got -11\n"
+    done = run("align", "p.fa", "--format", "blast")
+    assert done.stderr == "trelliswork: --format: expected one of fasta, clustal, paf, cigar; got 'blast'\n"
+    with pytest.raises(tw.InputError, match=r"gap_open=11 would reward gaps.*a cost of 11 is gap_open=-11"):
+        tw.alignment_weights("BLOSUM62", gap_open=11, gap_extend=-1)
+
+
+def test_the_matrix_of_a_model(run, tmp_path):
+    (tmp_path / "p.fa").write_text(">a\nGATTaca\n>b\nGAT-ACA\n>c\nGATTC\n>d\nga-TC\n")
+    assert run("train", "align", "p.fa", "-o", "m.tw", "-q").exit_code == 0
+    assert tw.load("m.tw").space_.symbols == ["A", "C", "G", "T"]
+    assert run("inspect", "m.tw", "--matrix", "m.txt").exit_code == 0
+    table = tw.structures.read_matrix("m.txt")
+    model = tw.load("m.tw").weights_by_name()
+    assert table["A", "A"] == pytest.approx(model["pair", "A", "A"], abs=1e-4)
+    assert run("inspect", "m.tw", "--matrix", "-").stdout == (tmp_path / "m.txt").read_text()

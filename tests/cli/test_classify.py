@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import random
 
 import numpy as np
 import pytest
@@ -203,7 +204,7 @@ MISTAKES = [
     ("good.csv --label kind", "good.csv:1: no column 'kind'; there are 'a', 'label'"),
     ("good.csv --columns b", "good.csv:1: no column 'b'; there are 'a', 'label'"),
     ("good.csv --text b", "good.csv:1: no column 'b'; there are 'a', 'label'"),
-    ("good.csv --format xml", "unknown format 'xml'; expected one of svmlight, csv, jsonl"),
+    ("good.csv --format xml", "unknown format 'xml'; expected one of svmlight, csv, jsonl, arff"),
     ("bad.svm", "bad.svm:2: index 1: cannot read 'two'; expected a number"),
     ("bad2.svm", "bad2.svm:2: cannot read '2'; expected index:value"),
     ("bad3.svm", "bad3.svm:1: index 1 occurs twice"),
@@ -292,4 +293,74 @@ def test_interrupt_keeps_the_weights(run, files, monkeypatch):
     done = run("train", "classify", "train.csv", "-o", "m.tw")
     assert done.exit_code == 130
     assert done.stderr.startswith("trelliswork: interrupted; the best weights so far are kept: svm: ")
-    assert tw.load("m.tw").n_iter_ == 1
+    assert tw.load("m.tw")[-1].n_iter_ == 1
+
+
+def test_text_reads_no_other_column(run, tmp_path):
+    rng = random.Random(0)
+    lines = [
+        json.dumps(
+            {"id": rng.randrange(10**6), "label": label, "body": f"{word} and so on {rng.choice('xyz')}"}
+        )
+        for label, word in (("cat", "miaow"), ("dog", "woof"), ("dog", "bark")) * 10
+    ]
+    (tmp_path / "t.jsonl").write_text("\n".join(lines) + "\n")
+    done = run("train", "classify", "t.jsonl", "-o", "m.tw", "--text", "body", "--C", 100, "-q")
+    assert done.exit_code == 0
+    scaler, learner = (step for _, step in tw.load("m.tw").steps)
+    assert {name.partition(":")[0] for name in learner.space_.attributes} - {"bias"} == {"body"}
+    assert scaler.idf_[scaler.words_.index("body:miaow")] > scaler.idf_[scaler.words_.index("body:and")]
+    done = run("evaluate", "m.tw", "t.jsonl", "--json")
+    assert json.loads(done.stdout)["accuracy"] == 1.0
+    more = ["--text", "body", "--columns", "id"]
+    assert run("train", "classify", "t.jsonl", "-o", "m.tw", *more, "-q").exit_code == 0
+    assert "id" in tw.load("m.tw")[-1].space_.attributes
+
+
+ARFF = """% two levels
+@RELATION test
+@ATTRIBUTE size NUMERIC
+@ATTRIBUTE 'a colour' {red, blue}
+@ATTRIBUTE class hierarchical 1,1/1,1/2,2
+@DATA
+1000,red,1/1
+1001,red,1/1@2
+2000,blue,1/2
+2003,blue,1
+3000,red,2
+3002,?,2
+"""
+
+
+def test_arff(run, tmp_path):
+    (tmp_path / "t.arff").write_text(ARFF)
+    done = run("train", "classify", "t.arff", "-o", "m.tw", "--learner", "crf", "--l2", "1e-3")
+    assert done.exit_code == 0
+    model = tw.load("m.tw")
+    assert model.classes_ == ["1/-", "1/1", "1/2", "2"]
+    assert ("1", "1/-") in model[-1].structure.taxonomy
+    assert "size" in model[-1].space_.attributes
+    done = run("evaluate", "m.tw", "t.arff", "--json")
+    scores = json.loads(done.stdout)
+    truth, tree = ["1/1", "1/1", "1/2", "1/-", "2", "2"], model[-1].structure.taxonomy
+    predicted = [row.split(",")[-1] for row in run("predict", "m.tw", "t.arff").stdout.splitlines()[1:]]
+    assert scores["hierarchical_f1"] == tw.metrics.hierarchical_f1(truth, predicted, tree)
+    assert "hier. F1" in run("evaluate", "m.tw", "t.arff").stdout
+    (tmp_path / "new.arff").write_text(ARFF.replace("1/1@2", "?"))
+    done = run("predict", "m.tw", "new.arff")
+    assert done.stdout.splitlines()[0] == "size,a colour,class,predicted"
+    assert done.stdout.splitlines()[2] == f"1001,red,,{predicted[1]}"
+    (tmp_path / "bad.arff").write_text(ARFF.replace("2003,blue,1", "2003,blue,7"))
+    done = run("train", "classify", "bad.arff", "-o", "n.tw")
+    assert done.stderr == "trelliswork: bad.arff:10: the class '7' is not in the declared hierarchy\n"
+    (tmp_path / "sparse.arff").write_text(ARFF.replace("2003,blue,1\n", "{0 5, 2 1}\n"))
+    assert run("train", "classify", "sparse.arff", "-o", "n.tw", "-q").exit_code == 0
+
+
+def test_scaling_is_optional(run, tmp_path):
+    (tmp_path / "t.csv").write_text("size,flag,label\n1000,0,a\n2000,1,a\n3000,0,b\n4000,1,b\n")
+    assert run("train", "classify", "t.csv", "-o", "m.tw", "-q").exit_code == 0
+    scaler = tw.load("m.tw")[0]
+    assert (scaler.numbers_, scaler.center_.tolist()) == (["size"], [2500.0])
+    assert run("train", "classify", "t.csv", "-o", "m.tw", "-q", "--no-scale").exit_code == 0
+    assert not hasattr(tw.load("m.tw"), "steps")

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+import trelliswork as tw
+
 TREES = """
 ( (S (NP-SBJ (D the) (N cat)) (VP (V sees) (NP (D a) (N dog)))) )
 (S (NP (D a) (N dog))
@@ -60,7 +62,7 @@ def test_evaluate(run, parser):
 def test_inspect(run, parser):
     done = run("inspect", parser)
     assert done.exit_code == 0
-    assert "S -> NP VP" in done.stdout
+    assert "S -> NP^S VP^S" in done.stdout
     assert "parse" in done.stdout
 
 
@@ -118,3 +120,12 @@ def test_bad_options(run, tmp_path, parser):
     done = run("predict", parser, stdin="\n\n")
     assert done.exit_code == 2
     assert "no sentence in the file" in done.stderr
+
+
+def test_markovisation(run, tmp_path):
+    (tmp_path / "t.mrg").write_text("(S (NP (D the) (N dog)) (VP (V sees) (NP (D a) (N cat)) (P up)))\n")
+    assert run("train", "parse", "t.mrg", "-o", "m.tw", "-q").exit_code == 0
+    assert (tw.load("m.tw").structure.horizontal, tw.load("m.tw").structure.vertical) == (2, 2)
+    options = ["--horizontal", -1, "--vertical", 1]
+    assert run("train", "parse", "t.mrg", "-o", "m.tw", "-q", *options).exit_code == 0
+    assert (tw.load("m.tw").structure.horizontal, tw.load("m.tw").structure.vertical) == (None, 1)

@@ -3,11 +3,13 @@
 ==================  ====================================================================================
 ``_app``            the commands and their options
 ``tasks/``          what differs from task to task (tag, parse, fold, ...), one file each, and their list
-``_learners``       what ``--learner`` takes, and the options of learners
+``_entries``        learners as the command line knows them, from their classes
+``_learners``       the options of learners, for the training commands
 ``_training``       fit, save, and say so: the end of every training command
 ``_models``         model files, and the requests of ``predict`` and ``evaluate``
 ``_options``        options that several commands share, and how their texts are read
-``_columns``        column files (CoNLL)
+``_columns``        column files (CoNLL, CoNLL-U)
+``_tagged``         predicted labels as columns and JSON lines; plain text
 ``_comparing``      ``compare``
 ``_show``           tables: ``inspect``, and scores
 ``_report``         errors on one line, and exit codes

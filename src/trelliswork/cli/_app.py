@@ -170,6 +170,36 @@ def predict(
     open_model(model, _options.check_jobs(jobs)).run("predict", request)
 
 
+@app.command()
+def align(
+    source: Annotated[str, typer.Argument(metavar="PAIRS", help="FASTA, sequences two by two; - is stdin.")],
+    matrix: Annotated[
+        str, typer.Option(help="A matrix of Biopython, such as BLOSUM62 or PAM250, or a file.")
+    ] = "BLOSUM62",
+    gap_open: Annotated[float, typer.Option(help="Cost of the first symbol of a gap.")] = 11.0,
+    gap_extend: Annotated[
+        float | None, typer.Option(help="Cost of each further symbol.", show_default="that of the first")
+    ] = None,
+    mode: Annotated[str, typer.Option(help="global, semiglobal (free ends) or local.")] = "global",
+    free: Annotated[
+        str, typer.Option(help="Semiglobal: sequence whose ends are free: first, second, both.")
+    ] = "both",
+    unknown: Annotated[
+        str, typer.Option(help="Letters that the matrix lacks: error, or zero (score nothing).")
+    ] = "error",
+    form: Annotated[str, typer.Option("--format", help="fasta, clustal, paf or cigar.")] = "fasta",
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="File to write (.gz is compressed); - is standard output.")
+    ] = "-",
+    kbest: Annotated[int, typer.Option(min=1, help="Write the K best alignments, best first.")] = 1,
+    encoding: _options.Encoding = None,
+) -> None:
+    """Align pairs of sequences with a substitution matrix, without training."""
+    opened = TASKS["align"].fixed_model(matrix, gap_open, gap_extend, mode, free, unknown)
+    request = Request(source, output=output, kbest=kbest, form=form, encoding=encoding or None)
+    opened.run("predict", request)
+
+
 @app.command(cls=EvaluateCommand)
 def evaluate(
     model: _options.Model,
@@ -203,11 +233,27 @@ def evaluate(
 def inspect(
     model: _options.Model,
     top: Annotated[int, typer.Option(min=0, help="Attributes per label.")] = 5,
+    matrix: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="align: write the substitution matrix for other programs (- for standard output) instead.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Show what a model is and its largest weights."""
+    opened = open_model(model)
+    if matrix is not None:
+        from trelliswork._text import write_text
+        from trelliswork.structures import write_matrix
+
+        _options.check_output(matrix)
+        write_text(matrix, write_matrix(opened.learner, digits=4))
+        return
     from trelliswork.cli._show import show
 
-    show(open_model(model), top)
+    show(opened, top)
 
 
 @app.command()

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 # Looked up on first use: importing this package loads neither SciPy nor scikit-learn.
 _NAMES = {
+    "RowScaler": "trelliswork.features.rows",
     "TokenWindow": "trelliswork.features.window",
     "parse_template": "trelliswork.features.window",
 }
 
-__all__ = ["TokenWindow", "parse_template"]
+__all__ = ["RowScaler", "TokenWindow", "parse_template"]
 
 
 def __getattr__(name: str) -> Any:
@@ -24,6 +25,10 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(_NAMES[name]), name)
         globals()[name] = value
         return value
+    if name == "TRANSFORMERS":  # transformers by name, for model files
+        return {
+            cls: getattr(importlib.import_module(_NAMES[cls]), cls) for cls in ("RowScaler", "TokenWindow")
+        }
     raise AttributeError(f"module 'trelliswork.features' has no attribute {name!r}")
 
 
@@ -32,5 +37,6 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from trelliswork.features.rows import RowScaler as RowScaler
     from trelliswork.features.window import TokenWindow as TokenWindow
     from trelliswork.features.window import parse_template as parse_template

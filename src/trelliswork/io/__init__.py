@@ -1,5 +1,6 @@
 """Readers of the file formats that users have."""
 
+from trelliswork.io.alignments import clustal, paf
 from trelliswork.io.conll import ConllData, read_conll, read_conllu, write_conll
 from trelliswork.io.fasta import FastaPairs, read_fasta_pairs
 from trelliswork.io.raw import tokenize
@@ -24,6 +25,8 @@ __all__ = [
     "RnaData",
     "Rows",
     "TreeData",
+    "clustal",
+    "paf",
     "read_bpseq",
     "read_conll",
     "read_conllu",

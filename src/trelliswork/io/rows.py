@@ -1,4 +1,4 @@
-"""Labelled rows: svmlight, CSV and JSON lines."""
+"""Labelled rows: svmlight, CSV, JSON lines and ARFF."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 from trelliswork._errors import InputError
 from trelliswork._text import read_text
+from trelliswork.io.arff import hierarchy, read_arff
 
 __all__ = ["FORMATS", "Rows", "read_rows"]
 
-FORMATS = ("svmlight", "csv", "jsonl")
+FORMATS = ("svmlight", "csv", "jsonl", "arff")
 _SVMLIGHT = re.compile(r"\S+(\s+(?:qid|\d+):\S+)*\s*(?:#.*)?")
 _SIGNED = re.compile(r"\+[\d.]+")  # "+1" and "1" are one class
 _WORD = re.compile(r"\w+")
@@ -43,6 +44,8 @@ class Rows(NamedTuple):
         Name of the file.
     separator : str
         What separates the cells of a CSV file.
+    taxonomy : list of (str, str) or None
+        Links of the labels of an ARFF file whose class is ``hierarchical``.
 
     Examples
     --------
@@ -60,6 +63,7 @@ class Rows(NamedTuple):
     format: str
     name: str
     separator: str = ","
+    taxonomy: list[tuple[str, str]] | None = None
 
     def located(self, error: InputError) -> InputError:
         """The error with the line of its sample instead of its number."""
@@ -83,14 +87,15 @@ def read_rows(
     ----------
     source : path, "-" or open file
         The file, plain or gzip.
-    format : {"svmlight", "csv", "jsonl"} or None
-        ``label index:value ...`` per line; a header and cells; or one JSON object per line. None
-        looks at the first line.
+    format : {"svmlight", "csv", "jsonl", "arff"} or None
+        ``label index:value ...`` per line; a header and cells; one JSON object per line; or ARFF, where a
+        ``hierarchical`` class gives a taxonomy (of several paths joined by ``@`` the first is the label).
+        None looks at the first line.
     label : str or None
         Column or key of the labels; by default ``label`` if there is one, else (CSV) the last
         column.
     columns : list of str or None
-        Columns or keys to read; by default all others.
+        Columns or keys to read beside ``text``; by default all others, and none if there is ``text``.
     text : list of str
         Columns or keys that hold text: their words become features, ``1 + log(count)``, scaled to
         length 1.
@@ -120,6 +125,12 @@ def read_rows(
     kind = _guessed([line for _, line in lines]) if format is None else format
     if kind not in FORMATS:
         raise InputError(f"unknown format {format!r}; expected one of {', '.join(FORMATS)}")
+    if columns is None and text:
+        columns = list(text)
+    elif columns is not None:
+        columns = list(dict.fromkeys([*columns, *text]))
+    if kind == "arff":
+        return _arff(lines, name, label, columns, unlabelled)
     if kind == "svmlight":
         return _svmlight(lines, name, unlabelled)
     if kind == "csv":
@@ -132,6 +143,8 @@ def _guessed(lines: list[str]) -> str:
     some = [line.strip() for line in lines if not line.lstrip().startswith("#")][:20]
     if some and some[0].startswith("{"):
         return "jsonl"
+    if some and some[0].lower().startswith(("@relation", "@attribute", "%")):
+        return "arff"
     rows = [_SVMLIGHT.fullmatch(line) for line in some]
     return "svmlight" if some and rows[0] and any(row and row[1] for row in rows) else "csv"
 
@@ -243,6 +256,41 @@ def _cell(cell: str, name: str, line: int, key: str) -> Any:
     if not math.isfinite(value):
         raise InputError.at(name, line, f"column {key!r}: {cell} is not a finite number")
     return value
+
+
+def _arff(
+    lines: list[tuple[int, str]],
+    name: str,
+    label: str | None,
+    columns: Sequence[str] | None,
+    unlabelled: bool,
+) -> Rows:
+    table = read_arff(lines, name)
+    header = table.header
+    target = label or next((c for c in ("class", "label") if c in header), header[-1])
+    _check_names(header, [target, *(columns or ())], name, None)
+    place = header.index(target)
+    wanted = [k for k, c in enumerate(header) if c != target and (columns is None or c in columns)]
+    found = hierarchy(table.kinds[place])
+    X, y = [], []
+    for number, cells in table.rows:
+        X.append({header[k]: _cell(cells[k], name, number, header[k]) for k in wanted if cells[k]})
+        path = cells[place].split("@")[0]
+        if found is not None and path and path not in found[0]:
+            raise InputError.at(name, number, f"the class {path!r} is not in the declared hierarchy")
+        if path or not unlabelled:
+            y.append(_label(path if found is None or not path else found[0][path], name, number))
+    complete = len(y) == len(X)
+    return Rows(
+        X,
+        y if complete else None,
+        [cells for _, cells in table.rows],
+        header,
+        [number for number, _ in table.rows],
+        "arff",
+        name,
+        taxonomy=None if found is None else found[1],
+    )
 
 
 def _jsonl(

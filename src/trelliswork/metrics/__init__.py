@@ -34,6 +34,7 @@ from trelliswork.metrics._entities import (
 from trelliswork.metrics._pairs import base_pair_f1
 from trelliswork.metrics._rank import relative_rank
 from trelliswork.metrics._strings import edit_error, mean_edit_distance
+from trelliswork.metrics._taxonomy import hierarchical_f1
 from trelliswork.metrics._tokens import sequence_accuracy, token_accuracy, token_error
 from trelliswork.metrics.scorers import make_scorer
 
@@ -55,6 +56,7 @@ __all__ = [
     "entity_recall",
     "entity_scores",
     "entity_spans",
+    "hierarchical_f1",
     "make_scorer",
     "mean_edit_distance",
     "relative_rank",

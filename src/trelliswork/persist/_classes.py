@@ -21,7 +21,7 @@ _TABLES = {
     "structures": ("trelliswork.structures", "STRUCTURES"),
     "losses": ("trelliswork.losses", "LOSSES"),
     "kernels": ("trelliswork.kernels", "KERNELS"),
-    "features": ("trelliswork.features", "TokenWindow"),
+    "features": ("trelliswork.features", "TRANSFORMERS"),
     "pipelines": ("trelliswork.pipeline", "Pipeline"),
     "selection": ("trelliswork.selection", "Tuned"),
 }

@@ -294,7 +294,7 @@ def test_heads_without_data_are_generative():
 
 def test_grammar():
     X, y = [leaves(t) for t in TREES] * 2, TREES * 2
-    structure = tw.Grammar(min_count=1)
+    structure = tw.Grammar(min_count=1, vertical=1)
     plain = tw.Generative(structure).fit(X, y)
     model = tw.KLRSO(structure, reg=1e9, min_count=1).fit(X, y)
     assert set(model.heads_) >= {"NP", "VP", "N"}

@@ -357,6 +357,8 @@ def test_symbols_outside_the_alphabet():
     inferred = tw.Generative(Alignment("affine")).fit(X, y)  # equality needs no alphabet
     assert inferred.predict([("ACNNGT", "ACNNT")]) == [("ACNNGT", "ACNN-T")]
     plain = tw.Generative(Alignment("substitution")).fit(X, y)
+    assert plain.predict([("acgt", "act")]) == [("acgt", "ac-t")]  # residues are known by their letters
+    plain = tw.Generative(Alignment("substitution")).fit([("ABJ", "AB")], [("ABJ", "AB-")])
     with pytest.raises(InputError, match="symbol 'a' at position 0"):  # otherwise case tells symbols apart
         plain.predict([("acg", "AC")])
 
@@ -548,3 +550,32 @@ def test_matrices_that_the_format_can_hold(tmp_path):
         model = Fixed(Alignment("substitution"), {("pair", symbol, symbol): 1.0, ("gap",): -1.0})
         with pytest.raises(InputError, match="cannot hold the symbol"):
             write_matrix(model)
+
+
+def test_mixed_case_residues_are_one_alphabet():
+    upper = [("GATTACA", "GAT-ACA"), ("GATC", "GA-C")]
+    mixed = [("GAttACA", "gaT-ACA"), ("gatc", "GA-c")]
+    found = []
+    for y in (upper, mixed):
+        X = [tuple(row.replace("-", "") for row in pair) for pair in y]
+        model = tw.CRF(Alignment("substitution")).fit(X, y)
+        assert model.space_.symbols == ["A", "C", "G", "T"]
+        found.append(model.coef_)
+    np.testing.assert_allclose(found[0], found[1])
+    # Words are no residues, and lower case alone stays as it is.
+    assert Alignment().bind([("Ajo", "aJO")]).symbols == ["A", "J", "O", "a", "j", "o"]
+    assert Alignment().bind([("ac", "ac")]).symbols == ["a", "c"]
+
+
+def test_sequences_of_biopython():
+    seq = pytest.importorskip("Bio.Seq").Seq
+    record = pytest.importorskip("Bio.SeqRecord").SeqRecord
+    y = [("GATTACA", "GAT-ACA"), ("GATC", "GA-C")]
+    X = [tuple(row.replace("-", "") for row in pair) for pair in y]
+    plain = tw.CRF(Alignment("substitution")).fit(X, y)
+    bio_X, bio_y = ([tuple(map(seq, pair)) for pair in pairs] for pairs in (X, y))
+    model = tw.CRF(Alignment("substitution")).fit(bio_X, bio_y)
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+    assert model.predict([(record(seq("GATC")), seq("GAC"))]) == plain.predict([("GATC", "GAC")])
+    assert model.score(bio_X, bio_y) == plain.score(X, y)
+    np.testing.assert_array_equal(model.log_prob(bio_X, bio_y), plain.log_prob(X, y))

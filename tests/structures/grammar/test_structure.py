@@ -58,14 +58,14 @@ def test_symbols_spell_any_label():
 def test_markovisation_adds_trees():
     y = ["(S (A a) (B b) (C c))", "(S (D d) (B b) (E e))"]
     X = [leaves(parse_tree(tree)) for tree in y]
-    seen = Generative(Grammar(min_count=1)).fit(X, y)
+    seen = Generative(Grammar(min_count=1, horizontal=None)).fit(X, y)
     loose = Generative(Grammar(min_count=1, horizontal=1)).fit(X, y)
     assert seen.predict([["a", "b", "e"]]) == ["(S (X a) (X b) (X e))"]
     assert loose.predict([["a", "b", "e"]]) == ["(S (A a) (B b) (E e))"]
 
 
 def test_probabilistic_grammar_is_smoothed_relative_frequency():
-    model = Generative(Grammar(min_count=1), smoothing=0.5).fit(X, Y)
+    model = Generative(Grammar(min_count=1, vertical=1), smoothing=0.5).fit(X, Y)
     w = model.weights_by_name()
     vp = [name for name in model.space_.feature_names if name[0] != "root" and name[1] == "VP"]
     assert len(vp) == 2
@@ -309,7 +309,7 @@ def test_bad_parameters(params, message):
 
 
 def test_trees_outside_the_grammar():
-    space = Grammar(min_count=1).bind(X, Y)
+    space = Grammar(min_count=1, vertical=1).bind(X, Y)
     odd = "(S (NP (D the) (N cat)) (V sleeps))"
     with pytest.raises(
         InputError, match=r"sample 1: the tree .* is not one of this grammar: there is no rule S -> NP V"
@@ -325,7 +325,7 @@ def test_trees_outside_the_grammar():
 
 
 def test_more_data_bring_more_rules():
-    model = tw.Perceptron(Grammar(min_count=1), max_iter=5)
+    model = tw.Perceptron(Grammar(min_count=1, vertical=1), max_iter=5)
     model.partial_fit(X[:1], Y[:1])
     model.partial_fit(X[1:], Y[1:])
     assert ("unary", "VP", "V") in model.space_.feature_names

@@ -24,15 +24,21 @@ __all__ = [
     "PREDICT_OPTIONS",
     "STRUCTURE",
     "evaluate",
+    "fixed_model",
     "predict",
     "samples",
     "train",
 ]
 
 STRUCTURE = "Alignment"
-PREDICT_HELP = "Pairs of sequences as FASTA in, alignments out; --format is fasta (the default) or cigar."
+PREDICT_HELP = (
+    "Pairs of sequences as FASTA in, alignments out; --format is fasta (the default), clustal (blocks), paf "
+    "(second sequence on the first, CIGAR in cg:Z) or cigar (names, starts, CIGAR, score)."
+)
 EVALUATE_HELP = "Aligned FASTA in; the share of pairs of residues that are recovered."
 PREDICT_OPTIONS = ("--format", "--mea")
+
+_FORMATS = ("fasta", "clustal", "paf", "cigar")
 
 
 @learns("crf", renamed={"Generative": ("logodds", "log-odds of pairs of symbols")})
@@ -135,6 +141,35 @@ def samples(source: str, *, encoding: str | None = None) -> Samples:
     return Samples(data.X, data.y, Alignment())
 
 
+def fixed_model(
+    matrix: str, gap_open: float, gap_extend: float | None, mode: str, free: str, unknown: str
+) -> OpenModel:
+    """A model with the scores of a substitution matrix, without training.
+
+    Parameters
+    ----------
+    matrix : str
+        Name of a published matrix, or a file.
+    gap_open, gap_extend : float
+        Costs of the first and of each other symbol of a gap, not negative; without the second all cost the
+        same.
+    mode, free, unknown : str
+        As in :class:`~trelliswork.Alignment`.
+    """
+    from trelliswork import Alignment, Fixed, alignment_weights
+    from trelliswork.cli._models import OpenModel
+
+    for name, cost in (("--gap-open", gap_open), ("--gap-extend", gap_extend)):
+        if cost is not None and not 0 <= cost < math.inf:
+            raise InputError(f"{name} is what a gap costs, a finite number >= 0; got {cost:g}")
+    weights = alignment_weights(
+        matrix, gap_open=-gap_open, gap_extend=None if gap_extend is None else -gap_extend
+    )
+    kind = "substitution" if gap_extend is None else "substitution-affine"
+    model = Fixed(Alignment(kind, mode=mode, free=free, unknown=unknown), weights).fit()
+    return OpenModel(matrix, model, {}, "align")
+
+
 def predict(opened: OpenModel, request: Request) -> None:
     """Write the alignments of pairs of sequences.
 
@@ -144,17 +179,17 @@ def predict(opened: OpenModel, request: Request) -> None:
         The model.
     request : Request
         A FASTA file with pairs of sequences; gaps in it are passed over. ``form`` "fasta" writes aligned
-        FASTA (with ``kbest`` or ``probabilities``, rank and probability stand in the headers), "cigar" a
-        line per alignment: the two names, where they start (from 0), the CIGAR string and the score,
-        and with ``probabilities`` the probability. ``mea`` takes the alignment with the most right pairs
-        expected.
+        FASTA (with ``kbest`` or ``probabilities``, rank and probability stand in the headers), "clustal"
+        blocks, "paf" lines of the pairwise mapping format, "cigar" a line per alignment: the two names,
+        where they start (from 0), the CIGAR string and the score, and with ``probabilities`` the
+        probability. ``mea`` takes the alignment with the most right pairs expected.
     """
     from trelliswork._text import write_text
     from trelliswork.io import read_fasta_pairs
     from trelliswork.learners.base import Candidate
 
-    if request.form not in (None, "fasta", "cigar"):
-        raise InputError(f"--format: expected fasta or cigar, got {request.form!r}")
+    if request.form not in (None, *_FORMATS):
+        raise InputError(f"--format: expected one of {', '.join(_FORMATS)}; got {request.form!r}")
     if request.mea and (request.kbest > 1 or request.probabilities):
         raise InputError("--mea gives one alignment; it does not go with --kbest and --probabilities")
     _options.check_output(request.output)
@@ -190,13 +225,19 @@ def predict(opened: OpenModel, request: Request) -> None:
 def _shown(
     x: tuple[str, str], names: tuple[str, str], candidate: Any, rank: int, request: Request, gap: str
 ) -> list[str]:
+    from trelliswork.io import clustal, paf
+
     path = candidate.output
     if request.form == "cigar":
         cells = [*names, *map(str, path.start), path.to_cigar() or "*", f"{candidate.score:.6g}"]
         return ["\t".join(cells + ([f"{candidate.probability:.6g}"] if request.probabilities else []))]
+    if request.form == "paf":
+        return [paf(names, x, path, candidate.score)]
     note = f" rank={rank}" if request.kbest > 1 else ""
     note += f" probability={candidate.probability:.6g}" if request.probabilities else ""
     rows = path.gapped(x[0], x[1], gap)
+    if request.form == "clustal":
+        return clustal(names, rows).removesuffix("\n").split("\n")
     return [line for name, row in zip(names, rows, strict=True) for line in (f">{name}{note}", row)]
 
 

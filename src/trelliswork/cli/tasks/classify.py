@@ -1,4 +1,4 @@
-"""One label per row: svmlight, CSV or JSON lines in, a model of classes out."""
+"""One label per row: svmlight, CSV, JSON lines or ARFF in, a model of classes out."""
 
 from __future__ import annotations
 
@@ -33,8 +33,11 @@ __all__ = [
 ]
 
 STRUCTURE = "Classes"
-PREDICT_HELP = "CSV and jsonl files get the column or key 'predicted'; svmlight files become lines of labels."
-EVALUATE_HELP = "Accuracy, the tree loss if there is a taxonomy, and a table of labels."
+PREDICT_HELP = (
+    "CSV, ARFF and jsonl files get the column or key 'predicted' (ARFF becomes CSV); svmlight files become "
+    "lines of labels."
+)
+EVALUATE_HELP = "Accuracy, tree loss and hierarchical F1 if there is a taxonomy, and a table of labels."
 
 _NAMES = {
     "CRF": ("crf", "multinomial logistic regression"),
@@ -73,7 +76,9 @@ def train(
     ] = None,
     format: Annotated[
         str | None,
-        typer.Option(help="svmlight, csv or jsonl; by default judged by the first line.", show_default=False),
+        typer.Option(
+            help="svmlight, csv, jsonl or arff; by default judged by the first line.", show_default=False
+        ),
     ] = None,
     label: Annotated[
         str | None,
@@ -85,13 +90,24 @@ def train(
     columns: Annotated[
         str | None,
         typer.Option(
-            help="Columns or keys to read, such as size,colour; by default all.", show_default=False
+            help="Columns or keys to read, such as size,colour; by default all, and with --text none.",
+            show_default=False,
         ),
     ] = None,
     text: Annotated[
         str | None,
-        typer.Option(help="Columns or keys whose words are the features.", show_default=False),
+        typer.Option(
+            help="Columns or keys whose words are the features, weighed by how rare they are (tf-idf).",
+            show_default=False,
+        ),
     ] = None,
+    scale: Annotated[
+        bool,
+        typer.Option(
+            "--scale/--no-scale",
+            help="Standardise numbers (columns of 0 and 1 alone stay; not for bayes), or take them as is.",
+        ),
+    ] = True,
     separator: _options.Separator = None,
     *,
     learning: Learning,
@@ -101,19 +117,16 @@ def train(
     """Learn to classify the rows of a file.
 
     svmlight: 'label index:value ...', labels of any kind. CSV: a header; cells that are no numbers become
-    features of their own. jsonl: one object per line. Ctrl-C ends the training early: the best weights so
-    far are saved, and the exit code is 130.
+    features of their own. jsonl: one object per line. ARFF: a hierarchical class brings its taxonomy. Ctrl-C
+    ends the training early: the best weights so far are saved, and the exit code is 130.
     """
     if learning.given.get("loss") == "tree" and taxonomy is None:
         raise InputError("--loss tree needs --taxonomy FILE")
-    if ancestor_weight is not None:
-        if taxonomy is None:
-            raise InputError("--ancestor-weight needs --taxonomy FILE")
-        if not 0 <= ancestor_weight < math.inf:
-            raise InputError(f"--ancestor-weight must be a finite number >= 0, got {ancestor_weight}")
+    if ancestor_weight is not None and not 0 <= ancestor_weight < math.inf:
+        raise InputError(f"--ancestor-weight must be a finite number >= 0, got {ancestor_weight}")
     _options.check_output(output, model=True)
     learning.check_dev(dev, source)
-    layout = {
+    layout: dict[str, Any] = {
         "format": format,
         "label": label,
         "columns": _names(columns),
@@ -121,16 +134,23 @@ def train(
         "separator": _options.parse_separator(separator),
         "encoding": encoding or "utf-8",
     }
+    from trelliswork.features import RowScaler
     from trelliswork.structures import Classes
     from trelliswork.structures.classes.taxonomy import Taxonomy
 
+    shared: dict[str, Any] = {} if ancestor_weight is None else {"ancestor_weight": ancestor_weight}
     links = None if taxonomy is None else Taxonomy.read(taxonomy).edges
-    structure = Classes(links, ancestor_weight=1.0 if ancestor_weight is None else ancestor_weight)
-    estimator = learning.build(structure, quiet)
+    estimator = learning.build(Classes(links, **shared), quiet)
     rows = _read(source, layout)
+    if links is None and rows.taxonomy is not None:
+        estimator = learning.build(Classes(rows.taxonomy, **shared), quiet)
     layout["format"] = rows.format
+    if ancestor_weight is not None and estimator.structure.taxonomy is None:
+        raise InputError("--ancestor-weight needs --taxonomy FILE")
     held_out = None if dev is None else _read(dev, layout)
-    _fit_and_save(learning, estimator, rows, held_out, layout, output, quiet)
+    scale = scale and learning.entry.learner.__name__ != "Generative"  # which takes counts
+    scaler = RowScaler(text=layout["text"], numbers=scale) if scale or layout["text"] else None
+    _fit_and_save(learning, estimator, scaler, rows, held_out, layout, output, quiet)
 
 
 def _names(text: str | None) -> list[str] | None:
@@ -146,14 +166,19 @@ def _read(source: str, layout: dict[str, Any], *, unlabelled: bool = False) -> R
 def _fit_and_save(
     learning: Learning,
     estimator: Any,
+    scaler: Any,
     rows: Rows,
     held_out: Rows | None,
     layout: dict[str, Any],
     output: str,
     quiet: bool,
 ) -> None:
-    more = {} if held_out is None else learning.held_out(held_out.X, held_out.y)
-    done = watched(lambda: estimator.fit(rows.X, rows.y, **more), estimator, rows.located, quiet)
+    from trelliswork.pipeline import make_pipeline
+
+    X = rows.X if scaler is None else scaler.fit_transform(rows.X)
+    X_dev = None if held_out is None else held_out.X if scaler is None else scaler.transform(held_out.X)
+    more = {} if held_out is None else learning.held_out(X_dev, held_out.y)
+    done = watched(lambda: estimator.fit(X, rows.y, **more), estimator, rows.located, quiet)
     said = [
         f"{learning.name}: {counted(len(rows.X), 'row')}, "
         + counted(len(estimator.space_.attributes), "attribute"),
@@ -162,10 +187,11 @@ def _fit_and_save(
         + ending(estimator, done.interrupted),
     ]
     if held_out is not None:
-        right = estimator.space_.accuracy(held_out.X, held_out.y, estimator.predict(held_out.X))
+        right = estimator.space_.accuracy(X_dev, held_out.y, estimator.predict(X_dev))
         said.append(f"dev accuracy {right:.2%}")
+    model = estimator if scaler is None else make_pipeline(scaler, estimator)
     info = {"kind": "classify", "learner": learning.name, "rows": layout}
-    finish(estimator, output, info, said, interrupted=done.interrupted, quiet=quiet)
+    finish(model, output, info, said, interrupted=done.interrupted, quiet=quiet)
 
 
 def samples(
@@ -230,10 +256,11 @@ def predict(opened: OpenModel, request: Request) -> None:
     rows = _read(request.source, stored_layout(opened, request), unlabelled=True)
     learner = opened.learner
     try:
+        X = opened.features(rows.X)
         if request.kbest > 1 or request.probabilities:
-            lists = learner.predict_kbest(rows.X, request.kbest)
+            lists = learner.predict_kbest(X, request.kbest)
         else:
-            lists = [[(label,)] for label in learner.predict(rows.X)]
+            lists = [[(label,)] for label in learner.predict(X)]
     except InputError as error:
         raise rows.located(error) from None
     added = [_added(candidates, request) for candidates in lists]
@@ -283,7 +310,7 @@ def evaluate(opened: OpenModel, request: Request) -> None:
     """
     rows = _read(request.source, stored_layout(opened, request))
     try:
-        predicted = [str(label) for label in opened.learner.predict(rows.X)]
+        predicted = [str(label) for label in opened.learner.predict(opened.features(rows.X))]
     except InputError as error:
         raise rows.located(error) from None
     assert rows.y is not None
@@ -298,6 +325,7 @@ def evaluate(opened: OpenModel, request: Request) -> None:
     print(f"accuracy   {scores['accuracy']:9.2%}")
     if scores["tree_loss"] is not None:
         print(f"tree loss  {scores['tree_loss']:9.4f}")
+        print(f"hier. F1   {scores['hierarchical_f1']:9.2%}")
     console().print(score_table("label", scores["labels"]))
 
 
@@ -308,7 +336,9 @@ def facts(opened: OpenModel) -> list[tuple[str, str]]:
 
 
 def _scores(y: list[str], predicted: list[str], taxonomy: Any) -> dict[str, Any]:
-    """Accuracy, mean tree loss where there is a taxonomy, and counts per label."""
+    """Accuracy, mean tree loss and hierarchical F1 where there is a taxonomy, and counts per label."""
+    from trelliswork.metrics import hierarchical_f1
+
     right = [a for a, b in zip(y, predicted, strict=True) if a == b]
     rows = {}
     for label in sorted({*y, *predicted}):
@@ -321,9 +351,16 @@ def _scores(y: list[str], predicted: list[str], taxonomy: Any) -> dict[str, Any]
             "predicted": n_predicted,
             "correct": n_correct,
         }
-    tree = None
+    tree = shared = None
     if taxonomy is not None:
         known = [(a, b) for a, b in zip(y, predicted, strict=True) if a in taxonomy.heights]
         unknown = len(y) - len(known)  # a label that the taxonomy lacks is as far off as can be
         tree = (sum(taxonomy.height_of_meeting(a, b) for a, b in known) + unknown * taxonomy.height) / len(y)
-    return {"rows": len(y), "accuracy": len(right) / len(y), "tree_loss": tree, "labels": rows}
+        shared = hierarchical_f1(y, predicted, taxonomy)
+    return {
+        "rows": len(y),
+        "accuracy": len(right) / len(y),
+        "tree_loss": tree,
+        "hierarchical_f1": shared,
+        "labels": rows,
+    }

@@ -63,10 +63,10 @@ def train(
         str, typer.Option(help="Side on which long rules are split: right or left.")
     ] = "right",
     horizontal: Annotated[
-        int | None,
-        typer.Option(min=0, help="Children that a split rule remembers.", show_default="all"),
-    ] = None,
-    vertical: Annotated[int, typer.Option(min=1, help="Labels that a phrase remembers.")] = 1,
+        int,
+        typer.Option(min=-1, help="Children that a split rule remembers; -1 for all."),
+    ] = 2,
+    vertical: Annotated[int, typer.Option(min=1, help="Labels that a phrase remembers.")] = 2,
     min_count: Annotated[int, typer.Option(min=1, help="Rarer words are known by their class only.")] = 2,
     max_words: Annotated[
         int | None, typer.Option(min=1, help="Leave out longer sentences.", show_default="none")
@@ -92,7 +92,7 @@ def train(
         unary=unary,
         max_unary=max_unary,
         binarize=binarize,
-        horizontal=horizontal,
+        horizontal=None if horizontal < 0 else horizontal,
         vertical=vertical,
         min_count=min_count,
     )

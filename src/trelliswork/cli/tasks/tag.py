@@ -203,7 +203,7 @@ def _fit_and_save(
     output: str,
     quiet: bool,
 ) -> None:
-    from sklearn.pipeline import make_pipeline
+    from trelliswork.pipeline import make_pipeline
 
     from trelliswork.features import TokenWindow
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOVES",
+    "RESIDUES",
     "Columns",
     "accuracy",
     "canonical_moves",
@@ -28,6 +29,8 @@ __all__ = [
 ]
 
 MOVES = "MDI"
+# Upper-case letters of proteins and nucleotides, ambiguous ones among them.
+RESIDUES = frozenset("ABCDEFGHIKLMNPQRSTUVWXYZ*")
 
 
 def flags_of(structure: Alignment) -> int:

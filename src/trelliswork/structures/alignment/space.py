@@ -9,8 +9,15 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
+from trelliswork._text import plain_sequence
 from trelliswork.structures.alignment.batch import AlignmentBatch
-from trelliswork.structures.alignment.columns import MOVES, canonical_moves, flags_of, moves_of_texts
+from trelliswork.structures.alignment.columns import (
+    MOVES,
+    RESIDUES,
+    canonical_moves,
+    flags_of,
+    moves_of_texts,
+)
 from trelliswork.structures.alignment.path import AlignPath
 from trelliswork.structures.alignment.weights import sorted_pair
 from trelliswork.structures.base import Space, Structure
@@ -78,6 +85,12 @@ class AlignmentSpace(Space):
         return self.structure.model.startswith(("substitution", "ordered"))
 
     @property
+    def folds_case(self) -> bool:
+        """Whether lower case is read as upper case: in named alphabets, and in residues found in data."""
+        found = self.structure.alphabet is None and bool(self.symbols)
+        return self.structure.folds_case or (found and all(s in RESIDUES for s in self.symbols))
+
+    @property
     def flags(self) -> int:
         """Mode as the recursions want it."""
         return flags_of(self.structure)
@@ -130,7 +143,7 @@ class AlignmentSpace(Space):
         table = np.full(256, -1, dtype=np.int32)
         for symbol, code in self.place.items():
             table[ord(symbol)] = code
-            if self.structure.folds_case:
+            if self.folds_case:
                 table[ord(symbol.lower())] = code
         return table
 
@@ -145,7 +158,7 @@ class AlignmentSpace(Space):
             except UnicodeEncodeError:
                 pass
         codes = np.empty(len(x), dtype=np.int32)
-        fold = self.structure.folds_case
+        fold = self.folds_case
         for t, symbol in enumerate(x):
             if fold and isinstance(symbol, str):
                 symbol = symbol.upper()
@@ -168,6 +181,8 @@ class AlignmentSpace(Space):
 
     def _columns(self, i: int, x: Any, output: Any) -> np.ndarray:
         """Codes of the columns of a given alignment."""
+        if isinstance(output, (tuple, list)):
+            output = type(output)(map(plain_sequence, output))
         codes = self._columns_of_texts(x, output)
         if codes is None:
             try:
@@ -194,7 +209,7 @@ class AlignmentSpace(Space):
             return None
         for text, row in zip(x, output, strict=True):
             bare = row.replace(self.structure.gap, "")
-            if bare != text and not (self.structure.folds_case and bare.upper() == text.upper()):
+            if bare != text and not (self.folds_case and bare.upper() == text.upper()):
                 return None
         return moves_of_texts(output[0], output[1], self.structure.gap)
 
@@ -217,7 +232,7 @@ class AlignmentSpace(Space):
         path = AlignPath.from_gapped(output[0], output[1], gap)
         for name, row, sequence in zip(("first", "second"), output, x, strict=True):
             bare = [s for s in row if s != gap]
-            if self.structure.folds_case:
+            if self.folds_case:
                 bare, sequence = [s.upper() for s in bare], [s.upper() for s in sequence]
             if len(bare) != len(sequence):
                 raise InputError(
@@ -243,7 +258,7 @@ class AlignmentSpace(Space):
         """Matrices often have symbols that the alphabet lacks."""
         if not self.by_symbol or self.structure.alphabet is None:
             return ""
-        letters = "".join(self.symbols) if self.structure.folds_case else "..."
+        letters = "".join(self.symbols) if self.folds_case else "..."
         return f"; alignment_weights(..., letters={letters!r}) takes only the symbols of the alphabet"
 
     def cautions(self, weights: np.ndarray | None = None) -> list[str]:

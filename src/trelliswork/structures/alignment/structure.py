@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._text import is_biopython, plain_sequence
 from trelliswork.structures.alignment.batch import AlignmentBatch
-from trelliswork.structures.alignment.columns import accuracy
+from trelliswork.structures.alignment.columns import RESIDUES, accuracy
 from trelliswork.structures.alignment.space import AlignmentSpace
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.labels import sorted_labels
@@ -65,7 +66,9 @@ class Alignment(Structure):
         gaps in another order count once.
     alphabet : str, sequence or None, default=None
         The symbols: "protein" (20 letters), "dna", "rna", or any symbols; None takes those of the
-        training data. In a named alphabet lower case is read as upper case; otherwise as other symbols.
+        training data. Lower case is read as upper case in a named alphabet, and without one where
+        upper-case letters occur and all letters are those of proteins or nucleotides (no J and no O);
+        otherwise ``a`` and ``A`` are different symbols.
     unknown : {"error", "zero"}, default="error"
         What a symbol outside the alphabet does where symbols have weights: it is refused, or its matches
         score 0. ("linear" and "affine" only ask whether two symbols are equal.)
@@ -178,6 +181,7 @@ class Alignment(Structure):
             return X
         if isinstance(X, (str, bytes, Mapping)) or not hasattr(X, "__len__"):
             raise InputError(f"X must be a list of pairs of sequences, got {type(X).__name__}")
+        X = [_plain_pair(x) for x in X]
         for i, x in enumerate(X):
             if isinstance(x, (str, bytes)) or not hasattr(x, "__len__") or len(x) != 2:
                 raise InputError(f"expected a pair of sequences, got {x!r:.80}", sample=i)
@@ -226,7 +230,7 @@ class Alignment(Structure):
                     seen.update(*x)
                 except TypeError as error:
                     raise InputError(f"symbols must be hashable ({error})", sample=i) from None
-            symbols = sorted_labels(seen)
+            symbols = sorted_labels(_folded(seen))
         return AlignmentSpace(self, symbols)
 
     def bind_names(self, names: Sequence[Any]) -> AlignmentSpace:
@@ -252,3 +256,17 @@ class Alignment(Structure):
         """Mean share of the pairs of the true alignments that are predicted."""
         shares = [accuracy(a, b, self.gap, self.core) for a, b in zip(y_true, y_pred, strict=True)]
         return float(np.average(shares, weights=sample_weight))
+
+
+def _folded(symbols: set[Any]) -> set[Any]:
+    """Symbols of data in upper case, where they are residues of which some are in upper case."""
+    if not all(isinstance(s, str) and s.upper() in RESIDUES for s in symbols):
+        return symbols
+    return {s.upper() for s in symbols} if any(s.isupper() for s in symbols) else symbols
+
+
+def _plain_pair(pair: Any) -> Any:
+    """A pair with the sequences of Biopython (``Seq``, ``SeqRecord``) as text."""
+    if isinstance(pair, (tuple, list)) and any(is_biopython(s) for s in pair):
+        return tuple(plain_sequence(s) for s in pair)
+    return pair

@@ -32,9 +32,11 @@ def alignment_weights(
         ``trelliswork[bio]``), the path of a file in the plain matrix format, a mapping from pairs of
         symbols to scores, a nested mapping, or a matrix of Biopython.
     gap_open : float
-        Score of the first symbol of a gap, mostly negative.
+        Score of the first symbol of a gap: a number that is added, so 0 or negative. (What other programs
+        call a cost or penalty of 11 is -11.)
     gap_extend : float or None, default=None
-        Score of its other symbols; None: that of the first ("linear" gaps, ``("gap",)``).
+        Score of its other symbols, 0 or negative as well; None: that of the first ("linear" gaps,
+        ``("gap",)``).
     ordered : bool, default=False
         Keep (a, b) and (b, a) apart, for the models "ordered" and "ordered-affine".
     letters : iterable or None, default=None
@@ -55,6 +57,12 @@ def alignment_weights(
     >>> Fixed(Alignment("substitution-affine"), weights).predict([("ACCA", "ACA")])
     [('ACCA', 'A-CA')]
     """
+    gaps = {"gap_open": gap_open} | ({} if gap_extend is None else {"gap_extend": gap_extend})
+    for name, value in gaps.items():
+        if as_number(name, value) > 0:
+            raise InputError(
+                f"{name}={value} would reward gaps: scores are added, so a cost of {value} is {name}={-value}"
+            )
     scores = _scores(matrix)
     chosen = None if letters is None else set(letters)
     out: dict[tuple[Any, ...], float] = {}

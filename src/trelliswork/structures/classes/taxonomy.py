@@ -115,6 +115,10 @@ class Taxonomy:
                     f"add a leaf for it, for instance ({label!r}, '{label} (other)')"
                 )
 
+    def lineage(self, label: Any) -> frozenset[Any]:
+        """A label and all that is above it but the root; of an unknown label itself alone."""
+        return self._above.get(label, frozenset([label])) - {self.root}
+
     def height_of_meeting(self, a: Any, b: Any) -> float:
         """Height of the lowest common ancestor; 0 for a class and itself."""
         for label in (a, b):

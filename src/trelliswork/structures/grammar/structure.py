@@ -59,11 +59,11 @@ class Grammar(Structure):
         would allow endless trees.
     binarize : {"right", "left"}, default="right"
         How rules with more than two children are split; undone in the output.
-    horizontal : int or None, default=None
+    horizontal : int or None, default=2
         How many of the next children the symbol of a split rule remembers; None for all of
         them, in which case no tree is added to those of the unsplit rules.
-    vertical : int, default=1
-        Labels that a phrase remembers: 2 tells an NP below S from one below VP.
+    vertical : int, default=2
+        Labels that a phrase remembers: 2 tells an NP below S from one below VP, 1 does not.
     functions, empty : bool, default=False
         Keep function tags (``NP-SBJ``) and empty elements (``-NONE-``) of Penn trees.
     unknown : {"signature", None}, default="signature"
@@ -123,8 +123,8 @@ class Grammar(Structure):
         unary: str = "collapse",
         max_unary: int | None = None,
         binarize: str = "right",
-        horizontal: int | None = None,
-        vertical: int = 1,
+        horizontal: int | None = 2,
+        vertical: int = 2,
         functions: bool = False,
         empty: bool = False,
         unknown: str | None = "signature",
