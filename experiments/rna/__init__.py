@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from experiments.rna import scale
+from experiments.rna import scale, train
 
 TABLES = {
     "scale": scale.scale,
+    "train": train.train,
 }

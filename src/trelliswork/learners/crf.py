@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,9 @@ class CRF(StructuredEstimator):
     structure : Structure
         Output space, for instance ``Chain()``.
     l1, l2 : float, default=0.0 and 1.0
-        Strength of the two penalties. With ``l1 > 0`` most weights become exactly zero.
+        Strength of the two penalties. With ``l1 > 0`` most weights become exactly zero. ``l2`` may also be an
+        array with a strength for every feature, or a dict by kind of feature (the first item of its name;
+        1.0 for kinds left out): the variance of a prior per group is ``1 / (2 * l2)``.
     prior : dict, ndarray or None, default=None
         Weights to which the penalties pull and from which the search starts, by feature name or in the
         order of the features; None is zero. For instance ``alignment_weights("BLOSUM62")``.
@@ -101,7 +104,7 @@ class CRF(StructuredEstimator):
         self,
         structure: Structure,
         l1: float = 0.0,
-        l2: float = 1.0,
+        l2: Any = 1.0,
         *,
         prior: Any = None,
         solver: str = "auto",
@@ -155,7 +158,7 @@ class CRF(StructuredEstimator):
             batch,
             start,
             l1=self.l1,
-            l2=self.l2,
+            l2=_strengths(space, self.l2),
             prior=prior,
             weights=weights,
             solver=self.solver,
@@ -174,8 +177,13 @@ class CRF(StructuredEstimator):
         return self
 
     def _check_parameters(self) -> None:
-        for name in ("l1", "l2", "tol"):
+        for name in ("l1", "tol"):
             check_number(name, getattr(self, name), 0)
+        if isinstance(self.l2, Mapping):
+            for kind, strength in self.l2.items():
+                check_number(f"l2 of {kind!r}", strength, 0)
+        elif not isinstance(self.l2, np.ndarray):
+            check_number("l2", self.l2, 0)
         for name in ("max_iter", "memory", "patience"):
             check_number(name, getattr(self, name), 1, whole=True)
         if self.solver not in ("auto", "lbfgs", "newton-cg"):
@@ -192,6 +200,22 @@ class CRF(StructuredEstimator):
         batch = space.pack(X_dev, n_jobs=self.n_jobs)
         metric = self.scoring or space.structure.accuracy
         return Watcher(batch, y_dev, metric, self.patience)
+
+
+def _strengths(space: Space, l2: Any) -> Any:
+    """Strength of the penalty, for all features or for each."""
+    if isinstance(l2, Mapping):
+        kinds = [name[0] for name in space.feature_names]
+        if not set(l2) <= set(kinds):
+            raise InputError(
+                f"l2: {sorted(set(l2) - set(kinds))!r:.80} are no kinds of features of these data"
+            )
+        return np.array([float(l2.get(kind, 1.0)) for kind in kinds])
+    if not isinstance(l2, np.ndarray):
+        return l2
+    if l2.shape != (space.n_features,) or not (np.isfinite(l2).all() and l2.min(initial=0.0) >= 0):
+        raise InputError(f"l2 must hold {space.n_features} finite numbers >= 0, one for every feature")
+    return l2
 
 
 class Watcher:
@@ -235,7 +259,7 @@ def fit_crf(
     start: np.ndarray,
     *,
     l1: float,
-    l2: float,
+    l2: Any,
     prior: np.ndarray | None = None,
     weights: np.ndarray | None = None,
     solver: str = "auto",
@@ -267,7 +291,7 @@ def fit_crf(
         g += (2.0 * l2) * v
         if gold is not None:
             total -= float(gold @ w)
-        return total + l2 * float(v @ v), g
+        return total + float((l2 * v) @ v), g
 
     best: dict[str, Any] = {"w": start, "objective": np.inf, "n": 0}
     with Progress("CRF", max_iter, verbose) as progress:

@@ -120,7 +120,15 @@ def count(space, x, y):
 
 
 # Sequences that have bulges, internal loops of all classes and multiloops.
-SEQUENCES = ["GGGAAACACAGAAACUC", "GCAGAAACAAGC", "GGACGAAAGAACC", "GGAAGCAAAGCACC", "GANGAAACCUC", "ACGU", "G"]
+SEQUENCES = [
+    "GGGAAACACAGAAACUC",
+    "GCAGAAACAAGC",
+    "GGACGAAAGAACC",
+    "GGAAGCAAAGCACC",
+    "GANGAAACCUC",
+    "ACGU",
+    "G",
+]
 
 
 class Case:
@@ -210,7 +218,13 @@ def test_forced_bases_and_forbidden_pairs():
     x = "GGGAAACACAGAAACUC"
     space = RNA("nearest-neighbour").bind()
     w = np.random.default_rng(3).normal(size=space.n_features)
-    for constraint in ("|................", "..x.........|....", "(...............)", "<....|....x...>..", "......(...)......"):
+    for constraint in (
+        "|................",
+        "..x.........|....",
+        "(...............)",
+        "<....|....x...>..",
+        "......(...)......",
+    ):
         try:
             batch = space.pack([Evidence(x, constraint=constraint)])
         except ValueError:
@@ -256,4 +270,6 @@ def test_long_sequences_stay_in_range():
         assert np.isclose(batch.evaluate(best.codes, scores)[0], best.values[0])
         assert best.values[0] < log_z[0] < best.values[0] + 2.0 * len(x)
         pairs = batch._expect("expect", scores, pairs=True, rules=False)[2]
-        assert np.isfinite(pairs).all() and -1e-9 < pairs.min() and pairs.max() < 1 + 1e-9
+        assert np.isfinite(pairs).all()
+        assert pairs.min() > -1e-9
+        assert pairs.max() < 1 + 1e-9

@@ -1,4 +1,4 @@
-"""Lists of items of best-first searches, shared by the recursions; edit their callers too (compiled caches)."""
+"""Lists of items of best-first searches. Edit the callers too: compiled caches do not see this file."""
 
 from __future__ import annotations
 

@@ -366,12 +366,16 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
 
     def mea(self, scores: Parts) -> Decoded:
         """Structures with the largest expected number of right bases; paired ones count ``gamma``."""
-        gain = self._expect("expect", scores, pairs=True, rules=False)[2]
-        gain *= 2.0 * self.space.structure.gamma
-        gain[gain <= 0.0] = -np.inf
+        probabilities = self._expect("expect", scores, pairs=True, rules=False)[2]
+        return self.most_accurate(probabilities, self.space.structure.gamma)
+
+    def most_accurate(self, probabilities: np.ndarray, gamma: float) -> Decoded:
+        """Structures with the largest expected number of right bases, from probabilities of cells."""
+        gain = probabilities * (2.0 * gamma)
+        gain[probabilities <= 0.0] = -np.inf
         for start, n in zip(self.pair_ptr, self.bases.lengths.tolist()):
             unpaired = start + self.used_cells(np.full(n, -1))
-            gain[unpaired] = np.maximum(gain[unpaired], 0.0) / (2.0 * self.space.structure.gamma)
+            gain[unpaired] = np.maximum(probabilities[unpaired], 0.0)
         return self._free_of_rules().argmax(Parts(rule=None, pair=gain))
 
     def _free_of_rules(self) -> RNABatch:

@@ -1,4 +1,4 @@
-"""What is known about the structure of a sequence beforehand: constraints, and soft evidence such as SHAPE."""
+"""What is known about a structure beforehand: constraints, and soft evidence such as SHAPE."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ class Evidence:
     seq : str
         Bases.
     constraint : str or None, default=None
-        One mark per base, as ViennaRNA has them: matching ``(`` and ``)`` are a pair, ``x`` is unpaired, ``|`` is
-        paired, ``<`` is paired with a later base, ``>`` with an earlier one; nothing is known of ``.`` and ``?``.
+        One mark per base, as ViennaRNA has them: matching ``(`` and ``)`` are a pair, ``x`` is unpaired,
+        ``|`` is paired, ``<`` is paired with a later base, ``>`` with an earlier one; nothing is known of
+        ``.`` and ``?``.
     shape : sequence of float or None, default=None
         Reactivity of each base, NaN (or a negative number, as -999) where there is none. A paired base
         scores ``-(slope * ln(reactivity + 1) + intercept)``, once for each base of a pair.
@@ -123,7 +124,9 @@ class Evidence:
         if open_:
             raise InputError(f"the constraint cannot be met: '(' at position {open_[-1]} is never closed")
         marks = np.array(list(text))
-        bad = (partner[left] >= 0) & (partner[left] != right) | (partner[right] >= 0) & (partner[right] != left)
+        bad = (partner[left] >= 0) & (partner[left] != right) | (partner[right] >= 0) & (
+            partner[right] != left
+        )
         bad |= (marks[left] == "x") | (marks[right] == "x")
         bad |= (marks[left] == ">") | (marks[right] == "<")
         unpaired = left == right

@@ -48,7 +48,10 @@ def _stacks(kind: str, start: int) -> Iterator[_Feature]:
             if (outer, inner) <= (other_outer, other_inner):
                 cells = {start + 6 * outer + inner, start + 6 * other_outer + other_inner}
                 a, b = PAIRS[outer], PAIRS[inner]
-                yield (kind, f"5'-{a[0]}{b[0]}-3' 3'-{a[1]}{b[1]}-5'"), [(cell, 1.0) for cell in sorted(cells)]
+                yield (
+                    (kind, f"5'-{a[0]}{b[0]}-3' 3'-{a[1]}{b[1]}-5'"),
+                    [(cell, 1.0) for cell in sorted(cells)],
+                )
 
 
 def _ends() -> Iterator[_Feature]:
@@ -67,21 +70,23 @@ def _ends() -> Iterator[_Feature]:
                     yield (group, where), [(_end(kind, pair, x, y), 1.0)]
     for x, after in enumerate(BASES):  # half of it from either side
         for y in range(x, 4):
-            cells = [_end(layout.ONE_BY_ONE_END, pair, a, b) for pair in range(6) for a, b in {(x, y), (y, x)}]
+            cells = [
+                _end(layout.ONE_BY_ONE_END, pair, a, b) for pair in range(6) for a, b in {(x, y), (y, x)}
+            ]
             yield ("1x1 bases", f"{after}.{BASES[y]}"), [(cell, 0.5) for cell in cells]
     for pair, name in enumerate(PAIRS):
         for x, base in enumerate(BASES):
             for side, show in (("3'", f"{name[0]}{base}..{name[1]}"), ("5'", f"{name[0]}..{base}{name[1]}")):
-                cells = {
+                sides = {
                     kind: [
                         (_end(kind, pair, x, y) if side == "3'" else _end(kind, pair, y, x), 1.0)
                         for y in range(5)
                     ]
                     for kind in _DANGLING
                 }
-                yield ("dangle", show), [cell for some in cells.values() for cell in some]
+                yield ("dangle", show), [cell for some in sides.values() for cell in some]
                 for kind, group in _DANGLING.items():
-                    yield (group, show), cells[kind]
+                    yield (group, show), sides[kind]
 
 
 def _lengths() -> Iterator[_Feature]:
@@ -100,7 +105,10 @@ def _lengths() -> Iterator[_Feature]:
     yield from _cumulative("internal symmetric", 1, {n: [_length(n, n)] for n in range(1, LONGEST // 2 + 1)})
     for a in range(1, 5):
         for b in range(a, 5):
-            yield ("internal loop", f"{a}x{b}"), [(cell, 1.0) for cell in sorted({_length(a, b), _length(b, a)})]
+            yield (
+                ("internal loop", f"{a}x{b}"),
+                [(cell, 1.0) for cell in sorted({_length(a, b), _length(b, a)})],
+            )
 
 
 def _features(groups: tuple[str, ...]) -> Iterator[_Feature]:
@@ -114,7 +122,10 @@ def _features(groups: tuple[str, ...]) -> Iterator[_Feature]:
     yield from _lengths()
     yield ("multiloop", "loop"), [(layout.MULTI, 1.0)]
     yield ("multiloop", "unpaired"), [(layout.MULTI_BASE, 1.0)]
-    yield ("multiloop", "paired"), [(layout.END + layout.MULTI_END * layout.N_ENDS + x, 1.0) for x in range(150)]
+    yield (
+        ("multiloop", "paired"),
+        [(layout.END + layout.MULTI_END * layout.N_ENDS + x, 1.0) for x in range(150)],
+    )
     yield ("outer", "unpaired"), [(layout.OUTER_BASE, 1.0)]
     yield ("outer", "paired"), [(layout.END + layout.OUTER_END * layout.N_ENDS + x, 1.0) for x in range(150)]
     yield ("lonely pair", ""), [(layout.LONELY, 1.0)]

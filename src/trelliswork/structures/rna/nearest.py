@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError, Unsupported
-from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._ragged import Ragged
 from trelliswork.dp.rna.nearest import layout
 from trelliswork.dp.rna.nearest.layout import Problem
 from trelliswork.structures.abilities import PartlyKnown
@@ -33,23 +33,11 @@ _BYTES = {"viterbi": 32, "inside": 32, "expect": 56, "tangent": 112}
 class NearestBatch(RNABatch, PartlyKnown):
     """Packed RNA sequences of the nearest-neighbour model.
 
-    Parts and codes are those of :class:`RNABatch`; ``rule`` holds one value per feature.
-
-    Parameters
-    ----------
-    space : NearestSpace
-        Features.
-    bases : Ragged of int64
-        Sequences.
-    gold : Ragged or None
-        Pair tables; -3 where the partner is not known.
-    n_jobs : int or None
-        Threads.
-    evidence : ndarray or None
-        Scores of pairs and unpaired bases that belong to the inputs.
+    Made as :class:`RNABatch` is. Parts and codes are the same; ``rule`` holds one value per feature, and the
+    partner of a base is -3 where it is not known.
     """
 
-    space: NearestSpace  # type: ignore[assignment]
+    space: NearestSpace
 
     # -- running the recursions --------------------------------------------------------------
 
@@ -240,7 +228,9 @@ class NearestBatch(RNABatch, PartlyKnown):
 
     def multinomials(self) -> dict[str, np.ndarray]:
         """Refused: the model is not made of choices."""
-        raise Unsupported("RNA(grammar='nearest-neighbour') is not a generative grammar; use 'g6' or 'nested'")
+        raise Unsupported(
+            "RNA(grammar='nearest-neighbour') is not a generative grammar; use 'g6' or 'nested'"
+        )
 
     def _free_of_rules(self) -> RNABatch:
         if self.space.structure.window is not None:
@@ -302,3 +292,10 @@ class _LoopCovariance(Covariance):
     def means(self) -> sp.csr_matrix:
         """Mean features of every sample, not weighted."""
         return sp.csr_matrix(self.batch._expect("expect", self.law)[1])
+
+    def _covariance(self) -> np.ndarray:
+        """One tangent for every feature that is ever used: counts whose mean is 0 are always 0."""
+        plain, out = self.turned("mean"), np.zeros((self.n_features, self.n_features))
+        used = np.flatnonzero(np.abs(self.means().toarray()).sum(axis=0) > 0)
+        out[:, used] = plain.product(np.eye(self.n_features)[:, used])
+        return out

@@ -43,10 +43,10 @@ class RNA(Structure):
     ``F1``, ``S1``, ``L1`` inside of one helix, and so on up to ``depth``, which also stands for
     everything deeper.
 
-    With ``grammar="nearest-neighbour"`` structures are scored by their loops, as in CONTRAfold [1]_: about 740 features
-    for stacked pairs, ends of helices with the bases next to them, lengths and asymmetry of loops, multiloops.
-    It needs more sequences to learn from, and predicts much better where there are many families;
-    :func:`trelliswork.pretrained` has weights for it.
+    With ``grammar="nearest-neighbour"`` structures are scored by their loops, as in CONTRAfold [1]_: about
+    740 features for stacked pairs, ends of helices with the bases next to them, lengths and asymmetry of
+    loops, multiloops. It needs more sequences to learn from, and predicts much better where there are many
+    families; :func:`trelliswork.pretrained` has weights for it.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ class RNA(Structure):
     Every structure has exactly one derivation, so probabilities are those of structures. Time grows with
     the cube of the length, memory with its square: 4,000 bases take seconds.
 
-    With the nearest-neighbour model structures to learn from may be known in part: ``?`` stands for a base of which
-    nothing is known. Inputs may carry what is known about them, see :class:`Evidence`.
+    With the nearest-neighbour model structures to learn from may be known in part: ``?`` stands for a base
+    of which nothing is known. Inputs may carry what is known about them, see :class:`Evidence`.
 
     References
     ----------
@@ -307,8 +307,11 @@ class RNASpace(Space):
                 raise InputError(f"X has {len(bases)} sequences but y has {got}")
             invalid = self.structure.invalid
             invalid = "mark" if invalid == "strict" and unknown == "mark" else invalid
-            rule = {"bounds": self.structure.bounds, "partial": self.batch_class is NearestBatch}
-            rows = [pairs.fitted(i, row, text, invalid, **rule) for i, (row, text) in enumerate(zip(bases, y))]
+            bounds, partial = self.structure.bounds, self.batch_class is NearestBatch
+            rows = [
+                pairs.fitted(i, row, text, invalid, bounds, partial=partial)
+                for i, (row, text) in enumerate(zip(bases, y))
+            ]
             marked = [np.full(bases[i].size, -2) if row is None else row for i, row in enumerate(rows)]
             gold = Ragged(np.concatenate([np.zeros(0, dtype=np.int64), *marked]), bases.offsets)
         batch = self.batch_class(self, bases, gold, n_jobs)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def _in_range(z: complex) -> bool:
     return bool(np.isfinite(z)) and 1e-250 < abs(z) < 1e250
 
 
-def _shifts(problem: Problem):  # type: ignore[no-untyped-def]
+def _shifts(problem: Problem) -> Iterator[float]:
     """What a base adds to the logarithm of the sum: guesses, the dearest last."""
     from trelliswork.dp.rna.nearest import inside, viterbi
 
@@ -73,12 +74,14 @@ def _shifts(problem: Problem):  # type: ignore[no-untyped-def]
         z = inside.inside(*_weights(part, 0.0)).X[-1]
         if _in_range(z):
             yield float(np.log(z)) / _PROBE
-    best = viterbi.fill(problem._replace(table=problem.table.real.copy(), pair=problem.pair.real.copy())).X[-1]
+    best = viterbi.fill(problem._replace(table=problem.table.real.copy(), pair=problem.pair.real.copy())).X[
+        -1
+    ]
     if best > -np.inf:
         yield from (float(best) / n * factor for factor in (1.0, 1.5, 0.5))
 
 
-def _scaled(problem: Problem):  # type: ignore[no-untyped-def]
+def _scaled(problem: Problem) -> Any:
     """Weights, powers, chart and shift of the first guess with which the sum is in range."""
     from trelliswork.dp.rna.nearest import inside
 
@@ -135,7 +138,7 @@ def sums(
     return Sums(float(log_z.imag) / step, uses.imag / step, chances.imag / step)
 
 
-def log_chart(problem: Problem):  # type: ignore[no-untyped-def]
+def log_chart(problem: Problem) -> Any:
     """Logarithms of the sums of all cells and prefixes, for draws; None if there is no structure."""
     found = _scaled(problem)
     if found is None:

@@ -1,9 +1,9 @@
 """Sums over all structures by their loops: partition functions, probabilities, expected uses of scores.
 
-The recursions of ``viterbi.py`` with sums of products in place of maxima of sums. Numbers are plain: scores are
-shifted by a constant per base beforehand (see ``structures/rna/sums.py``), so that the weights of long stretches
-stay near 1. What is around a cell is the derivative of the logarithm of the sum, computed by running the rows
-of the inside pass backwards.
+The recursions of ``viterbi.py`` with sums of products in place of maxima of sums. Numbers are plain: scores
+are shifted by a constant per base beforehand (see ``structures/rna/sums.py``), so that the weights of long
+stretches stay near 1. What is around a cell is the derivative of the logarithm of the sum, computed by
+running the rows of the inside pass backwards.
 
 With complex numbers whose imaginary parts are a tiny direction, the imaginary parts of the results are the
 derivatives along that direction: all operations are sums and products.
@@ -382,7 +382,9 @@ def outside(problem, powers, chart, counts, probs):
         # Multiloops: what is around the stretches of this row goes to its branches and to shorter stretches.
         running = zero
         for j in range(stop - 1, i - 1, -1):
-            running = R_out[row + j] + (zero if j + 1 >= stop or forced[j + 1] else running * table[MULTI_BASE])
+            running = R_out[row + j] + (
+                zero if j + 1 >= stop or forced[j + 1] else running * table[MULTI_BASE]
+            )
             tail[j] = running
             many[j] = R_out[row + j] + W_row[j]
             if j > i:

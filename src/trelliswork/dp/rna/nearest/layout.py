@@ -45,9 +45,9 @@ __all__ = [
     "OUTER_BASE",
     "OUTER_END",
     "PAIR",
-    "Problem",
     "SIZE",
     "STACK",
+    "Problem",
     "n_cells",
 ]
 
@@ -80,7 +80,9 @@ class Problem(NamedTuple):
 
     seq: np.ndarray  # bases
     table: np.ndarray  # as in above; logarithms, or weights
-    pair: np.ndarray  # of every cell, with scores of unpaired bases taken off (see ``lookup.absorbed``); or empty
+    pair: (
+        np.ndarray
+    )  # of every cell, with scores of unpaired bases taken off (see ``lookup.absorbed``); or empty
     forced: np.ndarray  # bases that must be paired
     at: np.ndarray
     min_hairpin: int

@@ -1,4 +1,4 @@
-"""Where the loops of a sequence look up their scores; edit the callers too (compiled caches)."""
+"""Where loops look up their scores. Edit the callers too: compiled caches do not see this file."""
 
 from __future__ import annotations
 

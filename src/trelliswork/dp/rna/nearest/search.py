@@ -1,9 +1,9 @@
 """Structures out of a chart: the best, the k best, draws, and the graph of all derivations.
 
-All four ask the same question, ``_alternatives``: in which ways can a goal be reached? A goal is a cell or a prefix
-of ``viterbi.py``; each way has a value, at most two goals of its own, and the bases that it leaves unpaired.
-In a chart of best scores the largest value is the best structure; in a chart of logarithms of sums the values
-are the logarithms of the probabilities of a draw.
+All four ask the same question, ``_alternatives``: in which ways can a goal be reached? A goal is a cell or
+a prefix of ``viterbi.py``; each way has a value, at most two goals of its own, and the bases that it leaves
+unpaired. In a chart of best scores the largest value is the best structure; in a chart of logarithms of
+sums the values are the logarithms of the probabilities of a draw.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _alternatives(problem, before, chart, kind, i, j, values, ways):
         Output: two goals (kind, i, j), and two ranges of unpaired bases.
     """
     seq, table, at = problem.seq, problem.table, problem.at
-    if kind == _PAIR or kind == _STACKED:
+    if kind in (_PAIR, _STACKED):
         return _loops(problem, before, chart, kind, i, j, values, ways)
     count = np.int64(0)
     if kind == _PREFIX:
@@ -179,7 +179,7 @@ def _walk(problem, before, chart, uniform, values, ways, partner):
         kind, i, j = stack[depth, 0], stack[depth, 1], stack[depth, 2]
         if kind == _PREFIX and j == 0:
             continue
-        if kind == _PAIR or kind == _STACKED:
+        if kind in (_PAIR, _STACKED):
             partner[i], partner[j] = j, i
         count = _alternatives(problem, before, chart, kind, i, j, values, ways)
         chosen = 0
@@ -250,8 +250,8 @@ def sample(problem, chart, uniform, partners):
 def kbest(problem, chart, k, partners, totals):
     """Pair tables and scores of the up to ``k`` best structures; returns their number.
 
-    Best-first search as in ``dp/rna/viterbi.py``: an item is a set of structures that agree on the goals opened
-    so far, its value the best score among them, which the chart tells exactly.
+    Best-first search as in ``dp/rna/viterbi.py``: an item is a set of structures that agree on the goals
+    opened so far, its value the best score among them, which the chart tells exactly.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def kbest(problem, chart, k, partners, totals):
     """
     n, before = problem.seq.size, _before(problem.forced)
     found, ways = np.empty(_room(n)), np.empty((_room(n), 10), np.int64)
-    # Goals: kind, i, j, the goal to open after it (or -1). Items: first goal, goal opened last, the item before.
+    # Goals: kind, i, j, the goal to open next (or -1). Items: first goal, the one opened, the item before.
     goals, n_goals = np.empty((256, 5), np.int64), np.int64(1)
     goals[0, 0], goals[0, 1], goals[0, 2], goals[0, 3], goals[0, 4] = _PREFIX, 0, n, -1, 0
     items, n_made = np.empty((256, 5), np.int64), np.int64(1)
@@ -327,7 +327,7 @@ def _number(ids, at, n, kind, i, j):
 @njit
 def _edges(problem, chart, ids, node_ptr, tail_ptr, tails, scores, marks):
     """Numbers of nodes, edges and tails; also the arrays, unless they are empty."""
-    seq, at, n, write = problem.seq, problem.at, problem.seq.size, node_ptr.size > 0
+    at, n, write = problem.at, problem.seq.size, node_ptr.size > 0
     values, ways, before = np.empty(_room(n)), np.empty((_room(n), 10), np.int64), _before(problem.forced)
     n_nodes, n_edges, n_tails = 0, 0, 0
     for first in range(n, -2, -1):
@@ -353,7 +353,7 @@ def _edges(problem, chart, ids, node_ptr, tail_ptr, tails, scores, marks):
                     if write:
                         tail_ptr[n_edges], scores[n_edges] = n_tails, values[w]
                         marks[n_edges, 0], marks[n_edges, 1] = -1, -1
-                        if kind == _PAIR or kind == _STACKED:
+                        if kind in (_PAIR, _STACKED):
                             marks[n_edges, 0], marks[n_edges, 1] = first, j
                         for x in range(4):
                             marks[n_edges, 2 + x] = ways[w, 6 + x]

@@ -1,6 +1,7 @@
 """Best structures by their loops: the table of best scores.
 
-With E the best score of a pair and all inside it, T the same where the pair is stacked on another, R that of a
+With E the best score of a pair and all inside it, T the same where the pair is stacked on another, R that
+of a
 stretch of a multiloop with at least one pair, W with at least two, X that of everything before a base::
 
     T(i, j) = pair + max(stacked + T(i+1, j-1), loops),     E(i, j) = pair + max(..., loops + lonely)
@@ -9,9 +10,9 @@ stretch of a multiloop with at least one pair, W with at least two, X that of ev
     R(i, j) = max(base + R(i+1, j), S(i, j), U(i, j)),      U(i, j) = max(U(i, j-1) + base, branch(i, j))
 
 Every structure is met once. Internal loops take most of the time: for one row i and one number of unpaired
-bases on the left they are a filter along the row of the inner pairs, eight lengths at a time, whose loop runs over
-neighbouring numbers. A branch is tried in S only if it beats all other ways to fill its stretch, since two
-stretches side by side are a stretch (an exact sparsification).
+bases on the left they are a filter along the row of the inner pairs, eight lengths at a time, whose loop
+runs over neighbouring numbers. A branch is tried in S only if it beats all other ways to fill its stretch,
+since two stretches side by side are a stretch (an exact sparsification).
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Chart(NamedTuple):
 
 @njit
 def _filter(dst, src, coef, low, high, start, stop, run, free):
-    """Raise ``dst[j]`` to ``coef[l] + src[j - 1 - l]`` for l = low .. high and all j from ``start + l`` on."""
+    """Raise ``dst[j]`` to ``coef[l] + src[j - 1 - l]`` for l = low .. high and j from ``start + l`` on."""
     if not free:  # some bases must be paired: no more than ``run[j]`` unpaired ones before j
         for j in range(start + low, stop):
             for length in range(low, min(min(high, run[j]), j - start) + 1):
@@ -183,7 +184,7 @@ def fill(problem):
     Chart
         Its last prefix is the best score.
     """
-    seq, table, pair, forced, at, min_hairpin, max_loop, window = problem
+    seq, table, pair, forced, at, min_hairpin, _, window = problem
     n = seq.size
     size = at[n] + n
     E, T = np.full(size, -np.inf), np.full(size, -np.inf)
