@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from experiments.rna import scale, train
+from experiments.rna import accuracy, scale, train
 
 TABLES = {
+    "accuracy": accuracy.accuracy,
     "scale": scale.scale,
     "train": train.train,
 }

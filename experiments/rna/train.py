@@ -104,6 +104,16 @@ def pick_gamma(w: np.ndarray, structure: Any, X: list[str], y: list[str]) -> tup
     return max(quality, key=quality.__getitem__), quality
 
 
+def as_model(w: np.ndarray, gamma: float) -> Any:
+    """Weights as a fitted learner."""
+    structure = tw.RNA("nearest-neighbour", invalid="repair", gamma=gamma)
+    model = tw.CRF(structure)
+    model.space_, model.coef_, model.n_iter_ = structure.bind(), w, 1
+    model.objective_, model.history_ = float("nan"), []
+    model.converged_, model.stop_, model.message_ = False, "max_iter", "trained by experiments/rna/train.py"
+    return model
+
+
 def train(arguments: Sequence[str]) -> None:
     """Train, choose gamma, and write the weights."""
     args = options(
@@ -114,8 +124,8 @@ def train(arguments: Sequence[str]) -> None:
         rate=(0.02, "first step of Adam"),
         prior=(1.0, "factor of the standard deviations of the prior"),
         jobs=(1, "threads"),
-        start=("", "weights to start from instead of L-BFGS"),
-        output=("rna-weights.npz", "file for the weights"),
+        start=("", "model to start from instead of L-BFGS"),
+        output=("rna.tw", "model file to write; package models are in src/trelliswork/models"),
     )
     started = time.perf_counter()
     (X, y), dev, note = training_sets(args.data)
@@ -123,11 +133,11 @@ def train(arguments: Sequence[str]) -> None:
     space = structure.bind()
     strength = 1.0 / (2.0 * (args.prior * scales(space.feature_names)) ** 2)
 
-    def keep(w: np.ndarray, **more: Any) -> None:
-        np.savez(args.output, coef=w, **more)
+    def keep(w: np.ndarray, gamma: float = 1.0) -> None:
+        tw.save(as_model(np.round(w, 6), gamma), args.output, info={"kind": "fold", "learner": "crf"})
 
     if args.start:
-        w = np.load(args.start)["coef"]
+        w = tw.load(args.start).coef_
     else:
         index = [i for i, x in enumerate(X) if len(x) <= SHORT]
         crf = tw.CRF(structure, l2=strength, max_iter=args.iterations, n_jobs=args.jobs, verbose=1)
@@ -148,7 +158,7 @@ def train(arguments: Sequence[str]) -> None:
     if args.epochs > 0:
         w = adam(batch, w, strength, args.epochs, args.rate, report)
     gamma, quality = pick_gamma(w, structure, *dev)
-    keep(w, gamma=gamma)
+    keep(w, gamma)
     minutes = (time.perf_counter() - started) / 60
     body = (
         f"{(__doc__ or '').strip()}\n\n{note}; {len(index):,} were trained on, {len(dev[0])} held out.\n\n"

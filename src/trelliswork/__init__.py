@@ -21,6 +21,7 @@ _NAMES = {
     "AlignPath": "trelliswork.structures",
     "Candidate": "trelliswork.learners",
     "Edge": "trelliswork.structures",
+    "Evidence": "trelliswork.structures",
     "FitInterrupted": "trelliswork.learners",
     "InputError": "trelliswork._errors",
     "KernelRegression": "trelliswork.learners",
@@ -36,6 +37,7 @@ _NAMES = {
     "load": "trelliswork.persist",
     "ngram_counts": "trelliswork.learners.regression.preimage",
     "preimage": "trelliswork.learners.regression.preimage",
+    "pretrained": "trelliswork._pretrained",
     "save": "trelliswork.persist",
 }
 _MODULES = ("bounds", "features", "io", "kernels", "losses", "metrics", "plots", "structures", "testing")
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
     from trelliswork._errors import InputError as InputError
     from trelliswork._errors import ModelFileError as ModelFileError
     from trelliswork._errors import Unsupported as Unsupported
+    from trelliswork._pretrained import pretrained as pretrained
     from trelliswork._ragged import Ragged as Ragged
     from trelliswork.language import NGramModel as NGramModel
     from trelliswork.learners import *  # noqa: F403

@@ -310,7 +310,7 @@ class StructuredEstimator(BaseEstimator):
             Passed to the structure.
         """
         batch = self.pack(X, **constraints)
-        return batch.unpack_marginals(batch.marginals(self.part_scores(batch, X)))
+        return batch.user_marginals(self.part_scores(batch, X))
 
     def log_prob(self, X: Any, y: Any, **constraints: Any) -> np.ndarray:
         """Log-probability of given outputs; -inf for outputs that are not possible.

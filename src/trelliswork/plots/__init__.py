@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from trelliswork.plots.alignment import plot_alignment, plot_matrix
-from trelliswork.plots.rna import arcs
+from trelliswork.plots.rna import arcs, dot_plot, mountain, planar
 
-__all__ = ["arcs", "plot_alignment", "plot_matrix"]
+__all__ = ["arcs", "dot_plot", "mountain", "planar", "plot_alignment", "plot_matrix"]

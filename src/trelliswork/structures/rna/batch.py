@@ -189,12 +189,16 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
 
     def _run(self, kind: str, task: Any) -> list[Any]:
         """Run a recursion over chunks of samples; refuses what would fill the memory."""
+        self._check_room(kind)
+        n = self.bases.lengths
+        return self.run_chunks(n**3 // 64 + n**2 + 1, task)
+
+    def _check_room(self, kind: str) -> None:
         n = self.bases.lengths
         if n.size:
             i = int(n.argmax())
             size = _BYTES[kind] * self.space.n_depths * int(n[i]) ** 2
             self.check_memory(i, size, "; cut the sequence into windows")
-        return self.run_chunks(n**3 // 64 + n**2 + 1, task)
 
     def check_memory(self, i: int, size: int, advice: str) -> None:
         """Refuse a sequence whose tables would fill the memory."""
@@ -366,8 +370,30 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
 
     def mea(self, scores: Parts) -> Decoded:
         """Structures with the largest expected number of right bases; paired ones count ``gamma``."""
-        probabilities = self._expect("expect", scores, pairs=True, rules=False)[2]
-        return self.most_accurate(probabilities, self.space.structure.gamma)
+        return self.most_accurate(self.pair_probabilities(scores), self.space.structure.gamma)
+
+    def pair_probabilities(self, scores: Parts) -> np.ndarray:
+        """Probabilities of all cells: pairs, and unpaired bases."""
+        return self._expect("expect", scores, pairs=True, rules=False)[2]
+
+    def unpack_sample_pairs(self, i: int, probabilities: np.ndarray) -> list[tuple[int, int, float]]:
+        """Pairs of one sequence that are not impossible, each with its probability."""
+        left, right = self.cells(int(self.bases.lengths[i]))
+        values = probabilities[self.pair_ptr[i] : self.pair_ptr[i + 1]]
+        some = np.flatnonzero((left < right) & (values > 1e-6))
+        return list(zip(left[some].tolist(), right[some].tolist(), values[some].tolist(), strict=True))
+
+    def user_marginals(self, scores: Parts) -> list[Any]:
+        """Probabilities of pairs, without expected rules."""
+        return self.unpack_marginals(Parts(rule=None, pair=self.pair_probabilities(scores)))
+
+    def possible(self) -> np.ndarray:
+        """Whether each sequence has a structure at all that its evidence allows."""
+        return self.argmax(self.scores(np.zeros(self.space.n_features))).values > -np.inf
+
+    def check_room(self) -> None:
+        """Refuse sequences whose tables of probabilities would fill the memory."""
+        self._check_room("expect")
 
     def most_accurate(self, probabilities: np.ndarray, gamma: float) -> Decoded:
         """Structures with the largest expected number of right bases, from probabilities of cells."""

@@ -67,11 +67,15 @@ class NearestBatch(RNABatch, PartlyKnown):
         limits = int(structure.min_hairpin), int(structure.max_loop), window
         return Problem(np.ascontiguousarray(seq), table, own, forced, at, *limits), constant
 
-    def _run(self, kind: str, task: Any) -> list[Any]:
+    def _check_room(self, kind: str) -> None:
         sizes = np.diff(self.pair_ptr)
         if sizes.size:
             i = int(sizes.argmax())
-            self.check_memory(i, _BYTES[kind] * int(sizes[i]), "; use RNA(window=...)")
+            self.check_memory(i, _BYTES[kind] * int(sizes[i]), "; use a window")
+
+    def _run(self, kind: str, task: Any) -> list[Any]:
+        self._check_room(kind)
+        sizes = np.diff(self.pair_ptr)
         return self.run_chunks(sizes + sizes * self.bases.lengths // 64, task)
 
     def _each(self, kind: str, task: Any) -> list[Any]:
