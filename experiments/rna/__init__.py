@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from experiments.rna import accuracy, scale, train
+from experiments.rna import accuracy, scale, svm, train
 
 TABLES = {
     "accuracy": accuracy.accuracy,
     "scale": scale.scale,
+    "svm": svm.svm,
     "train": train.train,
 }

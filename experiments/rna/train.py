@@ -23,7 +23,7 @@ from experiments._report import options, write
 from experiments._samples import take
 from experiments.rna.scale import read
 from trelliswork.metrics import base_pair_scores
-from trelliswork.structures.rna.features import scales
+from trelliswork.structures.rna.features import GROUPS, scales
 
 SHORT = 160
 WORD = 10
@@ -104,9 +104,8 @@ def pick_gamma(w: np.ndarray, structure: Any, X: list[str], y: list[str]) -> tup
     return max(quality, key=quality.__getitem__), quality
 
 
-def as_model(w: np.ndarray, gamma: float) -> Any:
+def as_model(w: np.ndarray, structure: Any) -> Any:
     """Weights as a fitted learner."""
-    structure = tw.RNA("nearest-neighbour", invalid="repair", gamma=gamma)
     model = tw.CRF(structure)
     model.space_, model.coef_, model.n_iter_ = structure.bind(), w, 1
     model.objective_, model.history_ = float("nan"), []
@@ -123,21 +122,26 @@ def train(arguments: Sequence[str]) -> None:
         epochs=(3.0, "passes of Adam"),
         rate=(0.02, "first step of Adam"),
         prior=(1.0, "factor of the standard deviations of the prior"),
+        groups=(0, "1: with the optional groups of features"),
         jobs=(1, "threads"),
         start=("", "model to start from instead of L-BFGS"),
         output=("rna.tw", "model file to write; package models are in src/trelliswork/models"),
     )
     started = time.perf_counter()
     (X, y), dev, note = training_sets(args.data)
-    structure = tw.RNA("nearest-neighbour", invalid="repair")
+    groups = GROUPS if args.groups else ()
+    structure = tw.RNA("nearest-neighbour", invalid="repair", groups=groups)
     space = structure.bind()
     strength = 1.0 / (2.0 * (args.prior * scales(space.feature_names)) ** 2)
 
     def keep(w: np.ndarray, gamma: float = 1.0) -> None:
-        tw.save(as_model(np.round(w, 6), gamma), args.output, info={"kind": "fold", "learner": "crf"})
+        fitted = as_model(np.round(w, 6), structure.with_params(gamma=gamma))
+        tw.save(fitted, args.output, info={"kind": "fold", "learner": "crf"})
 
     if args.start:
-        w = tw.load(args.start).coef_
+        start = tw.load(args.start)
+        known = dict(zip(start.space_.feature_names, start.coef_, strict=True))
+        w = np.array([known.get(name, 0.0) for name in space.feature_names])
     else:
         index = [i for i, x in enumerate(X) if len(x) <= SHORT]
         crf = tw.CRF(structure, l2=strength, max_iter=args.iterations, n_jobs=args.jobs, verbose=1)

@@ -42,6 +42,7 @@ class Batch(ABC):
     """
 
     one_label: ClassVar[bool] = False  # whether every output is a single label of ``space.labels``
+    may_be_empty: ClassVar[bool] = False  # whether an output may have no part at all, as RNA without pairs
     fixed_length: ClassVar[bool] = False  # whether all outputs of a sample have the same length
     # Part arrays that all samples may share, each with the number of its axes when it is shared: scores of
     # one weight vector, sums over samples. With one entry per sample (``each=True``) they have one axis more.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from trelliswork._errors import InputError
@@ -19,6 +20,7 @@ from trelliswork.structures.base import Batch, Parts, Structure
 __all__ = ["StructuredSVM"]
 
 _SOLVERS = ("auto", "bcfw", "working-set", "one-slack")
+_LOOKED_AT = 20  # training samples that are decoded to see whether anything is predicted
 
 
 class StructuredSVM(StructuredEstimator):
@@ -203,7 +205,24 @@ class StructuredSVM(StructuredEstimator):
         self.support_, self.n_constraints_ = solution.support, solution.n_constraints
         self.primal_, self.dual_, self.gap_ = solution.primal, solution.dual, solution.gap
         self.history_, self.n_iter_, self.stop_ = progress.history, solution.n_iter, solution.stop
+        self._tell_if_empty(X, batch)
         return self
+
+    def _tell_if_empty(self, X: Any, batch: Batch) -> None:
+        """Warn if nothing is predicted where there is something, as for RNA without any pair."""
+        if not batch.may_be_empty:
+            return
+        some = [i for i, parts in enumerate(batch.items(batch.gold_codes)) if parts][:_LOOKED_AT]
+        few = batch.subset(some)
+        found = few.items(few.argmax(self.part_scores(few, [X[i] for i in some])).codes)
+        if some and not any(found):
+            warnings.warn(
+                "StructuredSVM predicts outputs without any part (RNA without pairs): no weights were found "
+                "for which the true parts earn what the margin asks for. Raise C, take a structure with more "
+                "features (RNA('nearest-neighbour')), or use CRF",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _checked(self) -> tuple[Form, Loss, Any]:
         form, loss = check_form(self.slack, self.rescale), as_loss(self.loss)

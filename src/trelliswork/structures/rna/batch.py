@@ -50,6 +50,7 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
         Scores of pairs and unpaired bases that belong to the inputs, as in ``pair``; -inf forbids.
     """
 
+    may_be_empty: ClassVar[bool] = True
     shared_parts: ClassVar[Mapping[str, int]] = {"rule": 1}
 
     space: RNASpace

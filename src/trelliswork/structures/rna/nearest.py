@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NearestBatch"]
 
+_DENSE_CELLS = 20_000  # of all sequences, up to which the matrix of second moments is cheap
 # Bytes per cell that the recursions take.
 _BYTES = {"viterbi": 32, "inside": 32, "expect": 56, "tangent": 112}
 
@@ -284,14 +285,15 @@ def _marked(cells: np.ndarray, at: np.ndarray, marks: np.ndarray) -> np.ndarray:
 
 
 class _LoopCovariance(Covariance):
-    """Second moments of the features of loops: products only, there are too many features for a matrix."""
+    """Second moments of the features of loops; a matrix of them takes a tangent per feature that is used."""
 
     batch: NearestBatch
 
     @property
     def max_dense(self) -> int:
         """Number of features up to which the matrix is cheaper than products with it."""
-        return min(100, self.batch.limits.matrix_features)
+        few = self.batch.pair_ptr[-1] <= _DENSE_CELLS
+        return self.batch.limits.matrix_features if few else 0
 
     def means(self) -> sp.csr_matrix:
         """Mean features of every sample, not weighted."""
