@@ -1,12 +1,13 @@
 """The weights of the shipped RNA model: a nearest-neighbour CRF trained on TORNADO's TrainSetA.
 
 Left out of TrainSetA: sequences that share half of their 10-mers with a sequence of TestSetA, and every
-twentieth of the others, which are held out for the settings (strength of the prior, weight of pairs in
+twentieth of the others, which are held out for the settings (groups of features, weight of pairs in
 decoding). Structures that the model cannot hold are repaired. Rfam's alignments are not used: families of
-test sets drawn from Rfam could be among them, and TrainSetA was made by its authors without these.
+test sets that were drawn from Rfam could be among them.
 
-First L-BFGS on sequences of up to 160 bases, from zero; then Adam on all sequences up to ``--longest`` in
-small random groups, with a falling step, whose weights are averaged over the last third.
+First L-BFGS on sequences of up to 160 bases, from zero, without the optional group of features; then Adam on
+all sequences up to 600 bases in small random groups, twice: as they are, then with long ones weighing less.
+The step falls, and weights are averaged over the last third of each.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ from trelliswork.structures.rna.features import GROUPS, scales
 
 SHORT = 160
 WORD = 10
+# Passes of Adam, first step, and power of 150 / length that sequences weigh (from 0.5 to 2): long sequences
+# have most of the bases, but are of few families.
+PASSES = ((5.0, 0.02, 0.0), (4.0, 0.015, 0.5))
 GAMMAS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 
 
@@ -64,7 +68,13 @@ def training_sets(folder: str) -> tuple[tuple[list[str], list[str]], tuple[list[
 
 
 def adam(
-    batch: Any, w: np.ndarray, strength: np.ndarray, epochs: float, rate: float, report: Any
+    batch: Any,
+    w: np.ndarray,
+    strength: np.ndarray,
+    epochs: float,
+    rate: float,
+    report: Any,
+    shares: np.ndarray,
 ) -> np.ndarray:
     """Weights after some passes in random groups, averaged over the last third of the steps."""
     rng = np.random.default_rng(0)
@@ -78,9 +88,10 @@ def adam(
         if len(order) < group:
             order = rng.permutation(n).tolist()
         index, order = np.array(order[:group]), order[group:]
-        log_z, expected = batch.subset(index).expect(w)
-        true = np.asarray(gold[index].sum(axis=0)).ravel()
-        loss = (log_z.sum() - true @ w) / lengths[index].sum()
+        share = shares[index]
+        log_z, expected = batch.subset(index).expect(w, weights=share)
+        true = np.asarray(gold[index].T @ share).ravel()
+        loss = (log_z @ share - true @ w) / (lengths[index] @ share)
         g = (expected - true) * (n / group) + 2.0 * strength * w
         mean = 0.9 * mean + 0.1 * g
         square = 0.99 * square + 0.01 * g * g
@@ -114,40 +125,35 @@ def as_model(w: np.ndarray, structure: Any) -> Any:
 
 
 def train(arguments: Sequence[str]) -> None:
-    """Train, choose gamma, and write the weights."""
+    """Train, choose gamma, and write the model."""
     args = options(
         arguments,
-        longest=(450, "longest training sequence"),
-        iterations=(40, "iterations of L-BFGS"),
-        epochs=(3.0, "passes of Adam"),
-        rate=(0.02, "first step of Adam"),
+        longest=(600, "longest training sequence"),
+        iterations=(30, "iterations of L-BFGS"),
         prior=(1.0, "factor of the standard deviations of the prior"),
-        groups=(0, "1: with the optional groups of features"),
         jobs=(1, "threads"),
-        start=("", "model to start from instead of L-BFGS"),
-        output=("rna.tw", "model file to write; package models are in src/trelliswork/models"),
+        output=("rna.tw", "model file to write; the model of the package is src/trelliswork/models/rna.tw"),
     )
     started = time.perf_counter()
     (X, y), dev, note = training_sets(args.data)
-    groups = GROUPS if args.groups else ()
-    structure = tw.RNA("nearest-neighbour", invalid="repair", groups=groups)
+    plain = tw.RNA("nearest-neighbour", invalid="repair")
+    structure = plain.with_params(groups=GROUPS)
     space = structure.bind()
-    strength = 1.0 / (2.0 * (args.prior * scales(space.feature_names)) ** 2)
+
+    def strength(names: list[Any]) -> np.ndarray:
+        return 1.0 / (2.0 * (args.prior * scales(names)) ** 2)
 
     def keep(w: np.ndarray, gamma: float = 1.0) -> None:
-        fitted = as_model(np.round(w, 6), structure.with_params(gamma=gamma))
+        fitted = as_model(w, structure.with_params(gamma=gamma))
         tw.save(fitted, args.output, info={"kind": "fold", "learner": "crf"})
 
-    if args.start:
-        start = tw.load(args.start)
-        known = dict(zip(start.space_.feature_names, start.coef_, strict=True))
-        w = np.array([known.get(name, 0.0) for name in space.feature_names])
-    else:
-        index = [i for i, x in enumerate(X) if len(x) <= SHORT]
-        crf = tw.CRF(structure, l2=strength, max_iter=args.iterations, n_jobs=args.jobs, verbose=1)
-        w = crf.fit(take(X, index), take(y, index)).coef_
-        keep(w)
-        print(f"L-BFGS: {len(index)} sequences, {time.perf_counter() - started:.0f} s", flush=True)
+    index = [i for i, x in enumerate(X) if len(x) <= SHORT]
+    names = plain.bind().feature_names
+    crf = tw.CRF(plain, l2=strength(names), max_iter=args.iterations, n_jobs=args.jobs, verbose=1)
+    crf.fit(take(X, index), take(y, index))
+    known = dict(zip(names, crf.coef_, strict=True))
+    w = np.round([known.get(name, 0.0) for name in space.feature_names], 6)
+    print(f"L-BFGS: {len(index)} sequences, {time.perf_counter() - started:.0f} s", flush=True)
     index = [i for i, x in enumerate(X) if len(x) <= args.longest]
     batch = space.pack(take(X, index), take(y, index), n_jobs=args.jobs)
     history: list[float] = []
@@ -159,8 +165,11 @@ def train(arguments: Sequence[str]) -> None:
             recent = np.mean(history[-30:])
             print(f"{step}/{steps} {recent:.4f} {time.perf_counter() - started:.0f} s", flush=True)
 
-    if args.epochs > 0:
-        w = adam(batch, w, strength, args.epochs, args.rate, report)
+    for epochs, rate, balance in PASSES:
+        shares = (
+            np.clip((150.0 / batch.bases.lengths) ** balance, 0.5, 2.0) if balance else np.ones(len(batch))
+        )
+        w = np.round(adam(batch, w, strength(space.feature_names), epochs, rate, report, shares), 6)
     gamma, quality = pick_gamma(w, structure, *dev)
     keep(w, gamma)
     minutes = (time.perf_counter() - started) / 60
