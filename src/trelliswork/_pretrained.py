@@ -31,8 +31,8 @@ def pretrained(name: str) -> Any:
     --------
     >>> import trelliswork as tw
     >>> model = tw.pretrained("rna")
-    >>> model.predict_mea(["GGGCUAUUAGCUCAGUUGGUUAGAGCGCACCCCUGAUAAGGGUGAGGUCGCUGAUUCGAAUUCAGCAUAGCCCA"])
-    ['(((((((..((((.........)))).(((((.......))))).....(((((.......))))))))))))..']
+    >>> model.predict_mea(["GCGGAUUUAGCUCAGUUGGGAGAGCGCCAGACUGAAGAUCUGGAGGUCCUGUGUUCGAUCCACAGAAUUCGCACCA"])
+    ['(((((((..((((........)))).(((((.......))))).....(((((.......))))))))))))....']
     """
     from trelliswork.persist import load
 
