@@ -45,7 +45,7 @@ class Evidence:
     >>> from trelliswork.structures import Evidence
     >>> X, y = ["GGGAAACCC", "GCGCAAAGCGC", "GGAUUCGCC"], ["(((...)))", "((((...))))", "((.....))"]
     >>> model = CRF(RNA()).fit(X, y)
-    >>> model.predict(["GGGAAACCC", Evidence("GGGAAACCC", constraint="x......x.")])
+    >>> model.predict(["GGGAAACCC", Evidence("GGGAAACCC", constraint="x.......x")])
     ['(((...)))', '.((...)).']
     """
 
