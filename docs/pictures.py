@@ -158,7 +158,38 @@ def walk(path: Path) -> None:
         save(figure, path)
 
 
+TRNA = "GCGGAUUUAGCUCAGUUGGGAGAGCGCCAGACUGAAGAUCUGGAGGUCCUGUGUUCGAUCCACAGAAUUCGCACCA"
+
+
+def planar_rna(path: Path) -> None:
+    """Draw a transfer RNA as the model of the package folds it."""
+    from trelliswork.plots import planar
+
+    model = tw.pretrained("rna")
+    P = model.predict_marginals([TRNA])[0]
+    n = len(TRNA)
+    pairs = {(i, j): float(P[i, j]) for i in range(n) for j in range(i + 1, n)}
+    canvas((1, 1))  # settings of matplotlib
+    save(planar(TRNA, model.predict_mea([TRNA])[0], probabilities=pairs).figure, path)
+
+
+def calibration(path: Path) -> None:
+    """Draw the table of calibration that ``python -m experiments rna accuracy`` wrote."""
+    text = (Path(__file__).parent.parent / "experiments/results/rna/accuracy.md").read_text(encoding="utf-8")
+    body = text.split("| probability |")[1].split("\n\n")[0]
+    rows = [line.split("|")[1:-1] for line in body.splitlines()[2:]]
+    mean, right = ([float(row[k]) for row in rows] for k in (2, 3))
+    figure, axes = canvas((3.6, 3.4))
+    axes.axis("on")
+    axes.plot([0, 100], [0, 100], color="#b5b5b5", linewidth=0.8)
+    axes.plot(mean, right, "o-", color="#2c6fbb")
+    axes.set(xlabel="probability of the pair, %", ylabel="right, %", xlim=(0, 100), ylim=(0, 100))
+    save(figure, path)
+
+
 if __name__ == "__main__":
     images = Path(__file__).parent / "images"
     de_bruijn("banana", images / "de-bruijn.svg")
     walk(images / "walk.svg")
+    planar_rna(images / "rna-planar.svg")
+    calibration(images / "rna-calibration.svg")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from experiments.rna import scale
+from experiments.rna import accuracy, family, scale, svm, train
 
 TABLES = {
+    "accuracy": accuracy.accuracy,
+    "family": family.family,
     "scale": scale.scale,
+    "svm": svm.svm,
+    "train": train.train,
 }

@@ -21,6 +21,7 @@ _NAMES = {
     "AlignPath": "trelliswork.structures",
     "Candidate": "trelliswork.learners",
     "Edge": "trelliswork.structures",
+    "Evidence": "trelliswork.structures",
     "FitInterrupted": "trelliswork.learners",
     "FitWarning": "trelliswork._errors",
     "InputError": "trelliswork._errors",
@@ -42,6 +43,7 @@ _NAMES = {
     "make_pipeline": "trelliswork.pipeline",
     "ngram_counts": "trelliswork.learners.regression.preimage",
     "preimage": "trelliswork.learners.regression.preimage",
+    "pretrained": "trelliswork._pretrained",
     "save": "trelliswork.persist",
     "scorers": "trelliswork.selection",
     "tuned": "trelliswork.selection",
@@ -96,6 +98,7 @@ if TYPE_CHECKING:
     from trelliswork._errors import InputWarning as InputWarning
     from trelliswork._errors import ModelFileError as ModelFileError
     from trelliswork._errors import Unsupported as Unsupported
+    from trelliswork._pretrained import pretrained as pretrained
     from trelliswork._ragged import Ragged as Ragged
     from trelliswork.language import NGramModel as NGramModel
     from trelliswork.learners import *  # noqa: F403

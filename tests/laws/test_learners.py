@@ -176,10 +176,10 @@ FOLDERS = {
 }
 
 
-@pytest.mark.parametrize("grammar", ["g6", "nested"])
+@pytest.mark.parametrize("grammar", ["g6", "nested", "nearest-neighbour"])
 @pytest.mark.parametrize("name", FOLDERS)
 def test_laws_on_rna(name, grammar, check):
-    check(FOLDERS[name](tw.RNA(grammar)), BASES, FOLDS)
+    check(FOLDERS[name](tw.RNA(grammar, min_hairpin=2)), BASES, FOLDS)
 
 
 def noisy_rows(rng, kind, n=16):

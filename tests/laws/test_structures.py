@@ -127,6 +127,9 @@ GAPPED = [("ABA", "A-B"), ("B--", "AAB"), ("AB-", "-CA"), ("-", "B"), ("A", "-")
 LOCAL = [("ABA", "A-B"), ("--B", "AAB"), ("-AB", "CA-"), ("-", "B"), ("A", "-"), ("", "")]
 BASES = ["GGAAUCC", "acgtu", "GNGAAACUC", "G"]
 FOLDS = ["((...))", "(...)", "(.(...).)", "."]
+FOLDS_2 = ["((...))", ".....", "(.(...).)", "."]
+LOOPS = ["GGAAACCAGAAAC", "gnGAAAcuC", "GCGAAACAC", "A"]
+LOOP_FOLDS = ["((...)).(...)", "(.(...).)", "(.(...).)", "."]
 
 CASES = {
     "retrieval": (
@@ -220,6 +223,8 @@ CASES = {
     "rna": (RNA(), BASES, FOLDS),
     "rna-nested": (RNA("nested", depth=1), BASES, FOLDS),
     "rna-nested-3": (RNA("nested", depth=3), BASES, FOLDS),
+    "rna-nearest": (RNA("nearest-neighbour"), LOOPS, LOOP_FOLDS),
+    "rna-nearest-2": (RNA("nearest-neighbour", min_hairpin=2, max_loop=2, window=12), BASES, FOLDS_2),
     "strings": (Derivations(repeated_labels, encode=split, decode=join), WORDS, STRINGS),
 }
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 
+import numpy as np
 import pytest
 
 from trelliswork import InputError
 
 pytest.importorskip("matplotlib")
-from trelliswork.plots.rna import _COLORS, arcs
+from trelliswork.plots._radial import radial
+from trelliswork.plots.rna import _COLORS, arcs, dot_plot, mountain, planar
+from trelliswork.structures import pair_table
 
 
 def test_arcs_of_one_structure():
@@ -45,3 +48,65 @@ def test_mistakes():
         arcs("GGG", "...", "....")
     with pytest.raises(InputError, match="unbalanced"):
         arcs("GGG", "(..")
+
+
+CLOVER = "(((((((..((((........)))).(((((.......))))).....(((((.......))))))))))))...."
+
+
+def crossings(places):
+    """Number of sides of the chain that cross another."""
+    a, b = places[:-1], places[1:]
+
+    def side(p, q, r):
+        return ((q - p).conjugate() * (r - p)).imag
+
+    found = 0
+    for k in range(len(a)):
+        for m in range(k + 2, len(a)):
+            first = side(a[k], b[k], a[m]) * side(a[k], b[k], b[m])
+            second = side(a[m], b[m], a[k]) * side(a[m], b[m], b[k])
+            found += first < 0 and second < 0
+    return found
+
+
+@pytest.mark.parametrize("structure", [CLOVER, "((((....))))..((..((...))..))", "." * 12, "(((...)))" * 4])
+def test_planar_places(structure):
+    table = pair_table(structure)
+    places = radial(table)
+    steps = np.abs(np.diff(places))
+    assert steps.min() > 0.9
+    assert np.allclose([abs(places[i] - places[j]) for i, j in enumerate(table) if i < j], 1.5)
+    apart = np.abs(places[:, None] - places) + 10 * np.eye(len(places))
+    assert apart.min() > 0.9
+    assert crossings(places) == 0
+
+
+def test_planar_pictures():
+    n = len(CLOVER)
+    ax = planar("G" * n, CLOVER, probabilities={(0, 71): 0.9}, title="clover")
+    assert len(ax.collections[0].get_segments()) == CLOVER.count("(")
+    for form in ("svg", "png"):
+        out = io.BytesIO()
+        ax.figure.savefig(out, format=form)
+        assert len(out.getvalue()) > 1000
+    knot = planar("G" * 8, "((..A))a")  # the pair of the pseudoknot is a line across
+    assert len(knot.collections[0].get_segments()) == 3
+
+
+def test_mountain_and_dot_plot():
+    pairs = [(0, 6, 0.5), (1, 5, 1.0)]
+    ax = mountain("GGAAACC", "((...))", probabilities=pairs)
+    assert ax.lines[0].get_ydata().tolist() == [1, 2, 2, 2, 2, 1, 0]
+    assert ax.lines[1].get_ydata().tolist() == [0.5, 1.5, 1.5, 1.5, 1.5, 0.5, 0]
+    ax = dot_plot("GGAAACC", pairs, "((...))")
+    upper, lower = (collection.get_paths() for collection in ax.collections)
+    assert upper[1].get_extents().bounds == pytest.approx((5.5, 1.5, 1, 1))
+    assert lower[0].get_extents().bounds == pytest.approx((0.5, 6.5, 1, 1))
+
+
+def test_mistakes_in_pictures():
+    for draw in (planar, mountain):
+        with pytest.raises(InputError, match="3 bases but the structure has 4"):
+            draw("GGG", "....")
+        with pytest.raises(InputError, match="empty"):
+            draw("", "")

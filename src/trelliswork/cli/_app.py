@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import trelliswork
 from trelliswork.cli import _options
+from trelliswork.cli._fold import fold
 from trelliswork.cli._models import Request, open_model
 from trelliswork.cli._report import OneLineGroup, say, show_tracebacks
 from trelliswork.cli.tasks import TASKS
@@ -227,6 +228,9 @@ def evaluate(
         encoding=encoding or None,
     )
     open_model(model, _options.check_jobs(jobs)).run("evaluate", request)
+
+
+app.command("fold")(fold)
 
 
 @app.command()

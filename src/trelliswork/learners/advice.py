@@ -123,7 +123,7 @@ def _looser(model: StructuredEstimator) -> str:
         if other:
             said += [change] * (repr(value) != other)
             continue
-        if value is None or (direction == "lower" and value == 0):
+        if value is None or (direction == "lower" and isinstance(value, (int, float)) and value == 0):
             continue
         chosen = getattr(model, f"{name}_", None) if isinstance(value, str) else None
         said.append(f"{change} (now {value!r}{'' if chosen is None else f': {chosen:.3g}'})")

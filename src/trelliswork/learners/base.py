@@ -405,7 +405,7 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
             Passed to the structure.
         """
         batch = self.pack(X, **constraints)
-        return batch.unpack_marginals(batch.marginals(self.part_scores(batch, X)))
+        return batch.user_marginals(self.part_scores(batch, X))
 
     @accepts_iterators
     def log_prob(self, X: Any, y: Any, **constraints: Any) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -42,10 +43,12 @@ class CRF(StructuredEstimator):
         Output space, for instance ``Chain()``.
     l1 : float, default=0.0
         Strength of the penalty of absolute values. With ``l1 > 0`` most weights become exactly zero.
-    l2 : float or "auto", default="auto"
+    l2 : float, "auto", dict or ndarray, default="auto"
         Strength of the penalty of squares; larger values give smaller weights and less sure predictions.
         "auto" is ``0.004 V sqrt(m)``, with V the mean squared norm of the features of one part of an output
         (a token with its label) and m the mean number of samples that a feature occurs in: 0.1 for text.
+        An array has a strength for every feature, a dict one by kind of feature (the first item of its
+        name; "auto" for kinds left out): the variance of a prior per group is ``1 / (2 * l2)``.
     prior : dict, ndarray or None, default=None
         Weights to which the penalties pull and from which the search starts, by feature name or in the
         order of the features; None is zero. For instance ``alignment_weights("BLOSUM62")``.
@@ -77,8 +80,8 @@ class CRF(StructuredEstimator):
     ----------
     coef_ : ndarray of shape (n_features,)
         Weights.
-    l2_ : float
-        The penalty of squares as a number.
+    l2_ : float or ndarray
+        The penalty of squares as a number, or one for every feature.
     objective_ : float
         Value of the objective at ``coef_``.
     converged_ : bool
@@ -120,7 +123,7 @@ class CRF(StructuredEstimator):
         self,
         structure: Structure,
         l1: float = 0.0,
-        l2: float | str = "auto",
+        l2: Any = "auto",
         *,
         prior: Any = None,
         solver: str = "auto",
@@ -170,7 +173,7 @@ class CRF(StructuredEstimator):
         if prior is not None and not (self.warm_start and hasattr(self, "coef_")):
             start = prior
         watcher = self._watcher(space, X_dev, y_dev)
-        l2 = DataScale.of(batch, weights).l2 if isinstance(self.l2, str) else float(self.l2)
+        l2 = _strengths(space, batch, weights, self.l2)
         minimum, history = fit_crf(
             batch,
             start,
@@ -197,7 +200,10 @@ class CRF(StructuredEstimator):
     def _check_parameters(self) -> None:
         for name in ("l1", "tol"):
             check_number(name, getattr(self, name), 0)
-        if not (isinstance(self.l2, str) and self.l2 == "auto"):
+        if isinstance(self.l2, Mapping):
+            for kind, strength in self.l2.items():
+                check_number(f"l2 of {kind!r}", strength, 0)
+        elif not isinstance(self.l2, np.ndarray) and not (isinstance(self.l2, str) and self.l2 == "auto"):
             check_number("l2", self.l2, 0)
         for name in ("max_iter", "memory", "patience"):
             check_number(name, getattr(self, name), 1, whole=True)
@@ -216,12 +222,31 @@ class CRF(StructuredEstimator):
         return Watcher(batch, y_dev, dev_score(self.scoring, space.structure, y_dev), self.patience)
 
 
+def _strengths(space: Space, batch: Batch, weights: np.ndarray | None, l2: Any) -> float | np.ndarray:
+    """Strength of the penalty of squares, for all features or for each."""
+    if isinstance(l2, str):
+        return DataScale.of(batch, weights).l2
+    if isinstance(l2, Mapping):
+        kinds = [name[0] for name in space.feature_names]
+        if not set(l2) <= set(kinds):
+            raise InputError(
+                f"l2: {sorted(set(l2) - set(kinds))!r:.80} are no kinds of features of these data"
+            )
+        others = DataScale.of(batch, weights).l2
+        return np.array([float(l2.get(kind, others)) for kind in kinds])
+    if not isinstance(l2, np.ndarray):
+        return float(l2)
+    if l2.shape != (space.n_features,) or not (np.isfinite(l2).all() and l2.min(initial=0.0) >= 0):
+        raise InputError(f"l2 must hold {space.n_features} finite numbers >= 0, one for every feature")
+    return l2
+
+
 def fit_crf(
     batch: Batch,
     start: np.ndarray,
     *,
     l1: float,
-    l2: float,
+    l2: Any,
     prior: np.ndarray | None = None,
     weights: np.ndarray | None = None,
     solver: str = "auto",
@@ -253,7 +278,7 @@ def fit_crf(
         g += (2.0 * l2) * v
         if gold is not None:
             total -= float(gold @ w)
-        return total + l2 * float(v @ v), g
+        return total + float((l2 * v) @ v), g
 
     best: dict[str, Any] = {"w": start, "objective": np.inf, "n": 0}
     with Progress("CRF", max_iter, verbose) as progress:

@@ -49,7 +49,7 @@ class ModelEncoder(Encoder):
         if name is not None:
             tree = self._estimator(value, name, path, depth)
         elif isinstance(value, Space):
-            if space_class(value.structure) is not type(value):
+            if not isinstance(value, space_class(value.structure)):
                 structure, space = type(value.structure).__name__, type(value).__name__
                 raise InputError(f"{structure} must name {space} as its space_class before it can be saved")
             parts = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trelliswork.plots.alignment import plot_alignment, plot_matrix
-from trelliswork.plots.rna import arcs
+from trelliswork.plots.rna import arcs, dot_plot, mountain, planar
 from trelliswork.plots.tuning import path
 
-__all__ = ["arcs", "path", "plot_alignment", "plot_matrix"]
+__all__ = ["arcs", "dot_plot", "mountain", "path", "planar", "plot_alignment", "plot_matrix"]

@@ -1,15 +1,20 @@
-"""RNA structures as arcs over the sequence."""
+"""RNA structures: arcs over the sequence, planar drawings, mountains, dot plots."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from trelliswork._dotbracket import base_pairs
+import numpy as np
+
+from trelliswork._dotbracket import base_pairs, crossing
 from trelliswork._errors import InputError
 
-__all__ = ["arcs"]
+__all__ = ["arcs", "dot_plot", "figure", "mountain", "planar"]
 
 _COLORS = {"pair": "#1f5a9e", "right": "#2e7d32", "wrong": "#d9822b", "missed": "#8a8a8a"}
+_LEAST_SIZE = 3.0  # points; smaller letters are left out
 _MOST_LETTERS = 150  # the letters of longer sequences would not be readable
 
 
@@ -55,11 +60,7 @@ def arcs(
             raise InputError(f"the sequence has {n} bases but {name} has {len(text)} positions")
         pairs[name] = set(base_pairs(text))
     if ax is None:
-        ax = (
-            _matplotlib("figure")
-            .Figure(figsize=(min(max(n / 6, 4), 30), 3.5), layout="constrained")
-            .subplots()
-        )
+        ax = figure((min(max(n / 6, 4), 30), 3.5)).subplots()
     shown, true = pairs["structure"], pairs.get("reference")
     tallest = 1
     for below, side in ((False, shown), (True, true or set())):
@@ -90,6 +91,222 @@ def arcs(
         ax.plot([0, n - 1], [0, 0], color="black", linewidth=0.8)
     ax.set_xlim(-1, n)
     ax.set_ylim(-(tallest / 2 + 1.5) if true else -1.5, tallest / 2 + 1.5)
+    return _finished(ax, title)
+
+
+def figure(size: tuple[float, float]) -> Any:
+    """Make an empty figure that belongs to no window.
+
+    Parameters
+    ----------
+    size : (float, float)
+        Width and height in inches.
+
+    Examples
+    --------
+    >>> from trelliswork.plots.rna import figure
+    >>> figure((4, 3)).axes
+    []
+    """
+    return _matplotlib("figure").Figure(figsize=size, layout="constrained")
+
+
+def planar(
+    sequence: str,
+    structure: str,
+    *,
+    probabilities: Mapping[tuple[int, int], float] | None = None,
+    title: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw a structure in the plane: helices as ladders, loops as circles.
+
+    Parameters
+    ----------
+    sequence : str
+        Bases.
+    structure : str
+        Dot-bracket or WUSS notation. Pairs that cross others (pseudoknots) are drawn as dashed lines.
+    probabilities : mapping of (int, int) to float, or None
+        Probabilities of pairs, left end first; their lines are then coloured by it.
+    title : str or None, default=None
+        Text above the picture.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; by default on a new figure (``ax.figure``).
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from trelliswork.plots import planar
+    >>> ax = planar("GGGAAACCC", "(((...)))", title="a hairpin")
+    >>> len(ax.texts)
+    11
+    """
+    from trelliswork.plots._radial import radial
+
+    pairs = _checked(sequence, structure)
+    crossed = crossing(pairs)
+    table = [-1] * len(sequence)
+    for (i, j), bad in zip(pairs, crossed, strict=True):
+        if not bad:
+            table[i], table[j] = j, i
+    places = radial(table)
+    extent = max(float(np.ptp(places.real)), float(np.ptp(places.imag)), 8.0) + 4.0
+    if ax is None:
+        ax = figure((min(extent / 4, 30), min(extent / 4, 30))).subplots()
+    inches = min(ax.get_window_extent().width, ax.get_window_extent().height) / ax.figure.dpi
+    size = min(8.0, 0.6 * 72 * inches / extent)
+    ax.plot(places.real, places.imag, color="#b5b5b5", linewidth=1.0, zorder=1)
+    lines, colors, styles = [], [], []
+    palette = _matplotlib("colormaps")["viridis_r"]
+    for (i, j), bad in zip(pairs, crossed, strict=True):
+        lines.append([(places[i].real, places[i].imag), (places[j].real, places[j].imag)])
+        colors.append(_COLORS["pair"] if probabilities is None else palette(probabilities.get((i, j), 0.0)))
+        styles.append("dashed" if bad else "solid")
+    bonds = _matplotlib("collections").LineCollection(lines, colors=colors, linestyles=styles, zorder=2)
+    bonds.set_linewidth(2.0)
+    ax.add_collection(bonds)
+    if size >= _LEAST_SIZE:
+        for base, place in zip(sequence, places, strict=True):
+            ax.text(
+                place.real, place.imag, base, ha="center", va="center", fontsize=size, family="monospace",
+                bbox={"boxstyle": "circle,pad=0.05", "facecolor": "white", "edgecolor": "none"}, zorder=3,
+            )  # fmt: skip
+    for mark, k, side in (("5'", 0, "right"), ("3'", len(sequence) - 1, "left")):
+        shift = -0.8 if side == "right" else 0.8
+        ax.text(places[k].real + shift, places[k].imag - 0.6, mark, ha=side, va="top", fontsize=8)
+    if probabilities is not None and pairs:
+        shades = _matplotlib("cm").ScalarMappable(_matplotlib("colors").Normalize(0, 1), palette)
+        ax.figure.colorbar(shades, ax=ax, label="probability of the pair", shrink=0.5)
+    ax.margins(0.05)
+    return _finished(ax, title)
+
+
+def mountain(
+    sequence: str,
+    structure: str,
+    *,
+    probabilities: Iterable[tuple[int, int, float]] | None = None,
+    title: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw by how many pairs each base is enclosed.
+
+    Parameters
+    ----------
+    sequence : str
+        Bases.
+    structure : str
+        Dot-bracket or WUSS notation.
+    probabilities : iterable of (int, int, float), or None
+        Pairs with their probabilities: the expected number is drawn as a second line.
+    title : str or None, default=None
+        Text above the picture.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; by default on a new figure.
+
+    Examples
+    --------
+    >>> from trelliswork.plots import mountain
+    >>> mountain("GGGAAACCC", "(((...)))").lines[0].get_ydata().tolist()
+    [1.0, 2.0, 3.0, 3.0, 3.0, 3.0, 2.0, 1.0, 0.0]
+    """
+    pairs = _checked(sequence, structure)
+    if ax is None:
+        ax = figure((min(max(len(sequence) / 10, 4), 20), 3.0)).subplots()
+    ax.step(range(1, len(sequence) + 1), _heights(len(sequence), ((i, j, 1.0) for i, j in pairs)),
+    where="post",
+            color=_COLORS["pair"], label="structure")  # fmt: skip
+    if probabilities is not None:
+        heights = _heights(len(sequence), probabilities)
+        ax.plot(range(1, len(sequence) + 1), heights, color=_COLORS["wrong"], label="expected")
+        ax.legend(frameon=False, fontsize=8)
+    ax.set_xlabel("base")
+    ax.set_ylabel("pairs around it")
+    ax.spines[["top", "right"]].set_visible(False)
+    if title is not None:
+        ax.set_title(title, fontsize=10)
+    return ax
+
+
+def _heights(n: int, pairs: Iterable[tuple[int, int, float]]) -> list[float]:
+    steps = [0.0] * n
+    for i, j, p in pairs:
+        steps[i] += p
+        steps[j] -= p
+    height, out = 0.0, []
+    for step in steps:
+        height += step
+        out.append(height)
+    return out
+
+
+def dot_plot(
+    sequence: str,
+    probabilities: Iterable[tuple[int, int, float]],
+    structure: str | None = None,
+    *,
+    title: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw the probabilities of pairs above the diagonal, a structure below it.
+
+    Parameters
+    ----------
+    sequence : str
+        Bases.
+    probabilities : iterable of (int, int, float)
+        Pairs with their probabilities; the area of a square is the probability.
+    structure : str or None, default=None
+        Dot-bracket or WUSS notation.
+    title : str or None, default=None
+        Text above the picture.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; by default on a new figure.
+
+    Examples
+    --------
+    >>> from trelliswork.plots import dot_plot
+    >>> ax = dot_plot("GGAAACC", [(0, 6, 0.9), (1, 5, 0.8)], "((...))")
+    >>> [len(c.get_paths()) for c in ax.collections]
+    [2, 2]
+    """
+    n = len(sequence)
+    if ax is None:
+        ax = figure((5.0, 5.0)).subplots()
+    squares = [(j + 1, i + 1, math.sqrt(min(max(p, 0.0), 1.0))) for i, j, p in probabilities]
+    lower = [] if structure is None else [(i + 1, j + 1, 1.0) for i, j in _checked(sequence, structure)]
+    for cells, color in ((squares, _COLORS["pair"]), (lower, _COLORS["wrong"])):
+        boxes = [
+            [(x - s / 2, y - s / 2), (x + s / 2, y - s / 2), (x + s / 2, y + s / 2), (x - s / 2, y + s / 2)]
+            for x, y, s in cells
+        ]
+        ax.add_collection(_matplotlib("collections").PolyCollection(boxes, facecolors=color))
+    ax.plot([0.5, n + 0.5], [0.5, n + 0.5], color="#b5b5b5", linewidth=0.8)
+    ax.set_xlim(0.5, n + 0.5)
+    ax.set_ylim(n + 0.5, 0.5)
+    ax.set_aspect("equal")
+    ax.xaxis.tick_top()
+    if title is not None:
+        ax.set_title(title, fontsize=10)
+    return ax
+
+
+def _checked(sequence: str, structure: str) -> list[tuple[int, int]]:
+    """Pairs of a structure that fits its sequence."""
+    if len(structure) != len(sequence):
+        raise InputError(
+            f"the sequence has {len(sequence)} bases but the structure has {len(structure)} positions"
+        )
+    if not sequence:
+        raise InputError("the sequence is empty; there is nothing to draw")
+    return base_pairs(structure)
+
+
+def _finished(ax: Any, title: str | None) -> Any:
     ax.set_aspect("equal")
     ax.set_axis_off()
     if title is not None:
@@ -101,6 +318,8 @@ def _matplotlib(module: str) -> Any:
     import importlib
 
     try:
+        if module == "colormaps":
+            return importlib.import_module("matplotlib").colormaps
         return importlib.import_module(f"matplotlib.{module}")
     except ImportError:
         raise ImportError("pictures need matplotlib; pip install 'trelliswork[plot]'") from None

@@ -266,6 +266,10 @@ class Batch(ABC):
     def unpack_marginals(self, parts: Parts) -> list[Any]:
         """Probabilities of parts in a form for users, per sample."""
 
+    def user_marginals(self, scores: Parts) -> list[Any]:
+        """Probabilities of parts in a form for users; here of all parts, although not all may be shown."""
+        return self.unpack_marginals(self.marginals(scores))
+
     @abstractmethod
     def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
         """Costs that count what differs from the true output, and a constant per sample."""

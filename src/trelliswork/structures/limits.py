@@ -175,6 +175,8 @@ class RNALimits(Limits):
     graph_bases : int
         Bases of a sequence whose folds are listed as a derivation graph, about 25 million edges; more are
         refused.
+    loop_graph_bases : int
+        The same for the nearest-neighbour model, which has an edge for every loop.
     overlap_bases : int
         Bases of a sequence whose folds are counted by predicted and right pairs: the tables grow with the
         sixth power.
@@ -183,6 +185,7 @@ class RNALimits(Limits):
     work_per_chunk: int = 1 << 19
     table_bytes: int = 16 << 30
     graph_bases: int = 400
+    loop_graph_bases: int = 200
     overlap_bases: int = 64
 
 

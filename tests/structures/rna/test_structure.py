@@ -306,3 +306,13 @@ def test_biopython_records():
     SeqRecord = pytest.importorskip("Bio.SeqRecord").SeqRecord
     model = tw.Generative(RNA()).fit(X, Y)
     assert model.predict([Seq("GGAAUCC"), SeqRecord(Seq("GGAAUCC"))]) == model.predict(["GGAAUCC"] * 2)
+
+
+def test_svm_without_pairs_says_so():
+    rng = np.random.default_rng(0)
+    X = ["".join(rng.choice(list("ACGU"), 40)) for _ in range(6)]
+    y = ["(((....)))" + "." * 30] * 6
+    structure = RNA(invalid="repair")
+    with pytest.warns(tw.FitWarning, match="pair"):
+        model = tw.StructuredSVM(structure, C=0.01, C_mode="absolute", loss="base-pairs").fit(X, y)
+    assert set("".join(model.predict(X))) == {"."}

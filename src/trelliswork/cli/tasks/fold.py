@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +10,7 @@ import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
+from trelliswork.cli._fold import with_gamma
 from trelliswork.cli._learners import Learning, learns
 from trelliswork.cli._report import one_line
 from trelliswork.cli._training import finish, watched
@@ -61,7 +61,10 @@ def train(
             help="Development file: scored at the end; the crf also stops by it.", show_default=False
         ),
     ] = None,
-    grammar: Annotated[str, typer.Option(help="Rules: g6, or nested, which know their depth.")] = "g6",
+    grammar: Annotated[
+        str,
+        typer.Option(help="Rules: g6; nested, which know their depth; nearest-neighbour, by loops."),
+    ] = "g6",
     depth: Annotated[int, typer.Option(min=1, max=20, help="Depths of the nested grammar.")] = 2,
     invalid: Annotated[
         str,
@@ -70,6 +73,13 @@ def train(
             "repair (delete these pairs), drop (leave the sequence out) or strict (an error)."
         ),
     ] = "repair",
+    from_pretrained: Annotated[
+        bool,
+        typer.Option(
+            "--from-pretrained",
+            help="Start from the model of the package and stay near it, which helps with few sequences.",
+        ),
+    ] = False,
     *,
     learning: Learning,
     encoding: _options.Encoding = None,
@@ -85,10 +95,18 @@ def train(
     _options.check_output(output, model=True)
     learning.check_dev(dev, source)
 
+    from trelliswork import pretrained
     from trelliswork.structures import RNA
 
     structure = RNA(grammar, depth=depth, invalid="repair" if invalid == "repair" else "strict")
+    if from_pretrained:
+        if learning.name != "crf":
+            raise InputError(f"--from-pretrained goes with --learner crf, not {learning.name}")
+        shipped = pretrained("rna")
+        structure = shipped.structure.with_params(invalid=structure.invalid)
     estimator = learning.build(structure, quiet)
+    if from_pretrained:
+        estimator.set_params(prior=shipped.coef_)
     data, name = _read(source, encoding)
     held_out = None if dev is None else _read(dev, encoding)[0]
     data, note = _usable(structure, data, name, invalid)
@@ -191,21 +209,12 @@ def predict(opened: OpenModel, request: Request) -> None:
             if request.probabilities:
                 notes = [f"({c.probability:.6g})" for candidates in lists for c in candidates]
         elif request.mea:
-            y = _with_gamma(learner, request.gamma).predict_mea(X)
+            y = with_gamma(learner, gamma=request.gamma).predict_mea(X)
         else:
             y = learner.predict(X)
     except InputError as error:
         raise error.placed(file, data.names) from None
     _write(form, request.output, names, X, y, notes, data.y)
-
-
-def _with_gamma(learner: Any, gamma: float) -> Any:
-    """The learner with a structure that has another ``gamma``."""
-    structure = learner.space_.structure.with_params(gamma=gamma)
-    structure.check()
-    changed = copy.copy(learner)
-    changed.space_ = type(learner.space_).from_state(structure, learner.space_.state())
-    return changed
 
 
 def _write(

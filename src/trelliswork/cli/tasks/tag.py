@@ -203,9 +203,8 @@ def _fit_and_save(
     output: str,
     quiet: bool,
 ) -> None:
-    from trelliswork.pipeline import make_pipeline
-
     from trelliswork.features import TokenWindow
+    from trelliswork.pipeline import make_pipeline
 
     window = TokenWindow.from_template(template)
     assert layout.label is not None

@@ -20,6 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from trelliswork._jit import njit
+from trelliswork.dp.rna.items import append_row, offer
 from trelliswork.dp.rna.rules import BASE, F_LS, F_PAIR, KIND, L_PAIR, S_L, S_LS
 
 __all__ = ["count", "evaluate", "kbest", "viterbi"]
@@ -308,30 +309,6 @@ def viterbi(seqs, offsets, tables, pairs, pair_offsets, start, stop, partners, v
 # opened. Items are disjoint, so of all items only the k best can matter: the list of items
 # stays that short, and no bound is needed.
 @njit
-def _row(pool, n_rows, a, b, c, d, e):
-    """Append a row to a growing table; returns the table."""
-    if n_rows == pool.shape[0]:
-        grown = np.empty((2 * n_rows, 5), np.int64)
-        for r in range(n_rows):
-            for x in range(5):
-                grown[r, x] = pool[r, x]
-        pool = grown
-    pool[n_rows, 0], pool[n_rows, 1], pool[n_rows, 2], pool[n_rows, 3], pool[n_rows, 4] = a, b, c, d, e
-    return pool
-
-
-@njit
-def _offer(values, ids, n_items, limit, value, item):
-    """Insert an item into the descending list of at most ``limit``; returns the new length."""
-    place = min(n_items, limit - 1)
-    while place > 0 and values[place - 1] < value:
-        values[place], ids[place] = values[place - 1], ids[place - 1]
-        place -= 1
-    values[place], ids[place] = value, item
-    return min(n_items + 1, limit)
-
-
-@njit
 def _search(seq, table, pair, S, F, k, partners, totals):
     """Pair tables and scores of the up to ``k`` best structures; returns their number."""
     n, n_depths = seq.size, table.shape[0]
@@ -377,18 +354,18 @@ def _search(seq, table, pair, S, F, k, partners, totals):
                 continue
             following = after
             if split < j:
-                goals = _row(goals, n_goals, np.int64(_SUM), d, split + 1, j, after)
+                goals = append_row(goals, n_goals, np.int64(_SUM), d, split + 1, j, after)
                 following = n_goals
                 n_goals += 1
             left, right = -1, -1
             if split > i:
                 left, right = i, split
                 below = d if split == j and kind == _INNER else inner
-                goals = _row(goals, n_goals, np.int64(_INNER), below, i + 1, split - 1, following)
+                goals = append_row(goals, n_goals, np.int64(_INNER), below, i + 1, split - 1, following)
                 following = n_goals
                 n_goals += 1
-            items = _row(items, n_made, following, left, right, item, np.int64(0))
-            n_items = _offer(values, ids, n_items, limit, total, n_made)
+            items = append_row(items, n_made, following, left, right, item, np.int64(0))
+            n_items = offer(values, ids, n_items, limit, total, n_made)
             n_made += 1
     return n_found
 

@@ -10,15 +10,18 @@ from trelliswork._text import read_text
 from trelliswork.io.rna.biopython import read_fasta, read_stockholm
 from trelliswork.io.rna.data import RnaData
 from trelliswork.io.rna.dot_bracket import read_dot_bracket, write_dot_bracket
+from trelliswork.io.rna.evidence import read_constraints, read_shape
 from trelliswork.io.rna.tables import read_bpseq, read_ct, write_bpseq, write_ct
 
 __all__ = [
     "RnaData",
     "read_bpseq",
+    "read_constraints",
     "read_ct",
     "read_dot_bracket",
     "read_fasta",
     "read_rna",
+    "read_shape",
     "read_stockholm",
     "write_bpseq",
     "write_ct",

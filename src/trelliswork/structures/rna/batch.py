@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +12,7 @@ from trelliswork._dotbracket import dot_bracket
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
+from trelliswork.dp.rna.nearest.layout import n_cells
 from trelliswork.dp.rna.rules import BASE, BASES, F_LS, F_PAIR, L_PAIR, N_RULES, PAIRS, S_L, S_LS
 from trelliswork.structures.abilities import CountedParts, LossProfiles, Multinomials, Storable
 from trelliswork.structures.base import Batch, Decoded, Parts, Space, Unsupported
@@ -45,17 +46,27 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
         Codes of the true structures; all -2 for one that the grammar does not have.
     n_jobs : int or None
         Threads.
+    evidence : ndarray or None
+        Scores of pairs and unpaired bases that belong to the inputs, as in ``pair``; -inf forbids.
     """
 
     shared_parts: ClassVar[Mapping[str, int]] = {"rule": 1}
 
     space: RNASpace
 
-    def __init__(self, space: RNASpace, bases: Ragged, gold: Ragged | None, n_jobs: int | None):
+    def __init__(
+        self,
+        space: RNASpace,
+        bases: Ragged,
+        gold: Ragged | None,
+        n_jobs: int | None,
+        evidence: np.ndarray | None = None,
+    ):
         super().__init__(space, gold, n_jobs)
         self.bases = bases
+        self.evidence = evidence
         lengths = bases.lengths
-        self.pair_ptr = offsets_of(lengths * (lengths + 1) // 2)
+        self.pair_ptr = offsets_of(n_cells(lengths, space.structure.widest))
 
     def sameness(self, codes: Ragged) -> str | None:
         """Outputs without a base pair."""
@@ -69,30 +80,55 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
         """Bounds on memory and on the work done at a time."""
         return self.space.structure.limits
 
-    def _take(self, index: np.ndarray, gold: Ragged | None) -> RNABatch:
-        return RNABatch(self.space, self.bases[index], gold, self.n_jobs)
+    def _take(self, index: np.ndarray, gold: Ragged | None) -> Self:
+        evidence = None
+        if self.evidence is not None:
+            evidence = Ragged(self.evidence, self.pair_ptr)[index].values
+        return type(self)(self.space, self.bases[index], gold, self.n_jobs, evidence)
 
-    def into(self, space: Space) -> RNABatch:
+    def into(self, space: Space) -> Self:
         """The same samples in an equal space."""
-        return RNABatch(cast("RNASpace", space), self.bases, self._gold, self.n_jobs)
+        return type(self)(cast("RNASpace", space), self.bases, self._gold, self.n_jobs, self.evidence)
 
-    def joined(self, other: Batch) -> RNABatch:
+    def joined(self, other: Batch) -> Self:
         """Samples of two batches."""
-        other = cast("RNABatch", other)
+        other = cast("Self", other)
         lengths = np.concatenate([self.bases.lengths, other.bases.lengths])
         bases = Ragged(np.concatenate([self.bases.values, other.bases.values]), offsets_of(lengths))
         gold = None
         if self._gold is not None and other._gold is not None:
             gold = Ragged(np.concatenate([self._gold.values, other._gold.values]), bases.offsets)
-        return RNABatch(self.space, bases, gold, self.n_jobs)
+        evidence = None
+        if self.evidence is not None or other.evidence is not None:
+            both = ((b.evidence, b.pair_ptr[-1]) for b in (self, other))
+            evidence = np.concatenate([np.zeros(size) if e is None else e for e, size in both])
+        return type(self)(self.space, bases, gold, self.n_jobs, evidence)
 
     def state(self) -> dict[str, Any]:
         """Sequences and structures as arrays."""
-        return {
-            "bases": self.bases.values,
-            "lengths": self.bases.lengths,
-            "gold": self.gold_codes.values,
-        }
+        out = {"bases": self.bases.values, "lengths": self.bases.lengths, "gold": self.gold_codes.values}
+        return out if self.evidence is None else out | {"evidence": self.evidence}
+
+    # -- cells: pairs i <= j of one sequence -------------------------------------------------
+
+    def window_of(self, n: int) -> int:
+        """Bases of the widest pair of a sequence."""
+        return min(n, self.space.structure.widest)
+
+    def cells(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Left and right ends of the cells of a sequence of ``n`` bases, row by row."""
+        widths = np.minimum(self.window_of(n), n - np.arange(n))
+        left = np.repeat(np.arange(n), widths)
+        return left, left + np.arange(left.size) - np.repeat(np.cumsum(widths) - widths, widths)
+
+    def used_cells(self, table: np.ndarray) -> np.ndarray:
+        """Cells of the pairs and unpaired bases of one structure."""
+        i, n = np.arange(table.size), table.size
+        used = (table < 0) | (table > i)
+        i, j = i[used], np.where(table < 0, i, table)[used]
+        w = self.window_of(n)
+        late = np.maximum(i - (n - w), 0)
+        return i * w - late * (late - 1) // 2 + j - i
 
     # -- linear maps ------------------------------------------------------------------------
 
@@ -116,12 +152,8 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
         """How often each rule, base and pair is used in given structures."""
         rule = self._rule_counts(codes)
         pair = np.zeros(self.pair_ptr[-1])
-        owner = np.repeat(np.arange(len(self)), codes.lengths)
-        i = np.arange(codes.values.size) - codes.offsets[owner]
-        j = codes.values
-        left = (j < 0) | (j > i)
-        sample, i, j = owner[left], i[left], np.where(j < 0, i, j)[left]
-        pair[self.pair_ptr[sample] + i * self.bases.lengths[sample] - i * (i - 1) // 2 + j - i] = 1.0
+        for start, table in zip(self.pair_ptr, codes):
+            pair[start + self.used_cells(table)] = 1.0
         return self._weighed(Parts(rule=rule, pair=pair), weights, each)
 
     def _weighed(self, parts: Parts, weights: np.ndarray | None, each: bool) -> Parts:
@@ -147,26 +179,44 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
         rows = np.atleast_2d(rule)
         tables = np.zeros((rows.shape[0], self.space.n_depths * N_RULES))
         tables[:, self.space.columns] = rows
-        pairs = np.zeros(0) if total.pair is None else np.ascontiguousarray(total.pair, dtype=np.float64)
-        return tables.reshape(rows.shape[0], self.space.n_depths, N_RULES), pairs
+        return tables.reshape(rows.shape[0], self.space.n_depths, N_RULES), self._positions(total)
+
+    def _positions(self, scores: Parts) -> np.ndarray:
+        """Scores of pairs and unpaired bases, evidence included; maybe none."""
+        if scores.pair is None:
+            return np.zeros(0) if self.evidence is None else self.evidence
+        pairs = np.ascontiguousarray(scores.pair, dtype=np.float64)
+        return pairs if self.evidence is None else pairs + self.evidence
 
     def _data(self, scores: Parts, costs: Parts | None = None) -> tuple[np.ndarray, ...]:
         return (self.bases.values, self.bases.offsets, *self._arrays(scores, costs), self.pair_ptr)
 
     def _run(self, kind: str, task: Any) -> list[Any]:
         """Run a recursion over chunks of samples; refuses what would fill the memory."""
+        self._check_room(kind)
+        n = self.bases.lengths
+        return self.run_chunks(n**3 // 64 + n**2 + 1, task)
+
+    def _check_room(self, kind: str) -> None:
         n = self.bases.lengths
         if n.size:
             i = int(n.argmax())
             size = _BYTES[kind] * self.space.n_depths * int(n[i]) ** 2
-            if size > self.limits.table_bytes:
-                raise InputError(
-                    f"{n[i]:,} bases would take {size / 2**30:,.0f} GiB (at most "
-                    f"{self.limits.table_bytes >> 30}); cut the sequence into windows",
-                    sample=i,
-                )
-        work = offsets_of(n**3 // 64 + n**2 + 1)
-        return run(task, balanced_chunks(work, self.limits.work_per_chunk), n_threads(self.n_jobs))
+            self.check_memory(i, size, "; cut the sequence into windows")
+
+    def check_memory(self, i: int, size: int, advice: str) -> None:
+        """Refuse a sequence whose tables would fill the memory."""
+        if size > self.limits.table_bytes:
+            raise InputError(
+                f"{self.bases.lengths[i]:,} bases would take {size / 2**30:,.0f} GiB (at most "
+                f"{self.limits.table_bytes >> 30}){advice}",
+                sample=i,
+            )
+
+    def run_chunks(self, work: np.ndarray, task: Any) -> list[Any]:
+        """``task(start, stop)`` for chunks of samples of about the same work."""
+        chunks = balanced_chunks(offsets_of(work), self.limits.work_per_chunk)
+        return run(task, chunks, n_threads(self.n_jobs))
 
     def _rules(self, counts: np.ndarray) -> np.ndarray:
         return counts.reshape(len(self), self.space.n_depths * N_RULES)[:, self.space.columns]
@@ -206,8 +256,12 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
         *,
         direction: Parts | None = None,
         pairs: bool = False,
+        rules: bool = True,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Log partitions, expected rules per sample, probabilities of pairs; or their derivatives."""
+        """Log partitions, expected rules per sample, probabilities of pairs; or their derivatives.
+
+        Rules that are not wanted may be left at zero.
+        """
         from trelliswork.dp.rna import inside
 
         data = self._data(scores, costs)
@@ -279,9 +333,13 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
         self._run("inside", task)
         return [Ragged(row, self.bases.offsets) for row in out]
 
+    def _graphs(self, scores: Parts, costs: Parts | None = None) -> Iterator[rna_graph.RNAGraph]:
+        """Derivation graph of every sequence, one at a time."""
+        return rna_graph.graphs(self, scores, costs)
+
     def loss_profile(self, scores: Parts, costs: Parts, max_loss: int) -> np.ndarray:
         """Best score for every total of integer costs; for short sequences."""
-        graphs = rna_graph.graphs(self, scores, costs)
+        graphs = self._graphs(scores, costs)
         rows = [rna_graph.profile(graph, max_loss) for graph in graphs]
         return np.array(rows).reshape(len(self), max_loss + 1)
 
@@ -289,7 +347,7 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
         """Best structure of every sequence among those with the given total cost; for short sequences."""
         found = [
             rna_graph.best_at(graph, int(loss), i)
-            for i, (graph, loss) in enumerate(zip(rna_graph.graphs(self, scores, costs), losses))
+            for i, (graph, loss) in enumerate(zip(self._graphs(scores, costs), losses))
         ]
         codes = np.concatenate([np.zeros(0, dtype=np.int64), *(table for table, _ in found)])
         return Decoded(Ragged(codes, self.bases.offsets), np.array([value for _, value in found]))
@@ -306,7 +364,7 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
             )
         rows, values = [np.zeros(0, dtype=np.int64)], np.zeros(len(self))
         chosen = np.zeros((len(self), 2), dtype=np.int64)
-        for i, plain in enumerate(rna_graph.graphs(self, scores)):
+        for i, plain in enumerate(self._graphs(scores)):
             graph, (height, width) = rna_graph.overlap_costs(plain, self.gold_codes[i])
             table = rna_graph.profile(graph, height * width - 1).reshape(height, width)
             chosen[i] = predicted, right = choose(i, height - 1, table.T)
@@ -316,15 +374,43 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
 
     def mea(self, scores: Parts) -> Decoded:
         """Structures with the largest expected number of right bases; paired ones count ``gamma``."""
-        gain = self._expect("expect", scores, pairs=True)[2]
-        diagonal = np.concatenate(
-            [np.zeros(0, dtype=np.int64)]
-            + [a + offsets_of(np.arange(n, 0, -1))[:-1] for a, n in zip(self.pair_ptr, self.bases.lengths)]
-        )
-        unpaired = gain[diagonal]
-        gain = gain * (2.0 * self.space.structure.gamma)
-        gain[diagonal] = unpaired
-        return self.argmax(Parts(rule=None, pair=gain))
+        return self.most_accurate(self.pair_probabilities(scores), self.space.structure.gamma)
+
+    def pair_probabilities(self, scores: Parts) -> np.ndarray:
+        """Probabilities of all cells: pairs, and unpaired bases."""
+        return self._expect("expect", scores, pairs=True, rules=False)[2]
+
+    def unpack_sample_pairs(self, i: int, probabilities: np.ndarray) -> list[tuple[int, int, float]]:
+        """Pairs of one sequence that are not impossible, each with its probability."""
+        left, right = self.cells(int(self.bases.lengths[i]))
+        values = probabilities[self.pair_ptr[i] : self.pair_ptr[i + 1]]
+        some = np.flatnonzero((left < right) & (values > 1e-6))
+        return list(zip(left[some].tolist(), right[some].tolist(), values[some].tolist(), strict=True))
+
+    def user_marginals(self, scores: Parts) -> list[Any]:
+        """Probabilities of pairs, without expected rules."""
+        return self.unpack_marginals(Parts(rule=None, pair=self.pair_probabilities(scores)))
+
+    def possible(self) -> np.ndarray:
+        """Whether each sequence has a structure at all that its evidence allows."""
+        return self.argmax(self.scores(np.zeros(self.space.n_features))).values > -np.inf
+
+    def check_room(self) -> None:
+        """Refuse sequences whose tables of probabilities would fill the memory."""
+        self._check_room("expect")
+
+    def most_accurate(self, probabilities: np.ndarray, gamma: float) -> Decoded:
+        """Structures with the largest expected number of right bases, from probabilities of cells."""
+        gain = probabilities * (2.0 * gamma)
+        gain[probabilities <= 0.0] = -np.inf
+        for start, n in zip(self.pair_ptr, self.bases.lengths.tolist()):
+            unpaired = start + self.used_cells(np.full(n, -1))
+            gain[unpaired] = np.maximum(probabilities[unpaired], 0.0)
+        return self._free_of_rules().argmax(Parts(rule=None, pair=gain))
+
+    def _free_of_rules(self) -> RNABatch:
+        """The same sequences in the smallest grammar that has all their structures, without evidence."""
+        return RNABatch(self.space.plain(), self.bases, None, self.n_jobs)
 
     def covariance(
         self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"
@@ -372,13 +458,22 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
         return self.unpack(codes)
 
     def unpack_marginals(self, parts: Parts) -> list[np.ndarray]:
-        """Probabilities of pairs per sample, a symmetric matrix; unpaired bases on the diagonal."""
+        """Probabilities of pairs per sample, a symmetric matrix; unpaired bases on the diagonal.
+
+        Sparse where pairs have a widest span.
+        """
         out = []
-        for i, n in enumerate(self.bases.lengths.tolist()):
+        for start, n in zip(self.pair_ptr, self.bases.lengths.tolist()):
+            i, j = self.cells(n)
+            values = np.minimum(parts.pair[start : start + i.size], 1.0)
+            if self.window_of(n) < n:
+                both = sp.coo_matrix((values, (i, j)), shape=(n, n)).tocsr()
+                both.eliminate_zeros()
+                out.append(both + sp.triu(both, 1).T)
+                continue
             matrix = np.zeros((n, n))
-            matrix[np.triu_indices(n)] = parts.pair[self.pair_ptr[i] : self.pair_ptr[i + 1]]
-            matrix += np.triu(matrix, 1).T
-            out.append(np.minimum(matrix, 1.0))
+            matrix[i, j] = matrix[j, i] = values
+            out.append(matrix)
         return out
 
     def check_gold(self) -> None:
@@ -396,14 +491,12 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
         weight = {} if label_weight is None else label_weight
         missed, wrong = float(weight.get("(", 1.0)), float(weight.get(".", 1.0))
         pair = np.empty(self.pair_ptr[-1])
-        for i, table in enumerate(self.gold_codes):
-            n = table.size
-            lost = np.where(table > np.arange(n), missed, 0.0)
-            cost = wrong + lost[:, None] + lost[None, :]
-            cost[np.diag_indices(n)] = lost
-            left = np.flatnonzero(table > np.arange(n))
-            cost[left, table[left]] = 0.0
-            pair[self.pair_ptr[i] : self.pair_ptr[i + 1]] = cost[np.triu_indices(n)]
+        for start, table in zip(self.pair_ptr, self.gold_codes):
+            i, j = self.cells(table.size)
+            lost = np.where(table > np.arange(table.size), missed, 0.0)
+            cost = np.where(i == j, lost[i], wrong + lost[i] + lost[j])
+            cost[(i < j) & (table[i] == j)] = 0.0
+            pair[start : start + i.size] = cost
         return Parts(rule=None, pair=pair), np.zeros(len(self))
 
     def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:

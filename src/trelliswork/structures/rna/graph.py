@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trelliswork.structures.base import Parts
     from trelliswork.structures.rna.batch import RNABatch
 
-__all__ = ["RNAGraph", "best_at", "graphs", "overlap_costs", "profile"]
+__all__ = ["RNAGraph", "best_at", "check_size", "graphs", "overlap_costs", "profile"]
 
 
 class RNAGraph(NamedTuple):
@@ -53,12 +53,7 @@ def graphs(batch: RNABatch, scores: Parts, costs: Parts | None = None) -> Iterat
     if costs is not None and costs.pair is not None:
         cost = derivations_graph.integer_costs(costs.pair)
     for i, seq in enumerate(batch.bases):
-        if seq.size > batch.limits.graph_bases:
-            raise InputError(
-                f"{seq.size} bases are too many for a table of all losses (at most "
-                f"{batch.limits.graph_bases}); use margin rescaling with L1 slacks, or approx=True",
-                sample=i,
-            )
+        check_size(seq.size, batch.limits.graph_bases, i)
         node_ptr, tail_ptr, tails, rules, places = rna_graph.derivation_graph(seq, batch.space.n_depths)
         table = tables[i if tables.shape[0] > 1 else 0].ravel()
         value = np.where(rules >= 0, table[rules], 0.0)
@@ -71,6 +66,16 @@ def graphs(batch: RNABatch, scores: Parts, costs: Parts | None = None) -> Iterat
             loss[paired] = cost[at]
         graph = Graph(np.array([0, node_ptr.size - 1]), node_ptr, tail_ptr, tails)
         yield RNAGraph(seq.size, graph, rules, places, value, loss)
+
+
+def check_size(n: int, most: int, i: int) -> None:
+    """Refuse a sequence with too many bases for a graph."""
+    if n > most:
+        raise InputError(
+            f"{n} bases are too many for a table of all losses (at most {most}); use margin rescaling with "
+            "L1 slacks, or approx=True",
+            sample=i,
+        )
 
 
 def profile(graph: RNAGraph, max_loss: int) -> np.ndarray:

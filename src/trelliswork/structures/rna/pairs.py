@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,9 +12,33 @@ from trelliswork._dotbracket import base_pairs, crossing
 from trelliswork._errors import InputError
 from trelliswork.dp.rna.rules import BASES, KIND, UNKNOWN
 
-__all__ = ["MIN_LOOP", "encode", "enumerate_tables", "fitted"]
+__all__ = ["G6", "MIN_LOOP", "NOT_KNOWN", "Bounds", "encode", "enumerate_tables", "fitted"]
 
 MIN_LOOP = 2  # least number of list elements inside a pair that is not stacked
+NOT_KNOWN = -3  # in pair tables: whether and with what the base pairs is not known
+
+
+class Bounds(NamedTuple):
+    """What the loops of a structure may be.
+
+    Attributes
+    ----------
+    min_hairpin : int
+        Least number of unpaired bases in a hairpin loop.
+    max_loop : int or None
+        Most unpaired bases in a bulge or internal loop; None for grammars that have no limit, and that want
+        two elements inside of a pair with no other stacked on it.
+    widest : int
+        Pairs are less than so many bases apart.
+    """
+
+    min_hairpin: int
+    max_loop: int | None
+    widest: int
+
+
+G6 = Bounds(MIN_LOOP, None, sys.maxsize)
+
 _CODES = {base: code for code, base in enumerate(BASES)}
 _CODES["T"] = _CODES["U"]
 _CODES.update(dict.fromkeys("RYSWKMBDHVNX", UNKNOWN))  # IUPAC's codes for several bases, X for any
@@ -48,7 +73,9 @@ def encode(i: int, x: Any) -> np.ndarray:
     return codes
 
 
-def fitted(i: int, bases: np.ndarray, y: Any, invalid: str) -> np.ndarray | None:
+def fitted(
+    i: int, bases: np.ndarray, y: Any, invalid: str, bounds: Bounds = G6, *, partial: bool = False
+) -> np.ndarray | None:
     """Pair table of a structure; None where the grammar does not have it and ``invalid`` is "mark".
 
     Parameters
@@ -61,9 +88,13 @@ def fitted(i: int, bases: np.ndarray, y: Any, invalid: str) -> np.ndarray | None
         Dot-bracket or WUSS notation.
     invalid : {"strict", "repair", "mark"}
         What to do with pairs that the grammar cannot hold: refuse them, delete them, or give None.
+    bounds : Bounds
+        What the grammar can hold.
+    partial : bool
+        Whether ``?`` may stand for a base of which nothing is known.
     """
     try:
-        pairs = base_pairs(y)
+        pairs = base_pairs(y.replace("?", ".") if partial and isinstance(y, str) else y)
     except InputError as error:
         raise InputError(error.message, sample=i) from None
     if len(y) != bases.size:
@@ -83,13 +114,71 @@ def fitted(i: int, bases: np.ndarray, y: Any, invalid: str) -> np.ndarray | None
     table = np.full(bases.size, -1, dtype=np.int64)
     for a, b in kept:
         table[a], table[b] = b, a
-    tight = list(_tight(table))
-    if tight and invalid != "repair":
-        a, b = tight[0]
-        return _refuse(i, f"the pair ({a}, {b}) closes a loop of fewer than {MIN_LOOP} bases", invalid)
+    if partial and "?" in y:
+        table[[place for place, mark in enumerate(y) if mark == "?"]] = NOT_KNOWN
+        return table
+    what = _misfit(table, bounds)
+    if what and invalid != "repair":
+        return _refuse(i, what, invalid)
+    while what:
+        what = _misfit(table, bounds)
+    return table
+
+
+def _misfit(table: np.ndarray, bounds: Bounds) -> str:
+    """Delete pairs that do not fit; says what was wrong with the first, nothing if all fit."""
+    wide = np.flatnonzero(table - np.arange(table.size) >= bounds.widest)
+    if wide.size:
+        a, b = int(wide[0]), int(table[wide[0]])
+        table[table[wide]] = table[wide] = -1
+        return f"the pair ({a}, {b}) spans more than {bounds.widest} bases"
+    tight = list(_tight(table)) if bounds.max_loop is None else list(_small(table, bounds.min_hairpin))
     for a, b in tight:
         table[a] = table[b] = -1
-    return table
+    if tight:
+        a, b = tight[0]
+        return f"the pair ({a}, {b}) closes a loop of fewer than {bounds.min_hairpin} bases"
+    if bounds.max_loop is not None:
+        for (a, b), (p, q) in _internal_loops(table):
+            if p - a - 1 + b - q - 1 > bounds.max_loop:
+                helices = _helix(table, a, b, -1), _helix(table, p, q, 1)
+                for left, right in min(helices, key=len):
+                    table[left] = table[right] = -1
+                return f"the pair ({a}, {b}) closes a loop of more than {bounds.max_loop} unpaired bases"
+    return ""
+
+
+def _internal_loops(table: np.ndarray) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Pairs that directly enclose exactly one other, with that one."""
+    open_: list[list[int]] = []  # left end, number of pairs inside, left end of the last of them
+    for j, i in enumerate(table.tolist()):
+        if i > j:
+            open_.append([j, 0, -1])
+        elif i >= 0:
+            _, inside, last = open_.pop()
+            if inside == 1:
+                yield (i, j), (last, int(table[last]))
+            if open_:
+                open_[-1][1] += 1
+                open_[-1][2] = i
+
+
+def _helix(table: np.ndarray, i: int, j: int, step: int) -> list[tuple[int, int]]:
+    """Pairs stacked on (i, j), going inwards (1) or outwards (-1)."""
+    found = []
+    while 0 <= i < table.size and table[i] == j:
+        found.append((i, j))
+        i, j = i + step, j - step
+    return found
+
+
+def _small(table: np.ndarray, min_hairpin: int) -> Iterator[tuple[int, int]]:
+    """Pairs around nothing but fewer unpaired bases than a hairpin loop needs; also after these are gone."""
+    gone: set[int] = set()
+    for j, i in enumerate(table.tolist()):
+        if 0 <= i < j and j - i <= min_hairpin and all(table[k] < 0 or k in gone for k in range(i + 1, j)):
+            gone |= {i, j}
+            yield i, j
 
 
 def _refuse(i: int, what: str, invalid: str) -> np.ndarray | None:
@@ -126,7 +215,7 @@ def _tight(table: np.ndarray) -> Iterator[tuple[int, int]]:
             open_[-1][2] += pairs
 
 
-def enumerate_tables(bases: np.ndarray) -> Iterator[list[int]]:
+def enumerate_tables(bases: np.ndarray, bounds: Bounds = G6) -> Iterator[list[int]]:
     """Every structure of a tiny sequence, as pair tables; by plain recursion."""
     n = bases.size
     table = [-1] * n
@@ -135,7 +224,7 @@ def enumerate_tables(bases: np.ndarray) -> Iterator[list[int]]:
         while spans and spans[-1][0] > spans[-1][1]:
             spans = spans[:-1]
         if not spans:
-            if not list(_tight(np.array(table))):
+            if not _misfit(np.array(table), bounds):
                 yield list(table)
             return
         (i, j), rest = spans[-1], spans[:-1]

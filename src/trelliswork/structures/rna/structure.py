@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -12,14 +14,20 @@ from trelliswork._dotbracket import dot_bracket
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._tuning import Choice
-from trelliswork._validate import as_number
+from trelliswork._validate import as_number, check_number
+from trelliswork.dp.rna.nearest.layout import LONGEST
 from trelliswork.dp.rna.rules import BASE, BASES, F_LS, L_PAIR, N_RULES, PAIRS, S_L, S_LS
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.limits import RNALimits
 from trelliswork.structures.rna import pairs
 from trelliswork.structures.rna.batch import RNABatch
+from trelliswork.structures.rna.evidence import Evidence, evidence_scores, with_evidence
+from trelliswork.structures.rna.features import GROUPS, feature_map
+from trelliswork.structures.rna.nearest import NearestBatch
 
-__all__ = ["RNA", "RNASpace"]
+__all__ = ["NEAREST", "RNA", "NearestSpace", "RNASpace"]
+
+NEAREST = "nearest-neighbour"
 
 
 class RNA(Structure):
@@ -36,9 +44,14 @@ class RNA(Structure):
     ``F1``, ``S1``, ``L1`` inside of one helix, and so on up to ``depth``, which also stands for
     everything deeper.
 
+    With ``grammar="nearest-neighbour"`` structures are scored by their loops, as in CONTRAfold [1]_: about
+    740 features for stacked pairs, ends of helices with the bases next to them, lengths and asymmetry of
+    loops, multiloops. It needs more sequences to learn from, and predicts much better where there are many
+    families; :func:`trelliswork.pretrained` has weights for it.
+
     Parameters
     ----------
-    grammar : {"g6", "nested"}, default="g6"
+    grammar : {"g6", "nested", "nearest-neighbour"}, default="g6"
         Rules.
     depth : int, default=2
         Helices that ``"nested"`` tells apart by how many others enclose them.
@@ -51,6 +64,16 @@ class RNA(Structure):
     gamma : float, default=1.0
         What a paired base counts in ``predict_mea``, where an unpaired one counts 1: more than 1
         predicts more pairs.
+    min_hairpin : {3, 2}, default=3
+        Nearest-neighbour model: least number of bases in a hairpin loop. G6 has 2.
+    max_loop : int, default=30
+        Nearest-neighbour model: most unpaired bases in a bulge or internal loop, at most 30.
+    window : int or None, default=None
+        Nearest-neighbour model: pairs are less than so many bases apart; time and memory then grow with
+        the length times ``window``, for sequences of any length.
+    groups : tuple of str, default=()
+        Nearest-neighbour model: optional groups of features; ``"hairpin loops"`` has one for every
+        hairpin loop of three or four bases.
 
     Notes
     -----
@@ -68,6 +91,13 @@ class RNA(Structure):
 
     Every structure has exactly one derivation, so probabilities are those of structures. Time grows with
     the cube of the length, memory with its square: 4,000 bases take seconds.
+
+    With the nearest-neighbour model structures to learn from may be known in part: ``?`` stands for a base
+    of which nothing is known. Inputs may carry what is known about them, see :class:`Evidence`.
+
+    References
+    ----------
+    .. [1] Do, Woods, Batzoglou (2006), Bioinformatics.
 
     Examples
     --------
@@ -90,21 +120,44 @@ class RNA(Structure):
     )
     limits: RNALimits = RNALimits()
 
-    def __init__(self, grammar: str = "g6", *, depth: int = 2, invalid: str = "strict", gamma: float = 1.0):
+    def __init__(
+        self,
+        grammar: str = "g6",
+        *,
+        depth: int = 2,
+        invalid: str = "strict",
+        gamma: float = 1.0,
+        min_hairpin: int = 3,
+        max_loop: int = 30,
+        window: int | None = None,
+        groups: Sequence[str] = (),
+    ):
         self.grammar = grammar
         self.depth = depth
         self.invalid = invalid
         self.gamma = gamma
+        self.min_hairpin = min_hairpin
+        self.max_loop = max_loop
+        self.window = window
+        self.groups = groups
 
     def check(self) -> None:
         """Refuse hyper-parameters that make no sense."""
-        if self.grammar not in ("g6", "nested"):
-            raise InputError(f"grammar must be 'g6' or 'nested', got {self.grammar!r}")
+        if self.grammar not in ("g6", "nested", NEAREST):
+            raise InputError(f"grammar must be 'g6', 'nested' or {NEAREST!r}, got {self.grammar!r}")
         if self.invalid not in ("strict", "repair"):
             raise InputError(f"invalid must be 'strict' or 'repair', got {self.invalid!r}")
-        whole = isinstance(self.depth, (int, np.integer)) and not isinstance(self.depth, bool)
-        if not whole or not 1 <= self.depth <= 20:
-            raise InputError(f"depth must be a whole number from 1 to 20, got {self.depth!r}")
+        for name, low, high in (("depth", 1, 20), ("min_hairpin", 2, 3), ("max_loop", 0, LONGEST)):
+            value = getattr(self, name)
+            whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+            if not whole or not low <= value <= high:
+                raise InputError(f"{name} must be a whole number from {low} to {high}, got {value!r}")
+        if self.window is not None:
+            check_number("window", self.window, 4, whole=True)
+            if self.grammar != NEAREST:
+                raise InputError(f"window goes with grammar={NEAREST!r}")
+        if isinstance(self.groups, str) or not set(self.groups) <= set(GROUPS):
+            raise InputError(f"groups may hold {', '.join(map(repr, GROUPS))}; got {self.groups!r}")
         if as_number("gamma", self.gamma) <= 0:
             raise InputError(f"gamma must be a finite number > 0, got {self.gamma!r}")
 
@@ -116,7 +169,9 @@ class RNA(Structure):
             raise InputError(f"X must be a list of sequences, got {type(X).__name__}")
         rows = [pairs.encode(i, x) for i, x in enumerate(X)]
         values = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
-        return Ragged(values, offsets_of([row.size for row in rows]))
+        bases = Ragged(values, offsets_of([row.size for row in rows]))
+        known = {i: x for i, x in enumerate(X) if isinstance(x, Evidence)}
+        return with_evidence(bases, known) if known else bases
 
     def symbols(self, X: Any) -> list[str]:
         """The sequences in capitals, with U for T."""
@@ -126,7 +181,19 @@ class RNA(Structure):
     def bind(self, X: Any = None, y: Any = None) -> RNASpace:
         """Number the rules; they do not depend on the data."""
         self.check()
-        return RNASpace(self)
+        return NearestSpace(self) if self.grammar == NEAREST else RNASpace(self)
+
+    @property
+    def widest(self) -> int:
+        """Pairs are less than so many bases apart."""
+        return sys.maxsize if self.window is None else int(self.window)
+
+    @property
+    def bounds(self) -> pairs.Bounds:
+        """What loops may be."""
+        if self.grammar != NEAREST:
+            return pairs.G6
+        return pairs.Bounds(int(self.min_hairpin), int(self.max_loop), self.widest)
 
     def bind_names(self, names: Sequence[Any]) -> RNASpace:
         """Space for given weights; the rules are always the same."""
@@ -135,7 +202,9 @@ class RNA(Structure):
     @classmethod
     def examples(cls) -> Iterator[tuple[Structure, Any, Any]]:
         """Three short sequences."""
-        yield cls(), ["GGAAACC", "GAAAC", "ACGU"], ["((...))", "(...)", "...."]
+        X, y = ["GGAAACC", "GAAAC", "ACGU"], ["((...))", "(...)", "...."]
+        yield cls(), X, y
+        yield cls(NEAREST), X, y
 
     def representable(self, X: Any, y: Any) -> list[bool]:
         """Whether the grammar can hold each given structure as it is.
@@ -154,7 +223,8 @@ class RNA(Structure):
         [True, False, False]
         """
         rows = enumerate(zip(self.prepare(X), y, strict=True))
-        return [pairs.fitted(i, bases, text, "mark") is not None for i, (bases, text) in rows]
+        bounds = self.bounds
+        return [pairs.fitted(i, bases, text, "mark", bounds) is not None for i, (bases, text) in rows]
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
         """F1 measure of base pairs, over all samples together."""
@@ -171,6 +241,7 @@ class RNASpace(Space):
     """
 
     structure: RNA
+    batch_class: ClassVar[type[RNABatch]] = RNABatch
 
     def __init__(self, structure: RNA):
         self.structure = structure
@@ -241,14 +312,24 @@ class RNASpace(Space):
                 raise InputError(f"X has {len(bases)} sequences but y has {got}")
             invalid = self.structure.invalid
             invalid = "mark" if invalid == "strict" and unknown == "mark" else invalid
-            rows = [pairs.fitted(i, row, text, invalid) for i, (row, text) in enumerate(zip(bases, y))]
+            bounds, partial = self.structure.bounds, self.batch_class is NearestBatch
+            rows = [
+                pairs.fitted(i, row, text, invalid, bounds, partial=partial)
+                for i, (row, text) in enumerate(zip(bases, y))
+            ]
             marked = [np.full(bases[i].size, -2) if row is None else row for i, row in enumerate(rows)]
             gold = Ragged(np.concatenate([np.zeros(0, dtype=np.int64), *marked]), bases.offsets)
-        return RNABatch(self, bases, gold, n_jobs)
+        batch = self.batch_class(self, bases, gold, n_jobs)
+        batch.evidence = evidence_scores(bases, batch)
+        return batch
 
     def enumerate(self, x: Any) -> Iterator[str]:
         """Every structure of one tiny sequence."""
-        return map(dot_bracket, pairs.enumerate_tables(pairs.encode(0, x)))
+        return map(dot_bracket, pairs.enumerate_tables(pairs.encode(0, x), self.structure.bounds))
+
+    def plain(self) -> RNASpace:
+        """Space of the smallest grammar with the same structures, for searches that use no rule."""
+        return RNASpace(RNA().with_limits(**dataclasses.asdict(self.structure.limits)))
 
     def merged(self, other: Space) -> RNASpace:
         """The space itself: rules do not depend on data."""
@@ -271,7 +352,10 @@ class RNASpace(Space):
         gold = Ragged(np.asarray(state["gold"], dtype=np.int64), rows.offsets)
         if gold.values.size and gold.values.max() >= np.repeat(lengths, lengths).max():
             raise InputError("stored structures do not fit their sequences")
-        batch = RNABatch(self, rows, gold, n_jobs)
+        evidence = state.get("evidence")
+        batch = self.batch_class(self, rows, gold, n_jobs, evidence)
+        if evidence is not None and evidence.shape != (batch.pair_ptr[-1],):
+            raise InputError("stored evidence does not fit its sequences")
         batch.check_gold()
         return batch
 
@@ -284,6 +368,37 @@ class RNASpace(Space):
         """Build the space again."""
         assert isinstance(structure, RNA)
         return structure.bind()
+
+
+class NearestSpace(RNASpace):
+    """Features of the nearest-neighbour model.
+
+    Parameters
+    ----------
+    structure : RNA
+        Hyper-parameters.
+    """
+
+    batch_class: ClassVar[type[RNABatch]] = NearestBatch
+
+    def __init__(self, structure: RNA):
+        self.structure = structure
+        self._names, self.map = feature_map(tuple(sorted(structure.groups)))
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self._names)
+
+    @property
+    def feature_names(self) -> list[Any]:
+        """``("stacking", "5'-AC-3' 3'-UG-5'")``, ``("hairpin length", "at least 4")`` and so on."""
+        return list(self._names)
+
+    @property
+    def multinomials(self) -> dict[str, np.ndarray]:
+        """None: the model is not made of choices."""
+        return {}
 
 
 RNA.space_class = RNASpace

@@ -1,0 +1,95 @@
+"""RNA folding of uniform random sequences with the nearest-neighbour model: ours against ViennaRNA.
+
+One thread each. Both score loops, with internal loops of up to 30 unpaired bases. Times are wall seconds,
+the least of several runs; ours include reading the sequence and writing the structure, or the matrix of pair
+probabilities.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from benchmarks._measure import Peak, arguments, best, in_fresh_process, resident, write_results
+from benchmarks.fold import LARGEST, LENGTHS, PF_LENGTHS, sequence, vienna
+
+GENOME, WINDOW = 50_000, 150
+
+
+def ours(repeat: int) -> dict[str, Any]:
+    import trelliswork as tw
+
+    model = tw.pretrained("rna")
+    model.predict([sequence(400)])
+    model.predict_marginals([sequence(400)])
+    out: dict[str, Any] = {"viterbi": {}, "probabilities": {}}
+    for n in LENGTHS:
+        x = sequence(n)
+        out["viterbi"][n], _ = best(lambda x=x: model.predict([x]), repeat)
+        runs = repeat if n <= 2000 else 1
+        out["probabilities"][n], _ = best(lambda x=x: model.predict_marginals([x]), runs)
+    return out
+
+
+def memory(repeat: int) -> dict[str, Any]:
+    """Peaks of single calls, and a genome with a window."""
+    import trelliswork as tw
+    from trelliswork.cli._fold import with_gamma
+
+    model = tw.pretrained("rna")
+    model.predict([sequence(50)])
+    model.predict_mea([sequence(400)])
+    out = {"before": resident()}
+    for name, call in (("viterbi", model.predict), ("probabilities", model.predict_mea)):
+        with Peak() as peak:
+            call([sequence(LARGEST)])
+        out[name] = peak.value
+    windowed = with_gamma(model, window=WINDOW)
+    windowed.predict([sequence(400)])
+    started = time.perf_counter()
+    with Peak() as peak:
+        windowed.predict([sequence(GENOME)])
+    out["genome"], out["seconds"] = peak.value, time.perf_counter() - started
+    return out
+
+
+WORKERS = {"ours": ours, "memory": memory, "vienna": vienna}
+
+
+def main() -> int:
+    args = arguments(__doc__ or "")
+    if args.worker:
+        print(json.dumps(WORKERS[args.worker](args.repeat)))
+        return 0
+    mine, used, peer = (in_fresh_process("rna", name, args) for name in WORKERS)
+    lines = []
+    for title, key, other, lengths in (
+        ("Best structure", "viterbi", "mfe", LENGTHS),
+        ("All pair probabilities", "probabilities", "pf", PF_LENGTHS),
+    ):
+        lines += [
+            f"{title}, seconds (ViennaRNA {peer['version']})",
+            "",
+            "| bases | ours | ViennaRNA | times as fast | goal |",
+            "| --- | --- | --- | --- | --- |",
+        ]
+        for n in map(str, lengths):
+            a, b = mine[key][n], peer[other][n]
+            lines.append(f"| {int(n):,} | {a:.3f} | {b:.3f} | {b / a:.1f} | 5 |")
+        lines.append("")
+    lines += [
+        f"All pair probabilities of {LARGEST:,} bases: {mine['probabilities'][str(LARGEST)]:.1f} s.",
+        "",
+        f"Peak memory at {LARGEST:,} bases: {used['viterbi']:.0f} MB for the best structure, "
+        f"{used['probabilities']:.0f} MB for pair probabilities and the structure of most expected accuracy, "
+        f"{used['before']:.0f} MB of which were taken before the call; goal: 1,500 MB.",
+        "",
+        f"{GENOME:,} bases with window={WINDOW}: {used['seconds']:.1f} s, {used['genome']:.0f} MB.",
+    ]
+    write_results("rna", "python -m benchmarks rna", "\n".join(lines))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,131 @@
+"""Accuracy of the RNA model of the package: TORNADO's TestSetA and ArchiveII, beside ViennaRNA.
+
+TestSetA: sequences of up to 600 bases against their structures as they are. ArchiveII: every sequence once;
+its families are also families of the training set, so that its figures tell how well known families are
+folded, not new ones. Nothing was chosen with the help of either set.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import itertools
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import trelliswork as tw
+from experiments._report import markdown, options, write
+from experiments._samples import take
+from experiments.rna.scale import LONGEST, read, vienna
+from trelliswork.metrics import base_pair_scores
+from trelliswork.structures import base_pairs
+
+LENGTHS = (0, 50, 100, 200, 400, 600)
+
+
+def vienna_mea(X: list[str]) -> list[str]:
+    """ViennaRNA's structures of largest expected accuracy."""
+    import RNA
+
+    out = []
+    for x in X:
+        compound = RNA.fold_compound(x)
+        compound.exp_params_rescale(compound.mfe()[1])
+        compound.pf()
+        out.append(compound.MEA()[0])
+    return out
+
+
+def archive(folder: str) -> tuple[list[str], list[str], list[str]]:
+    """Families, sequences and structures of ArchiveII, no sequence twice."""
+    with gzip.open(os.path.join(folder, "rna-archiveII", "ArchiveII.csv.gz"), "rt", encoding="utf-8") as file:
+        rows = {row["sequence"]: row for row in csv.DictReader(file)}
+    good = [row for row in rows.values() if set(row["sequence"].upper()) <= set("ACGUTNRYSWKMBDHVX")]
+    families = [row["id"].split("_")[0] for row in good]
+    return families, [row["sequence"] for row in good], [row["structure"] for row in good]
+
+
+def figures(y: list[str], found: list[str]) -> list[float]:
+    """Sensitivity, PPV and F1 over all pairs, and the mean F1 of sequences, in percent."""
+    pooled = base_pair_scores(y, found)
+    single = []
+    for a, b in zip(y, found, strict=True):
+        one = base_pair_scores([a], [b])
+        single.append(1.0 if not base_pairs(a) and not base_pairs(b) else one.f1)
+    return [100 * pooled.sensitivity, 100 * pooled.ppv, 100 * pooled.f1, 100 * float(np.nanmean(single))]
+
+
+def folded(model: Any, X: list[str], jobs: int) -> tuple[list[str], list[str], list[Any]]:
+    """Best structures, those of most expected accuracy, and pairs with their probabilities."""
+    model.set_params(n_jobs=jobs)
+    best, accurate, pairs = [], [], []
+    for start in range(0, len(X), 20):
+        batch = model.pack(X[start : start + 20])
+        scores = batch.scores(model.coef_)
+        chances = batch.pair_probabilities(scores)
+        best += batch.unpack(batch.argmax(scores).codes)
+        accurate += batch.unpack(batch.most_accurate(chances, model.structure.gamma).codes)
+        pairs += [batch.unpack_sample_pairs(i, chances) for i in range(len(batch))]
+    return best, accurate, pairs
+
+
+def calibration(y: list[str], pairs: list[Any]) -> list[list[Any]]:
+    """Rows of: range of probabilities, number of pairs, their mean probability, share that is right."""
+    p, right = [], []
+    for text, some in zip(y, pairs, strict=True):
+        true = set(base_pairs(text))
+        p += [chance for *_, chance in some]
+        right += [(i, j) in true for i, j, _ in some]
+    p, right = np.array(p), np.array(right)
+    rows = []
+    for low in np.arange(0.0, 1.0, 0.1):
+        inside = (p >= max(low, 0.01)) & (p < low + 0.1 + (low > 0.85))
+        if inside.any():
+            mean, share = 100 * float(p[inside].mean()), 100 * float(right[inside].mean())
+            rows.append([f"{low:.1f} to {low + 0.1:.1f}", int(inside.sum()), mean, share])
+    return rows
+
+
+def accuracy(arguments: Sequence[str]) -> None:
+    """All tables of the model card."""
+    args = options(arguments, jobs=(1, "threads"), model=("", "model file instead of that of the package"),
+                   peers=(1, "0 leaves ViennaRNA out"))  # fmt: skip
+    model = tw.load(args.model) if args.model else tw.pretrained("rna")
+    X, y = read(args.data, "TestA")
+    short = [i for i, x in enumerate(X) if len(x) <= LONGEST]
+    X, y = take(X, short), take(y, short)
+    best, accurate, pairs = folded(model, X, args.jobs)
+    gamma = model.structure.gamma
+    rows = [["ours, most probable structure", *figures(y, best)],
+            [f"ours, expected accuracy (gamma={gamma:g})", *figures(y, accurate)]]  # fmt: skip
+    if args.peers:
+        rows += [["ViennaRNA, minimum free energy", *figures(y, vienna(X))],
+                 ["ViennaRNA, expected accuracy", *figures(y, vienna_mea(X))]]  # fmt: skip
+    header = ["", "sensitivity", "PPV", "F1 of all pairs", "mean F1 of sequences"]
+    body = [f"TestSetA, {len(X)} sequences.\n\n{markdown(header, rows)}"]
+    by_length = []
+    for low, high in itertools.pairwise(LENGTHS):
+        some = [i for i, x in enumerate(X) if low < len(x) <= high]
+        by_length.append([f"{low + 1} to {high}", len(some), *figures(take(y, some), take(accurate, some))])
+    body.append(
+        f"By length (expected accuracy).\n\n{markdown(['bases', 'sequences', *header[1:]], by_length)}"
+    )
+    table = markdown(["probability", "pairs", "mean probability", "right, %"], calibration(y, pairs))
+    body.append(f"Calibration: of pairs with such a probability, how many are right?\n\n{table}")
+    families, X, y = archive(args.data)
+    best, accurate, _ = folded(model, X, args.jobs)
+    members = defaultdict(list)
+    for i, family in enumerate(families):
+        members[family].append(i)
+    rows = []
+    for family, index in sorted(members.items()):
+        mine = figures(take(y, index), take(accurate, index))
+        rows.append([family, len(index), figures(take(y, index), take(best, index))[2], *mine[2:]])
+    head = ["family", "sequences", "F1, most probable", "F1, expected accuracy", "mean F1 of sequences"]
+    body.append(f"ArchiveII, {len(X):,} sequences.\n\n{markdown(head, rows)}")
+    text = (__doc__ or "").split("\n", 2)[2].strip()
+    write("rna/accuracy", "Accuracy of the RNA model", "\n\n".join([text, *body]))

@@ -1,0 +1,63 @@
+"""Few sequences of one family: training from the model of the package against training from nothing.
+
+Five Rfam families. Of each, 10 and 50 sequences (at most half) are trained on and the others tested,
+without those that are equal to a training sequence; mean F1 of pairs over three random splits, best
+structures. CRFs with their default penalty; "from the model" is ``prior=`` its weights.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import trelliswork as tw
+from experiments._report import markdown, options, write
+from experiments._samples import take
+from trelliswork.io import read_stockholm
+from trelliswork.metrics import base_pair_scores
+
+FAMILIES = {
+    "RF00020": "U5",
+    "RF00164": "s2m",
+    "RF00185": "Flavi_CRE",
+    "RF00436": "UnaL2",
+    "RF00480": "HIV_FE",
+}
+
+
+def family(arguments: Sequence[str]) -> None:
+    """F1 by family and number of training sequences."""
+    args = options(arguments, jobs=(1, "threads"))
+    shipped = tw.pretrained("rna").set_params(n_jobs=args.jobs)
+    g6 = tw.RNA(invalid="repair")
+    rows: list[list[Any]] = []
+    for accession, name in FAMILIES.items():
+        data = read_stockholm(os.path.join(args.data, "rna-rfam-named", f"{accession}.sto"))
+        assert data.y is not None
+        n = len(data.X)
+        for wanted in (10, 50):
+            size = min(wanted, n // 2)
+            scores: dict[str, list[float]] = {}
+            for seed in range(3):
+                order = np.random.default_rng(seed).permutation(n)
+                train, known = order[:size], set(take(data.X, order[:size]))
+                test = [i for i in order[size:] if data.X[i] not in known]
+                X, y = take(data.X, train), take(data.y, train)
+                models = {
+                    "G6, from nothing": tw.CRF(g6, n_jobs=args.jobs),
+                    "loops, from nothing": tw.CRF(shipped.structure, n_jobs=args.jobs),
+                    "loops, from the model": tw.CRF(shipped.structure, prior=shipped.coef_, n_jobs=args.jobs),
+                }
+                found = {"model of the package": shipped.predict(take(data.X, test))}
+                found |= {key: model.fit(X, y).predict(take(data.X, test)) for key, model in models.items()}
+                for key, predicted in found.items():
+                    f1 = 100 * base_pair_scores(take(data.y, test), predicted).f1
+                    scores.setdefault(key, []).append(f1)
+            rows.append([f"{accession} {name}", size, *(float(np.mean(f)) for f in scores.values())])
+            print(rows[-1], flush=True)
+    header = ["family", "sequences", *scores]
+    text = (__doc__ or "").split("\n", 2)[2].strip()
+    write("rna/family", "RNA families with few known structures", f"{text}\n\n{markdown(header, rows)}")

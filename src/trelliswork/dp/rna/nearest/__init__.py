@@ -1,0 +1,1 @@
+"""RNA secondary structures scored by their loops: best ones, sums over all, draws, lists."""

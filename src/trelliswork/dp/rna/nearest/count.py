@@ -1,0 +1,135 @@
+"""Which entries of the table a given structure uses, and how often."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trelliswork._jit import njit
+from trelliswork.dp.rna.nearest.layout import (
+    BULGE_BASE,
+    BULGE_STACK,
+    HAIRPIN,
+    HAIRPIN_END,
+    LENGTH,
+    LONELY,
+    LONGEST,
+    MULTI,
+    MULTI_BASE,
+    MULTI_END,
+    OUTER_BASE,
+    OUTER_END,
+    PAIR,
+    STACK,
+)
+from trelliswork.dp.rna.nearest.lookup import in_end, internal_class, loop_code, out_end
+from trelliswork.dp.rna.rules import KIND
+
+__all__ = ["count"]
+
+
+@njit
+def _nested(seq, partner, min_hairpin, window):
+    """Whether pairs are canonical, nested, not too narrow and not too wide."""
+    n = seq.size
+    stack, depth = np.empty(n + 1, np.int64), 0
+    for i in range(n):
+        j = partner[i]
+        if j == -1:
+            continue
+        if j < 0 or j >= n or partner[j] != i or j == i:
+            return False
+        if j > i:
+            if KIND[seq[i], seq[j]] < 0 or j - i <= min_hairpin or j - i >= window:
+                return False
+            stack[depth] = j
+            depth += 1
+        else:
+            depth -= 1
+            if depth < 0 or stack[depth] != i:
+                return False
+    return True
+
+
+@njit
+def _internal(seq, i, j, p, q, max_loop, counts):
+    """Count one stack, bulge or internal loop; returns whether it is not too long."""
+    left, right = p - i - 1, j - q - 1
+    outer, inner = KIND[seq[i], seq[j]], KIND[seq[p], seq[q]]
+    if left + right == 0:
+        counts[STACK + 6 * outer + inner] += 1.0
+        return True
+    if left + right > max_loop:
+        return False
+    counts[LENGTH + left * (LONGEST + 1) + right] += 1.0
+    if left + right == 1:
+        counts[BULGE_STACK + 6 * outer + inner] += 1.0
+        counts[BULGE_BASE + seq[i + 1 if left == 1 else j - 1]] += 1.0
+    else:
+        c = internal_class(left, right)
+        counts[out_end(seq, i, j, c)] += 1.0
+        counts[in_end(seq, p, q, c)] += 1.0
+    return True
+
+
+@njit
+def count(seq, partner, min_hairpin, max_loop, window, counts):
+    """Add the uses of all entries of the table; returns whether the structure is possible at all.
+
+    Parameters
+    ----------
+    seq : ndarray of int64
+        Bases.
+    partner : ndarray of int64
+        Pair table.
+    min_hairpin, max_loop, window : int
+        Limits of structures.
+    counts : ndarray of shape (layout.SIZE,)
+        Output.
+    """
+    n = seq.size
+    if not _nested(seq, partner, min_hairpin, window):
+        return False
+    i = 0
+    while i < n:  # outside of all pairs
+        if partner[i] < 0:
+            counts[OUTER_BASE] += 1.0
+            i += 1
+        else:
+            counts[in_end(seq, i, partner[i], OUTER_END)] += 1.0
+            i = partner[i] + 1
+    for i in range(n):
+        j = partner[i]
+        if j < i:
+            continue
+        counts[PAIR + KIND[seq[i], seq[j]]] += 1.0
+        n_inner, unpaired, first, k = 0, 0, -1, i + 1
+        while k < j:
+            if partner[k] < 0:
+                unpaired += 1
+                k += 1
+            else:
+                first = k if n_inner == 0 else first
+                n_inner += 1
+                k = partner[k] + 1
+        if not (i > 0 and j + 1 < n and partner[i - 1] == j + 1) and partner[i + 1] != j - 1:
+            counts[LONELY] += 1.0
+        if n_inner == 0:
+            counts[HAIRPIN + min(unpaired, LONGEST)] += 1.0
+            counts[out_end(seq, i, j, HAIRPIN_END)] += 1.0
+            code = loop_code(seq, i, j)
+            if code >= 0:
+                counts[code] += 1.0
+        elif n_inner == 1:
+            if not _internal(seq, i, j, first, partner[first], max_loop, counts):
+                return False
+        else:
+            counts[MULTI] += 1.0
+            counts[MULTI_BASE] += unpaired
+            counts[out_end(seq, i, j, MULTI_END)] += 1.0
+            k = first
+            while k < j:
+                if partner[k] >= 0:
+                    counts[in_end(seq, k, partner[k], MULTI_END)] += 1.0
+                    k = partner[k]
+                k += 1
+    return True

@@ -1,0 +1,82 @@
+"""Where loops look up their scores. Edit the callers too: compiled caches do not see this file."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trelliswork._jit import njit
+from trelliswork.dp.rna.nearest.layout import END, LOOP_3, LOOP_4, N_ENDS
+from trelliswork.dp.rna.rules import KIND
+
+__all__ = ["absorbed", "in_end", "internal_class", "loop_code", "out_end", "rows"]
+
+
+@njit
+def rows(n, window):
+    """Where the rows of the cells of one sequence start, less the number of the row."""
+    at = np.empty(n + 1, np.int64)
+    total = 0
+    for i in range(n + 1):
+        at[i] = total - i
+        total += min(window, n - i)
+    return at
+
+
+@njit
+def absorbed(pair, at, window, out, forced):
+    """Scores of pairs less those of their bases when unpaired, so that unpaired bases score 0.
+
+    Bases whose own score is -inf have to be paired. Returns the score of the structure without pairs.
+    """
+    n = forced.size
+    own = np.zeros(n, pair.dtype)
+    total = own[:1].copy()
+    for i in range(n):
+        forced[i] = pair[at[i] + i].real == -np.inf
+        if not forced[i]:
+            own[i] = pair[at[i] + i]
+            total[0] += own[i]
+    for i in range(n):
+        out[at[i] + i] = 0.0
+        for j in range(i + 1, min(n, i + window)):
+            out[at[i] + j] = pair[at[i] + j] - own[i] - own[j]
+    return total[0]
+
+
+@njit
+def out_end(seq, i, j, c):
+    """Entry for pair (i, j) seen from the loop that it closes."""
+    return END + c * N_ENDS + KIND[seq[i], seq[j]] * 25 + seq[i + 1] * 5 + seq[j - 1]
+
+
+@njit
+def in_end(seq, p, q, c):
+    """Entry for pair (p, q) seen from the loop around it."""
+    after = seq[q + 1] if q + 1 < seq.size else 4
+    before = seq[p - 1] if p > 0 else 4
+    return END + c * N_ENDS + KIND[seq[q], seq[p]] * 25 + after * 5 + before
+
+
+@njit
+def internal_class(left, right):
+    """Class of an internal loop with so many unpaired bases on either side; not for one base in all."""
+    small = min(left, right)
+    if small == 0:
+        return 0
+    if small == 1:
+        return 1 if max(left, right) == 1 else 2
+    return 3
+
+
+@njit
+def loop_code(seq, i, j):
+    """Entry for the bases of a hairpin loop of three or four, otherwise -1."""
+    length = j - i - 1
+    if length < 3 or length > 4:
+        return -1
+    code = 0
+    for k in range(i + 1, j):
+        if seq[k] == 4:
+            return -1
+        code = 4 * code + seq[k]
+    return (LOOP_3 if length == 3 else LOOP_4) + code

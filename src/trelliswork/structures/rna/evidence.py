@@ -1,0 +1,161 @@
+"""What is known about a structure beforehand: constraints, and soft evidence such as SHAPE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trelliswork._errors import InputError
+from trelliswork._ragged import Ragged
+from trelliswork.dp.rna.rules import KIND
+
+if TYPE_CHECKING:
+    from trelliswork.structures.rna.batch import RNABatch
+
+__all__ = ["Evidence", "EvidenceRagged", "evidence_scores", "with_evidence"]
+
+_MARKS = "().x<>|?"
+KT = 0.61632  # kcal/mol at 37 degrees: energies to scores
+
+
+class Evidence:
+    """An RNA sequence together with what is known about its structure.
+
+    Goes wherever a sequence goes: ``model.predict([Evidence(...), "ACGU"])``.
+
+    Parameters
+    ----------
+    seq : str
+        Bases.
+    constraint : str or None, default=None
+        One mark per base, as ViennaRNA has them: matching ``(`` and ``)`` are a pair, ``x`` is unpaired,
+        ``|`` is paired, ``<`` is paired with a later base, ``>`` with an earlier one; nothing is known of
+        ``.`` and ``?``.
+    shape : sequence of float or None, default=None
+        Reactivity of each base, NaN (or a negative number, as -999) where there is none. A paired base
+        scores ``-(slope * ln(reactivity + 1) + intercept)``, once for each base of a pair.
+    slope, intercept : float, default=1.8 and -0.6
+        In kcal/mol, as usual for SHAPE.
+
+    Examples
+    --------
+    >>> from trelliswork import CRF, RNA
+    >>> from trelliswork.structures import Evidence
+    >>> X, y = ["GGGAAACCC", "GCGCAAAGCGC", "GGAUUCGCC"], ["(((...)))", "((((...))))", "((.....))"]
+    >>> model = CRF(RNA()).fit(X, y)
+    >>> model.predict(["GGGAAACCC", Evidence("GGGAAACCC", constraint="x.......x")])
+    ['(((...)))', '.((...)).']
+    """
+
+    def __init__(
+        self,
+        seq: str,
+        *,
+        constraint: str | None = None,
+        shape: Sequence[float] | None = None,
+        slope: float = 1.8,
+        intercept: float = -0.6,
+    ):
+        self.seq, self.constraint, self.shape = seq, constraint, shape
+        self.slope, self.intercept = slope, intercept
+
+    def __repr__(self) -> str:
+        return f"Evidence({self.seq!r}, constraint={self.constraint!r}, shape={self.shape!r})"
+
+    def __len__(self) -> int:
+        return len(self.seq)
+
+    def scores(self, bases: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Scores of cells (``left``, ``right``), equal for unpaired bases; -inf forbids.
+
+        Parameters
+        ----------
+        bases : ndarray of int
+            The sequence.
+        left, right : ndarray of int
+            Ends of the cells.
+        """
+        out = np.zeros(left.size)
+        if self.shape is not None:
+            paired = self._reactivities(bases.size)
+            out = np.where(left == right, 0.0, paired[left] + paired[right])
+        if self.constraint is not None:
+            out[self._forbidden(bases, left, right)] = -np.inf
+        return out
+
+    def _reactivities(self, n: int) -> np.ndarray:
+        """What being paired adds to the score of each base."""
+        assert self.shape is not None
+        try:
+            values = np.array(self.shape, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError("reactivities must be numbers") from None
+        if values.shape != (n,):
+            raise InputError(f"the sequence has {n} bases but there are {values.size} reactivities")
+        if np.isinf(values).any():
+            raise InputError(f"reactivity of base {int(np.flatnonzero(np.isinf(values))[0])} is infinite")
+        known = values >= 0
+        energy = self.slope * np.log1p(np.where(known, values, 0.0)) + self.intercept
+        return np.where(known, -energy / KT, 0.0)
+
+    def _forbidden(self, bases: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Cells that the constraint rules out."""
+        text, n = self.constraint, bases.size
+        assert text is not None
+        if len(text) != n:
+            raise InputError(f"the sequence has {n} bases but the constraint {len(text)} marks")
+        other = next((mark for mark in text if mark not in _MARKS), None)
+        if other is not None:
+            raise InputError(f"{other!r} is no mark of a constraint; expected some of {_MARKS}")
+        partner = np.full(n, -1)
+        open_: list[int] = []
+        for j, mark in enumerate(text):
+            if mark == "(":
+                open_.append(j)
+            elif mark == ")":
+                if not open_:
+                    raise InputError(f"the constraint cannot be met: ')' at position {j} closes nothing")
+                i = open_.pop()
+                partner[i], partner[j] = j, i
+                if KIND[bases[i], bases[j]] < 0:
+                    raise InputError(f"the constraint cannot be met: bases {i} and {j} do not pair")
+        if open_:
+            raise InputError(f"the constraint cannot be met: '(' at position {open_[-1]} is never closed")
+        marks = np.array(list(text))
+        bad = (partner[left] >= 0) & (partner[left] != right) | (partner[right] >= 0) & (
+            partner[right] != left
+        )
+        bad |= (marks[left] == "x") | (marks[right] == "x")
+        bad |= (marks[left] == ">") | (marks[right] == "<")
+        unpaired = left == right
+        bad[unpaired] = np.isin(marks, list("()|<>"))
+        return np.asarray(bad)
+
+
+class EvidenceRagged(Ragged):
+    """Sequences, some of them with evidence."""
+
+    known: Mapping[int, Evidence]
+
+
+def with_evidence(bases: Ragged, known: Mapping[int, Evidence]) -> EvidenceRagged:
+    """The same sequences with the evidence of some of them."""
+    out = EvidenceRagged(bases.values, bases.offsets)
+    out.known = known
+    return out
+
+
+def evidence_scores(bases: Any, batch: RNABatch) -> np.ndarray | None:
+    """Scores of the cells of a batch that belong to its inputs; None if there is no evidence."""
+    if not isinstance(bases, EvidenceRagged):
+        return None
+    out = np.zeros(batch.pair_ptr[-1])
+    for i, evidence in bases.known.items():
+        cells = batch.cells(bases[i].size)
+        try:
+            out[batch.pair_ptr[i] : batch.pair_ptr[i + 1]] = evidence.scores(bases[i], *cells)
+        except InputError as error:
+            raise InputError(error.message, sample=i) from None
+    return out

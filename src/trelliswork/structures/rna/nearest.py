@@ -1,0 +1,307 @@
+"""Packed RNA sequences whose structures are scored by their loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork._errors import InputError, Unsupported
+from trelliswork._ragged import Ragged
+from trelliswork.dp.rna.nearest import layout
+from trelliswork.dp.rna.nearest.layout import Problem
+from trelliswork.structures.abilities import PartlyKnown
+from trelliswork.structures.base import Decoded, Parts
+from trelliswork.structures.batch import Batch
+from trelliswork.structures.covariance import Covariance
+from trelliswork.structures.derivations.graph import Graph, integer_costs
+from trelliswork.structures.rna.batch import RNABatch
+from trelliswork.structures.rna.graph import RNAGraph, check_size
+from trelliswork.structures.rna.pairs import NOT_KNOWN
+
+if TYPE_CHECKING:
+    from trelliswork.structures.rna.structure import NearestSpace
+
+__all__ = ["NearestBatch"]
+
+_DENSE_CELLS = 20_000  # of all sequences, up to which the matrix of second moments is cheap
+# Bytes per cell that the recursions take.
+_BYTES = {"viterbi": 32, "inside": 32, "expect": 56, "tangent": 112}
+
+
+class NearestBatch(RNABatch, PartlyKnown):
+    """Packed RNA sequences of the nearest-neighbour model.
+
+    Made as :class:`RNABatch` is. Parts and codes are the same; ``rule`` holds one value per feature, and the
+    partner of a base is -3 where it is not known.
+    """
+
+    space: NearestSpace
+
+    # -- running the recursions --------------------------------------------------------------
+
+    def _table(self, rule: np.ndarray | None) -> np.ndarray:
+        """Scores of loops, one row for all sequences or for each."""
+        if rule is None:
+            return np.zeros((1, layout.SIZE))
+        return np.atleast_2d((self.space.map @ np.atleast_2d(rule).T).T)
+
+    def _arrays(self, scores: Parts, costs: Parts | None = None) -> tuple[np.ndarray, np.ndarray]:
+        total = scores if costs is None else scores + costs
+        return self._table(total.rule), self._positions(total)
+
+    def _problem(self, i: int, tables: np.ndarray, pairs: np.ndarray) -> tuple[Problem, float]:
+        """One sequence with its scores, and the score of the structure without pairs."""
+        from trelliswork.dp.rna.nearest.lookup import absorbed, rows
+
+        seq, structure = self.bases[i], self.space.structure
+        window = self.window_of(seq.size)
+        at = rows(seq.size, window)
+        forced, constant, own = np.zeros(seq.size, dtype=bool), 0.0, pairs
+        if pairs.size:
+            own = np.empty(self.pair_ptr[i + 1] - self.pair_ptr[i], dtype=pairs.dtype)
+            given = pairs[self.pair_ptr[i] : self.pair_ptr[i + 1]]
+            constant = absorbed(given, at, window, own, forced)
+        table = np.ascontiguousarray(tables[i if tables.shape[0] > 1 else 0])
+        limits = int(structure.min_hairpin), int(structure.max_loop), window
+        return Problem(np.ascontiguousarray(seq), table, own, forced, at, *limits), constant
+
+    def _check_room(self, kind: str) -> None:
+        sizes = np.diff(self.pair_ptr)
+        if sizes.size:
+            i = int(sizes.argmax())
+            self.check_memory(i, _BYTES[kind] * int(sizes[i]), "; use a window")
+
+    def _run(self, kind: str, task: Any) -> list[Any]:
+        self._check_room(kind)
+        sizes = np.diff(self.pair_ptr)
+        return self.run_chunks(sizes + sizes * self.bases.lengths // 64, task)
+
+    def _each(self, kind: str, task: Any) -> list[Any]:
+        """Results of ``task(i)`` for every sample."""
+        chunks = self._run(kind, lambda a, b: [task(i) for i in range(a, b)])
+        return [result for chunk in chunks for result in chunk]
+
+    # -- verbs ---------------------------------------------------------------------------------
+
+    def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
+        """Best structure of every sequence."""
+        from trelliswork.dp.rna.nearest import search, viterbi
+
+        data = self._arrays(scores, costs)
+        codes, values = np.full(self.bases.values.size, -1, dtype=np.int64), np.empty(len(self))
+
+        def task(i: int) -> None:
+            problem, constant = self._problem(i, *data)
+            chart = viterbi.fill(problem)
+            values[i] = chart.X[-1] + constant
+            if values[i] > -np.inf:
+                search.trace(problem, chart, codes[self.bases.offsets[i] : self.bases.offsets[i + 1]])
+
+        self._each("viterbi", task)
+        return Decoded(Ragged(codes, self.bases.offsets), values)
+
+    def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
+        """Up to ``k`` best structures of each sequence."""
+        from trelliswork.dp.rna.nearest import search, viterbi
+
+        data = self._arrays(scores, costs)
+
+        def task(i: int) -> Decoded:
+            problem, constant = self._problem(i, *data)
+            n = problem.seq.size
+            partners, totals = np.empty((k, n), dtype=np.int64), np.empty(k)
+            found = search.kbest(problem, viterbi.fill(problem), k, partners, totals)
+            return Decoded(
+                Ragged(partners[:found].ravel(), np.arange(found + 1) * n), totals[:found] + constant
+            )
+
+        return self._each("viterbi", task)
+
+    def _expect(
+        self,
+        goal: str,
+        scores: Parts,
+        costs: Parts | None = None,
+        *,
+        direction: Parts | None = None,
+        pairs: bool = False,
+        rules: bool = True,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        from trelliswork.structures.rna.sums import sums
+
+        data = self._arrays(scores, costs)
+        along = None if direction is None else (self._table(direction.rule), direction.pair)
+        wanted = {"counts": rules and goal != "inside", "probs": pairs}
+        probs = np.empty(self.pair_ptr[-1] if pairs else 0)
+
+        def task(i: int) -> tuple[float, np.ndarray]:
+            problem, constant = self._problem(i, *data)
+            h = None
+            if along is not None:
+                towards = np.zeros(0) if along[1] is None else np.asarray(along[1], dtype=np.float64)
+                bent, constant = self._problem(i, along[0], towards)
+                h = bent.table, bent.pair
+            found = sums(problem, direction=h, **wanted)
+            if pairs:
+                probs[self.pair_ptr[i] : self.pair_ptr[i + 1]] = found.probs
+            return found.log_z + constant, found.counts
+
+        results = self._each(goal, task)
+        counts = np.zeros((len(self), self.space.n_features))
+        if wanted["counts"] and results:
+            counts = np.asarray((self.space.map.T @ np.array([uses for _, uses in results]).T).T)
+        return np.array([log_z for log_z, _ in results]), counts, probs
+
+    def sample(self, scores: Parts, n: int, rng: np.random.Generator) -> list[Ragged]:
+        """Independent structures from the Gibbs law of the scores."""
+        from trelliswork.dp.rna.nearest import search
+        from trelliswork.structures.rna.sums import log_chart
+
+        data = self._arrays(scores)
+        seed = int(rng.integers(2**63 - 1))
+        out = np.full((n, self.bases.values.size), -1, dtype=np.int64)
+
+        def task(i: int) -> None:
+            problem, _ = self._problem(i, *data)
+            size = problem.seq.size
+            chart, draws = log_chart(problem), np.empty((n, size), dtype=np.int64)
+            if chart is None:
+                raise InputError("no structure is possible", sample=i)
+            search.sample(problem, chart, np.random.default_rng([seed, i]).random((n, 3 * size + 3)), draws)
+            out[:, self.bases.offsets[i] : self.bases.offsets[i + 1]] = draws
+
+        self._each("inside", task)
+        return [Ragged(row, self.bases.offsets) for row in out]
+
+    # -- outputs ---------------------------------------------------------------------------------
+
+    def _uses(self, codes: Ragged) -> tuple[np.ndarray, np.ndarray]:
+        """Uses of the entries of the table in given structures, and which of them are possible."""
+        from trelliswork.dp.rna.nearest import count
+
+        structure = self.space.structure
+        limits = int(structure.min_hairpin), int(structure.max_loop)
+        uses, fine = np.zeros((len(self), layout.SIZE)), np.empty(len(self), dtype=bool)
+        for i, seq in enumerate(self.bases):
+            fine[i] = count.count(seq, codes[i], *limits, self.window_of(seq.size), uses[i])
+        uses[~fine] = 0.0
+        return uses, fine
+
+    def evaluate(self, codes: Ragged, scores: Parts) -> np.ndarray:
+        """Score of given structures; -inf for those that the model does not have."""
+        tables, pairs = self._arrays(scores)
+        uses, fine = self._uses(codes)
+        values = np.where(fine, np.einsum("ij,ij->i", uses, np.broadcast_to(tables, uses.shape)), -np.inf)
+        if pairs.size:
+            for i in np.flatnonzero(fine).tolist():
+                values[i] += pairs[self.pair_ptr[i] + self.used_cells(codes[i])].sum()
+        return values
+
+    def _rule_counts(self, codes: Ragged) -> np.ndarray:
+        return np.asarray((self.space.map.T @ self._uses(codes)[0].T).T)
+
+    def _graphs(self, scores: Parts, costs: Parts | None = None) -> Iterator[RNAGraph]:
+        from trelliswork.dp.rna.nearest import search, viterbi
+
+        tables, pairs = self._arrays(scores)
+        cost = np.zeros(self.pair_ptr[-1], dtype=np.int64)
+        if costs is not None and costs.pair is not None:
+            cost = integer_costs(costs.pair)
+        for i, seq in enumerate(self.bases):
+            check_size(seq.size, self.limits.loop_graph_bases, i)
+            problem, _ = self._problem(i, tables, np.zeros(0))
+            *arrays, values, marks = search.derivation_graph(problem, viterbi.fill(problem))
+            cells = slice(self.pair_ptr[i], self.pair_ptr[i + 1])
+            places = np.where(marks[:, 0] >= 0, _triangle(seq.size, marks[:, 0], marks[:, 1]), -1)
+            if pairs.size:
+                values += _marked(pairs[cells], problem.at, marks)
+            graph = Graph(np.array([0, arrays[0].size - 1]), *arrays)
+            yield RNAGraph(seq.size, graph, places, places, values, _marked(cost[cells], problem.at, marks))
+
+    def covariance(
+        self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"
+    ) -> Covariance:
+        """Second moments of the features."""
+        return _LoopCovariance(self, scores, weights, about)
+
+    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+        """Log-odds of the features in true structures against all structures."""
+        return Batch.generative_weights(self, smoothing, weights)
+
+    def multinomials(self) -> dict[str, np.ndarray]:
+        """Refused: the model is not made of choices."""
+        raise Unsupported(
+            "RNA(grammar='nearest-neighbour') is not a generative grammar; use 'g6' or 'nested'"
+        )
+
+    def _free_of_rules(self) -> RNABatch:
+        if self.space.structure.window is not None:
+            return type(self)(self.space, self.bases, None, self.n_jobs)
+        return super()._free_of_rules()
+
+    # -- structures that are known in part -------------------------------------------------------
+
+    @property
+    def partly_known(self) -> bool:
+        """Whether some bases have unknown partners."""
+        return self._gold is not None and bool(np.any(self._gold.values == NOT_KNOWN))
+
+    def expect_known(self, w: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """``expect`` over the structures that agree with what is known of the true ones."""
+        pair = np.zeros(self.pair_ptr[-1])
+        for i, gold in enumerate(self.gold_codes):
+            left, right = self.cells(gold.size)
+            known = gold != NOT_KNOWN
+            bad = (known[left] | known[right]) & (gold[left] != right)
+            bad[left == right] = gold >= 0
+            pair[self.pair_ptr[i] : self.pair_ptr[i + 1]][bad] = -np.inf
+        return self.expect(w, Parts(rule=None, pair=pair), weights)
+
+    def check_gold(self) -> None:
+        """Refuse structures that the model does not have; what is known in part must be possible."""
+        whole = [i for i, row in enumerate(self.gold_codes) if not np.any(row == NOT_KNOWN)]
+        fine = self._uses(self.gold_codes)[1]
+        for i in range(len(self)):
+            if i in whole and not fine[i]:
+                raise InputError("the model cannot hold the given structure", sample=i)
+
+
+def _triangle(n: int, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """Entries of an upper triangle, row by row."""
+    return cast("np.ndarray", i * n - i * (i - 1) // 2 + j - i)
+
+
+def _marked(cells: np.ndarray, at: np.ndarray, marks: np.ndarray) -> np.ndarray:
+    """Values of the pair and of the unpaired bases of every edge."""
+    n = at.size - 1
+    before = np.concatenate([[0], np.cumsum(cells[at[:n] + np.arange(n)])]).astype(cells.dtype)
+    total = before[marks[:, 3]] - before[marks[:, 2]] + before[marks[:, 5]] - before[marks[:, 4]]
+    paired = marks[:, 0] >= 0
+    total[paired] += cells[at[marks[paired, 0]] + marks[paired, 1]]
+    return cast("np.ndarray", total)
+
+
+class _LoopCovariance(Covariance):
+    """Second moments of the features of loops; a matrix of them takes a tangent per feature that is used."""
+
+    batch: NearestBatch
+
+    @property
+    def max_dense(self) -> int:
+        """Number of features up to which the matrix is cheaper than products with it."""
+        few = self.batch.pair_ptr[-1] <= _DENSE_CELLS
+        return self.batch.limits.matrix_features if few else 0
+
+    def means(self) -> sp.csr_matrix:
+        """Mean features of every sample, not weighted."""
+        return sp.csr_matrix(self.batch._expect("expect", self.law)[1])
+
+    def _covariance(self) -> np.ndarray:
+        """One tangent for every feature that is ever used: counts whose mean is 0 are always 0."""
+        plain, out = self.turned("mean"), np.zeros((self.n_features, self.n_features))
+        used = np.flatnonzero(np.abs(self.means().toarray()).sum(axis=0) > 0)
+        out[:, used] = plain.product(np.eye(self.n_features)[:, used])
+        return out

@@ -1,0 +1,152 @@
+"""Sums over all structures of one sequence: shifts that keep numbers in range, and derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trelliswork._errors import InputError
+from trelliswork.dp.rna.nearest import layout
+from trelliswork.dp.rna.nearest.layout import Problem
+from trelliswork.dp.rna.nearest.lookup import rows
+
+__all__ = ["Sums", "log_chart", "sums"]
+
+_LENGTHS = np.arange(layout.LONGEST + 1)
+_STEP = 1e-9  # of derivatives; its square is below the rounding of 1
+_SHORT = 300  # bases whose sums need no shift, as a rule
+_PROBE = 200  # bases that tell what a base adds to the logarithm of the sum
+
+
+class Sums(NamedTuple):
+    """Results for one sequence; with a direction, their derivatives.
+
+    Attributes
+    ----------
+    log_z : float
+        Logarithm of the sum.
+    counts : ndarray of shape (layout.SIZE,) or empty
+        Expected uses of the entries of the table.
+    probs : ndarray or empty
+        Probabilities of pairs and of unpaired bases, by cell.
+    """
+
+    log_z: float
+    counts: np.ndarray
+    probs: np.ndarray
+
+
+def _weights(problem: Problem, shift: float) -> tuple[Problem, np.ndarray]:
+    """Scores to weights, with every base ``shift`` less; and the powers of an unpaired base."""
+    table = problem.table.copy()
+    table[layout.PAIR : layout.STACK] -= 2 * shift
+    table[layout.HAIRPIN : layout.LENGTH] -= shift * _LENGTHS
+    table[layout.LENGTH : layout.END] -= shift * (_LENGTHS[:, None] + _LENGTHS).ravel()
+    table[[layout.MULTI_BASE, layout.OUTER_BASE]] -= shift
+    with np.errstate(over="ignore", under="ignore"):
+        powers = np.exp(-shift * np.arange(problem.seq.size + 1)).astype(table.dtype)
+        return problem._replace(table=np.exp(table), pair=np.exp(problem.pair)), powers
+
+
+def _in_range(z: complex) -> bool:
+    return bool(np.isfinite(z)) and 1e-250 < abs(z) < 1e250
+
+
+def _shifts(problem: Problem) -> Iterator[float]:
+    """What a base adds to the logarithm of the sum: guesses, the dearest last."""
+    from trelliswork.dp.rna.nearest import inside, viterbi
+
+    n = problem.seq.size
+    if n <= _SHORT:
+        yield 0.0
+    else:
+        start = (n - _PROBE) // 2
+        part = problem._replace(
+            seq=problem.seq[start : start + _PROBE].copy(),
+            table=problem.table.real.copy(),
+            pair=np.empty(0),
+            forced=np.zeros(_PROBE, dtype=bool),
+            at=rows(_PROBE, min(_PROBE, problem.window)),
+            window=min(_PROBE, problem.window),
+        )
+        z = inside.inside(*_weights(part, 0.0)).X[-1]
+        if _in_range(z):
+            yield float(np.log(z)) / _PROBE
+    best = viterbi.fill(problem._replace(table=problem.table.real.copy(), pair=problem.pair.real.copy())).X[
+        -1
+    ]
+    if best > -np.inf:
+        yield from (float(best) / n * factor for factor in (1.0, 1.5, 0.5))
+
+
+def _scaled(problem: Problem) -> Any:
+    """Weights, powers, chart and shift of the first guess with which the sum is in range."""
+    from trelliswork.dp.rna.nearest import inside
+
+    for shift in _shifts(problem):
+        weights, powers = _weights(problem, shift)
+        chart = inside.inside(weights, powers)
+        if _in_range(chart.X[-1]):
+            return weights, powers, chart, shift
+    return None
+
+
+def sums(
+    problem: Problem, *, counts: bool, probs: bool, direction: tuple[np.ndarray, np.ndarray] | None = None
+) -> Sums:
+    """Sums over all structures of one sequence.
+
+    Parameters
+    ----------
+    problem : Problem
+        Sequence and scores (logarithms).
+    counts, probs : bool
+        What is wanted besides the logarithm of the sum.
+    direction : (ndarray, ndarray) or None
+        Direction in the table and in the scores of pairs (or empty): derivatives along it are wanted.
+    """
+    from trelliswork.dp.rna.nearest import inside
+
+    step = 1.0
+    if direction is not None:
+        largest = max(float(np.abs(d).max(initial=0.0)) for d in direction)
+        step = _STEP / max(1.0, largest * problem.seq.size)
+        h, hp = direction
+        pair = problem.pair
+        if hp.size or pair.size:
+            pair = (pair if pair.size else np.zeros(hp.size)) + (1j * step) * (hp if hp.size else 0.0)
+        problem = problem._replace(table=problem.table + (1j * step) * h, pair=pair.astype(np.complex128))
+    found = _scaled(problem)
+    uses = np.zeros(layout.SIZE if counts else 0, dtype=problem.table.dtype)
+    chances = np.empty(problem.at[-1] + problem.seq.size if probs else 0, dtype=problem.table.dtype)
+    if found is None:
+        return Sums(-np.inf, uses.real, chances.real)
+    weights, powers, chart, shift = found
+    log_z = np.log(chart.X[-1]) + shift * problem.seq.size
+    if counts or probs:
+        inside.outside(weights, powers, chart, uses, chances)
+        check = uses.sum() if counts else chances.sum()
+        if not np.isfinite(check):
+            raise InputError(
+                "the scores are too large to sum over all structures; scale the weights down (a stronger "
+                "penalty), or cut the sequence into windows"
+            )
+    if direction is None:
+        return Sums(float(log_z), uses, chances)
+    return Sums(float(log_z.imag) / step, uses.imag / step, chances.imag / step)
+
+
+def log_chart(problem: Problem) -> Any:
+    """Logarithms of the sums of all cells and prefixes, for draws; None if there is no structure."""
+    found = _scaled(problem)
+    if found is None:
+        return None
+    _, _, chart, shift = found
+    n = problem.seq.size
+    widths = np.minimum(problem.window, n - np.arange(n))
+    spans = np.arange(widths.sum()) - np.repeat(np.cumsum(widths) - widths, widths) + 1
+    with np.errstate(divide="ignore"):
+        cells = [np.log(table) + shift * spans for table in chart[:4]]
+        return type(chart)(*cells, np.log(chart.X) + shift * np.arange(n + 1))
