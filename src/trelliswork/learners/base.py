@@ -187,7 +187,7 @@ class StructuredEstimator(BaseEstimator):
             One output per sample, of the same kind as in ``fit``.
         """
         batch = self.pack(X, **constraints)
-        return batch.unpack(batch.argmax(self.part_scores(batch, X)).codes)
+        return batch.unpack(batch.predicted(self.part_scores(batch, X)).codes)
 
     def predict_kbest(self, X: Any, k: int = 5, **constraints: Any) -> list[list[Candidate]]:
         """Up to ``k`` best outputs of every sample with scores and probabilities.
@@ -209,7 +209,7 @@ class StructuredEstimator(BaseEstimator):
         check_number("k", k, 1, whole=True)
         batch = self.pack(X, **constraints)
         scores = self.part_scores(batch, X)
-        best = batch.kbest(scores, k)
+        best = batch.candidates(scores, k)
         log_z = batch.log_partition(scores)
         lists = []
         for i, found in enumerate(best):
@@ -330,7 +330,7 @@ class StructuredEstimator(BaseEstimator):
         """
         batch = self.pack(X, y, **constraints)
         scores = self.part_scores(batch, X)
-        values = batch.evaluate(batch.gold_codes, scores)
+        values = batch.gold_values(scores)
         possible = values > -np.inf
         values[possible] -= batch.log_partition(scores)[possible]
         return np.minimum(values, 0.0)  # rounding must not push a certain output above 1
