@@ -66,15 +66,15 @@ class Transducer(Structure):
     Examples
     --------
     >>> from trelliswork import CRF, Transducer
-    >>> X = ["cat", "act", "tic", "city", "ice"]
-    >>> y = ["kat", "akt", "tik", "siti", "is"]
+    >>> X = ["cat", "act", "tic", "city", "ice", "acid"]
+    >>> y = ["kat", "akt", "tik", "siti", "is", "asid"]
     >>> model = CRF(Transducer(), l2=0.1).fit(X, y)
     >>> model.predict(["cact", "tacit"])
     ['kakt', 'tasit']
-    >>> batch = model.pack(["tacit"])
+    >>> batch = model.pack(["tice"])
     >>> best = batch.argmax(batch.scores(model.coef_))
     >>> batch.alignments(best.codes)
-    [[('t', 't'), ('a', 'a'), ('c', 's'), ('i', 'i'), ('t', 't')]]
+    [[('t', 't'), ('i', 'i'), ('c', 's'), ('e', '')]]
     """
 
     space_class: ClassVar[type[Space]] = TransducerSpace
