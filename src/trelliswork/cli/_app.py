@@ -131,6 +131,10 @@ def predict(
         bool, typer.Option("--mea", help="fold, align: largest expected accuracy instead of best score.")
     ] = False,
     gamma: Annotated[float, typer.Option(help="fold with --mea: above 1 predicts more pairs.")] = 1.0,
+    show_alignment: Annotated[
+        bool,
+        typer.Option("--show-alignment", help="transduce: below each output, two rows with its pieces."),
+    ] = False,
     columns: _options.Columns = None,
     separator: _options.Separator = None,
     encoding: _options.Encoding = None,
@@ -146,6 +150,7 @@ def predict(
         form=form,
         mea=mea,
         gamma=gamma,
+        show_alignment=show_alignment,
         columns=_options.parse_columns(columns),
         separator=_options.parse_separator(separator),
         comment=comment or None,

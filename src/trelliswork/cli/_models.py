@@ -28,6 +28,7 @@ class Request:
     form: str | None = None
     mea: bool = False
     gamma: float = 1.0
+    show_alignment: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,11 @@ class OpenModel:
             raise InputError(
                 f"{self.path}: a model of {name} outputs; {action} has no file format for it yet"
             )
-        for flag, given in (("--format", request.form is not None), ("--mea", request.mea)):
+        for flag, given in (
+            ("--format", request.form is not None),
+            ("--mea", request.mea),
+            ("--show-alignment", request.show_alignment),
+        ):
             if given and flag not in _predict_options(self.task):
                 others = [task for task in TASKS if flag in _predict_options(task)]
                 raise InputError(

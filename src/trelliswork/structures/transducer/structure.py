@@ -35,7 +35,7 @@ class Transducer(Structure):
 
     Parameters
     ----------
-    order : int, default=1
+    order : int, default=2
         Output symbols before a piece that its score looks at.
     max_in : int, default=1
         Most input symbols of a piece; pieces of several are written as one output symbol.
@@ -47,7 +47,7 @@ class Transducer(Structure):
         Most symbols of the substrings of this window that are features.
     min_count : int, default=1
         Drop pairs of a substring and a piece that are rarer in the best alignments.
-    min_context : int, default=3
+    min_context : int, default=5
         Output contexts that are rarer fall back to shorter ones.
     output : {"symbols", "pieces"}, default="symbols"
         What an output is: the string, or its alignment, a list of pairs (input piece, output piece). With
@@ -83,14 +83,14 @@ class Transducer(Structure):
 
     def __init__(
         self,
-        order: int = 1,
+        order: int = 2,
         *,
         max_in: int = 1,
         max_out: int | None = None,
         window: int = 4,
         longest: int = 6,
         min_count: int = 1,
-        min_context: int = 3,
+        min_context: int = 5,
         output: str = "symbols",
     ):
         self.order = order
