@@ -25,6 +25,8 @@ __all__ = [
     "viterbi",
 ]
 
+_DENSE = 1 << 22  # pairs of a state and a piece that have a place each
+
 
 @njit
 def _inside(node_ptr, place, shift, tail, arc, join, arc_factor, join_factor, beta, log_scale):
@@ -173,17 +175,21 @@ def _grown(array, size):
 
 @njit
 def _find_join(state, piece, n_pieces, keys, values, joins, n_joins, step, out_ptr, out):
-    """Number of the join of a piece and the state before it; a new one is written to ``joins``."""
+    """Number of the join of a piece and the state before it; a new one is written to ``joins``.
+
+    Without ``keys``, ``values`` has a place for every state and piece.
+    """
     key = state * n_pieces + piece
-    at = _slot(keys, key)
-    if keys[at] == -1:
-        keys[at] = key
+    at = _slot(keys, key) if keys.size else key
+    if values[at] == -1:
+        if keys.size:
+            keys[at] = key
         values[at] = n_joins
         target = state
         for t in range(out_ptr[piece], out_ptr[piece + 1]):
             target = step[target, out[t]]
         joins[n_joins, 0], joins[n_joins, 1], joins[n_joins, 2] = state, piece, target
-    return values[at]
+    return np.int64(values[at])
 
 
 @njit
@@ -194,11 +200,11 @@ def _room(keys, values, joins, n_joins, more):
         wider[:n_joins] = joins[:n_joins]
         joins = wider
     size = keys.size
-    while 2 * (n_joins + more) > size:
+    while size and 2 * (n_joins + more) > size:
         size *= 2
     if size > keys.size:
         old_keys, old_values = keys, values
-        keys, values = np.full(size, -1, np.int64), np.empty(size, np.int64)
+        keys, values = np.full(size, -1, np.int64), np.full(size, -1, np.int32)
         for t in range(old_keys.size):
             if old_keys[t] != -1:
                 at = _slot(keys, old_keys[t])
@@ -220,7 +226,10 @@ def expand(x_ptr, arc_ptr, arc_length, arc_piece, start_state, end_piece, step, 
     states = np.empty(1024, np.int32)
     tail, arc, join = np.empty(4096, np.int32), np.empty(4096, np.int32), np.empty(4096, np.int32)
     n_joins, joins = np.int64(0), np.empty((1024, 3), np.int64)
-    keys, values = np.full(1024, -1, np.int64), np.empty(1024, np.int64)
+    # A place for every state and piece where they are few, which is quicker than a hash table.
+    dense = n_states * n_pieces <= _DENSE
+    keys = np.full(0 if dense else 1024, -1, np.int64)
+    values = np.full(n_states * n_pieces if dense else 1024, -1, np.int32)
     # Which number a state has among those of a position; rows are positions modulo the longest arc.
     rows = max_in + 1
     rank = np.full((rows, n_states), -1, np.int32)

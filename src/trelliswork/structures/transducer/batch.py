@@ -164,7 +164,8 @@ class TransducerBatch(DerivationBatch, PartlyKnown):
 
     def piece_of(self, arcs: np.ndarray) -> np.ndarray:
         """Pieces of arcs; the end for -1."""
-        return np.append(self.arcs.piece, self.space.pieces.end)[arcs]
+        ended = self._once("piece", lambda: np.append(self.arcs.piece, self.space.pieces.end))
+        return ended[arcs]
 
     def _take(self, index: np.ndarray, gold: Ragged | None) -> TransducerBatch:
         return store.taken(self, index, gold)
