@@ -21,8 +21,68 @@ def train(run, *more):
     return run("train", "transduce", "pairs.tsv", "-o", "m.tw", "--output-units", "word", *more)
 
 
+def regression(run, *more):
+    return train(run, "--learner", "regression", *more)
+
+
+def test_transducer(run, pairs):
+    done = run("train", "transduce", "pairs.tsv", "-o", "m.tw", "--dev", "pairs.tsv")
+    assert done.exit_code == 0, done.output
+    assert "6 inputs, 6 outputs, symbols of outputs by word" in done.stderr
+    assert "dev exact 100.00%" in done.stderr
+    (pairs / "new.txt").write_text("ab\nba?\n\n", encoding="utf-8")
+    assert run("predict", "m.tw", "new.txt").stdout == "ab\tx y\nba?\ty x\n\t\n"
+    shown = run("predict", "m.tw", "new.txt", "--show-alignment").stdout
+    assert shown == "ab\tx y\na  b\nx  y\nba?\ty x\nb  a  ?\ny  x  -\n\t\n\n\n"
+    first, *_ = run("predict", "m.tw", "new.txt", "--kbest", "3", "--probabilities").stdout.split("\n")
+    text, best, p, *_ = first.split("\t")
+    assert (text, best) == ("ab", "x y")
+    assert 0.5 < float(p) <= 1
+    done = run("inspect", "m.tw")
+    assert done.exit_code == 0, done.output
+    assert "Transducer" in done.stdout
+    done = run("predict", "m.tw", "new.txt", "--show-alignment", "--kbest", "2")
+    assert done.stderr == "trelliswork: --show-alignment goes without --kbest and --probabilities\n"
+
+
+def test_alternatives_and_confusions(run, pairs):
+    (pairs / "pairs.tsv").write_text("ab\txy\nab\txz\nb\ty\na\tx\nba\tyx\nq\txxxxxxxxx\n", encoding="utf-8")
+    done = run("train", "transduce", "pairs.tsv", "-o", "m.tw")
+    assert "4 inputs, 5 outputs, symbols of outputs by char" in done.stderr
+    assert "1 input left out, with more than 5 output symbols per input symbol (first: line 6)" in done.stderr
+    (pairs / "gold.tsv").write_text("ab\txz\nab\txy\nb\ty\na\ty\nba\tyxx\n", encoding="utf-8")
+    found = json.loads(run("evaluate", "m.tw", "gold.tsv", "--json").stdout)
+    assert (found["pairs"], found["word_error"]) == (4, 0.5)
+    assert found["confusions"] == [["x", "", 1], ["y", "x", 1]]
+    assert found["symbol_error"] == pytest.approx(2 / 7)
+    assert "confusions          x -> - (1), y -> x (1)" in run("evaluate", "m.tw", "gold.tsv").stdout
+
+
+def test_alignment_is_for_transducers(run, pairs):
+    regression(run, "-q")
+    done = run("predict", "m.tw", "pairs.tsv", "--show-alignment")
+    assert done.stderr == "trelliswork: --show-alignment: a regression model has none\n"
+    (pairs / "tags.conll").write_text("a X\n\nb Y\n", encoding="utf-8")
+    run("train", "tag", "tags.conll", "-o", "t.tw")
+    done = run("predict", "t.tw", "tags.conll", "--show-alignment")
+    assert "the option goes with transduce alone" in done.stderr
+
+
+def test_a_transducer_from_python(run, pairs):
+    model = tw.CRF(tw.Transducer()).fit(["ab", "ba", "a", "b"], [["x", "y"], ["y", "x"], ["x"], ["y"]])
+    tw.save(model, pairs / "p.tw")
+    assert run("predict", "p.tw", "-", stdin="aba\n").stdout == "aba\tx y x\n"
+
+
+def test_outputs_too_long(run, pairs):
+    (pairs / "pairs.tsv").write_text("\tx\na\txxxxxxxxx\n", encoding="utf-8")
+    done = run("train", "transduce", "pairs.tsv", "-o", "m.tw")
+    assert done.exit_code == 2
+    assert done.stderr == "trelliswork: pairs.tsv: no output is short enough to be written along its input\n"
+
+
 def test_train_predict_evaluate_inspect(run, pairs):
-    done = train(run, "--dev", "pairs.tsv")
+    done = regression(run, "--dev", "pairs.tsv")
     assert done.exit_code == 0, done.output
     assert "6 pairs" in done.stderr
     assert "dev exact 100.00%" in done.stderr
@@ -34,7 +94,8 @@ def test_train_predict_evaluate_inspect(run, pairs):
     done = run("evaluate", "m.tw", "pairs.tsv")
     assert "exact match         100.00%" in done.stdout
     found = json.loads(run("evaluate", "m.tw", "pairs.tsv", "--json").stdout)
-    assert found == {"pairs": 6, "exact_match": 1.0, "edit_distance": 0.0, "symbol_error": 0.0}
+    rest = {"word_error": 0.0, "edit_distance": 0.0, "symbol_error": 0.0, "confusions": []}
+    assert found == {"pairs": 6, "exact_match": 1.0} | rest
     done = run("inspect", "m.tw")
     assert done.exit_code == 0, done.output
     assert "KernelRegression" in done.stdout
@@ -43,7 +104,7 @@ def test_train_predict_evaluate_inspect(run, pairs):
 
 def test_options(run, pairs):
     for more in (("--ridge", "loo", "--basis", "4"), ("--ngram", "3", "--language-model", "0", "-q")):
-        done = train(run, *more)
+        done = regression(run, *more)
         assert done.exit_code == 0, done.output
     assert done.output == ""
 
@@ -58,7 +119,22 @@ def test_a_model_from_python(run, pairs):
 @pytest.mark.parametrize(
     ("args", "text", "message"),
     [
-        (("--ridge", "x"), None, "--ridge must be a finite number >= 0 or loo, got 'x'"),
+        (
+            ("--ridge", "1"),
+            None,
+            "--ridge does not go with --learner crf; its own options: --l1, --l2, --max-iter, "
+            "--order, --max-in, --window",
+        ),
+        (
+            ("--learner", "regression", "--ridge", "x"),
+            None,
+            "--ridge must be a finite number >= 0 or loo, got 'x'",
+        ),
+        (
+            ("--output-units", "bit"),
+            None,
+            "--output-units: unknown unit 'bit'; expected char or word or auto",
+        ),
         (("--input-units", "bit"), None, "--input-units: unknown unit 'bit'; expected char or word"),
         ((), "ab x\n", "pairs.tsv:1: 1 column; expected an input, a tab and an output"),
         ((), "ab\tx\ty\n", "pairs.tsv:1: 3 columns; expected an input, a tab and an output"),
@@ -75,7 +151,7 @@ def test_mistakes(run, pairs, args, text, message):
 
 
 def test_no_probabilities(run, pairs):
-    train(run, "-q")
+    regression(run, "-q")
     done = run("predict", "m.tw", "pairs.tsv", "--probabilities")
     assert done.exit_code == 2
     assert done.stderr == "trelliswork: --probabilities: a regression model has none\n"

@@ -182,6 +182,24 @@ def test_laws_on_rna(name, grammar, check):
     check(FOLDERS[name](tw.RNA(grammar, min_hairpin=2)), BASES, FOLDS)
 
 
+SPELLED = ["cat", "act", "tic", "cit", "ta", "ica", "kit", "tak"]
+SPOKEN = ["kat", "akt", "tik", "sit", "ta", "ika", "kit", "tak"]
+WRITERS = {name: name for name in LEARNERS} | {"CRF-hidden": "CRF", "Perceptron-hidden": "Perceptron"}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_laws_on_transducers(name, check):
+    hidden = name.endswith("-hidden")
+    structure = tw.Transducer(window=1, longest=2, min_context=1, output="symbols" if hidden else "pieces")
+    y = SPOKEN if hidden else [list(zip(a, b, strict=True)) for a, b in zip(SPELLED, SPOKEN, strict=True)]
+    name = WRITERS[name]
+    if name == "Fixed":
+        model = tw.Fixed(structure, {("ngram", "", "", "c", "k"): 1.0, ("ngram", "", "", "a", "a"): 0.5})
+    else:
+        model = MAKE.get(name, LEARNERS[name])(structure)
+    check(model, SPELLED, y)
+
+
 def noisy_rows(rng, kind, n=16):
     """Rows of three classes that overlap; every class in both halves."""
     y = ["cat", "oak", "dog", "cat"] * (n // 4)

@@ -19,6 +19,7 @@ from trelliswork import (
     Grammar,
     Ragged,
     Retrieval,
+    Transducer,
 )
 from trelliswork._trees import leaves, parse_tree
 from trelliswork.structures import STRUCTURES
@@ -225,6 +226,21 @@ CASES = {
     "rna-nested-3": (RNA("nested", depth=3), BASES, FOLDS),
     "rna-nearest": (RNA("nearest-neighbour"), LOOPS, LOOP_FOLDS),
     "rna-nearest-2": (RNA("nearest-neighbour", min_hairpin=2, max_loop=2, window=12), BASES, FOLDS_2),
+    "transducer": (
+        Transducer(output="pieces", min_context=1, window=1, longest=2),
+        ["ab", "ba", "b", ""],
+        [[("a", "x"), ("b", "")], [("b", "yx"), ("a", "x")], [("b", "y")], []],
+    ),
+    "transducer-order-2": (
+        Transducer(2, output="pieces", min_context=1, window=2, longest=3),
+        ["ab", "bab", "a"],
+        [[("ab", "x")], [("b", "yx"), ("ab", "x")], [("a", "")]],
+    ),
+    "transducer-lists": (
+        Transducer(0, output="pieces", min_count=2),
+        [["k", 1], [1, "k"]],
+        [[(("k",), ("x",)), ((1,), ())], [((1,), (2, "x")), (("k",), (2,))]],
+    ),
     "strings": (Derivations(repeated_labels, encode=split, decode=join), WORDS, STRINGS),
 }
 
@@ -239,6 +255,7 @@ CHUNKS = {
     Grammar: {"work_per_chunk": 8},
     RNA: {"work_per_chunk": 40},
     Retrieval: ALIGNED,
+    Transducer: {"edges_per_chunk": 1},
 }
 
 

@@ -6,7 +6,18 @@ import re
 
 import pytest
 
-from trelliswork import RNA, Alignment, Chain, Classes, Derivations, Fixed, Grammar, Perceptron, Retrieval
+from trelliswork import (
+    RNA,
+    Alignment,
+    Chain,
+    Classes,
+    Derivations,
+    Fixed,
+    Grammar,
+    Perceptron,
+    Retrieval,
+    Transducer,
+)
 from trelliswork._errors import InputError
 from trelliswork.structures import STRUCTURES
 
@@ -67,6 +78,16 @@ BAD = {
         "gamma": [RNA(gamma=0), RNA(gamma="much")],
     },
     "Retrieval": {"alignment": [Retrieval(Chain()), Retrieval(Alignment("quadratic"))]},
+    "Transducer": {
+        "order": [Transducer(-1)],
+        "max_in": [Transducer(max_in=0)],
+        "max_out": [Transducer(max_out=0), Transducer(max_out=1.5)],
+        "window": [Transducer(window=-1)],
+        "longest": [Transducer(longest=0)],
+        "min_count": [Transducer(min_count=0)],
+        "min_context": [Transducer(min_context=0)],
+        "output": [Transducer(output="text")],
+    },
 }
 DATA = {
     "Alignment": ([("AC", "A")], [("AC", "A-")]),
@@ -76,6 +97,7 @@ DATA = {
     "Grammar": ([["a"]], ["(S a)"]),
     "RNA": (["GAAAC"], ["(...)"]),
     "Retrieval": ([("A", ["A"])], [(0, ("A", "A"))]),
+    "Transducer": (["ab"], ["xy"]),
 }
 # Parameters of which every value means something.
 FREE = {"Chain": {"start", "end", "unknown"}, "Classes": {"bias"}, "Grammar": {"functions", "empty"}}

@@ -147,6 +147,10 @@ def predict(
             "digits, joined inside by - ' . , @ / or :; every other character is a token.",
         ),
     ] = False,
+    show_alignment: Annotated[
+        bool,
+        typer.Option("--show-alignment", help="transduce: below each output, two rows with its pieces."),
+    ] = False,
     columns: _options.Columns = None,
     separator: _options.Separator = None,
     encoding: _options.Encoding = None,
@@ -163,6 +167,7 @@ def predict(
         mea=mea,
         gamma=gamma,
         raw=raw,
+        show_alignment=show_alignment,
         columns=_options.parse_columns(columns),
         separator=_options.parse_separator(separator),
         comment=comment or None,

@@ -124,7 +124,7 @@ class LearnerEntry:
             name: LearnerOption(
                 _kinds(parameters[name]), parameters[name].default, _words(self.learner, name)
             )
-            for name in self.learner.command_options  # type: ignore[attr-defined]
+            for name in getattr(self.learner, "command_options", ())
         }
 
     @property
@@ -152,7 +152,9 @@ class LearnerEntry:
 
 
 def learner_table(
-    renamed: Mapping[str, tuple[str, str]] | None = None, without: Collection[str] = ()
+    renamed: Mapping[str, tuple[str, str]] | None = None,
+    without: Collection[str] = (),
+    also: Mapping[str, tuple[str, str]] | None = None,
 ) -> dict[str, LearnerEntry]:
     """Learners of a task by their names on the command line.
 
@@ -163,6 +165,8 @@ def learner_table(
         on the command line and a few words.
     without : collection of str
         Classes that cannot learn these structures.
+    also : mapping of str to tuple
+        Regressors by name on the command line, with a few words and the name of the class.
 
     Examples
     --------
@@ -170,7 +174,7 @@ def learner_table(
     >>> "svm" in learner_table(), "klrso" in learner_table(without=["KLRSO"])
     (True, False)
     """
-    from trelliswork.learners import LEARNERS
+    from trelliswork.learners import LEARNERS, REGRESSORS
 
     table = {}
     for class_name, cls in LEARNERS.items():
@@ -181,7 +185,7 @@ def learner_table(
         about = first if first[:2].isupper() else first[:1].lower() + first[1:]
         name, about = (renamed or {}).get(class_name, (command, about))
         table[name] = LearnerEntry(cls, about)
-    return table
+    return table | {name: LearnerEntry(REGRESSORS[cls], about) for name, (about, cls) in (also or {}).items()}
 
 
 def flag(option: str) -> str:

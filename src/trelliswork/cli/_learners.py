@@ -185,6 +185,7 @@ def learns(
     *,
     renamed: Mapping[str, tuple[str, str]] | None = None,
     without: Collection[str] = (),
+    also: Mapping[str, tuple[str, str]] | None = None,
 ) -> Callable[[Callable[..., None]], LearningCommand]:
     """Give a command the options of its learners, in place of its parameter ``learning``.
 
@@ -192,7 +193,7 @@ def learns(
     ----------
     default : str
         Learner without ``--learner``.
-    renamed, without
+    renamed, without, also
         As in :func:`learner_table`.
 
     Examples
@@ -208,7 +209,7 @@ def learns(
     ...
     trelliswork._errors.InputError: --C must be a finite number > 0, got 0.0
     """
-    return lambda command: LearningCommand(command, default, lambda: learner_table(renamed, without))
+    return lambda command: LearningCommand(command, default, lambda: learner_table(renamed, without, also))
 
 
 def find_learner(name: str, given: Mapping[str, Any], table: Mapping[str, LearnerEntry]) -> LearnerEntry:
@@ -239,7 +240,7 @@ def find_learner(name: str, given: Mapping[str, Any], table: Mapping[str, Learne
         raise InputError(f"--learner: unknown learner {name!r}; expected one of {', '.join(table)}")
     for option in given:
         if option not in entry.options and option not in GENERAL:
-            taken = ", ".join(map(flag, entry.options))
+            taken = ", ".join(map(flag, entry.options)) or "none"
             raise InputError(f"{flag(option)} does not go with --learner {name}; its own options: {taken}")
     return entry
 

@@ -29,6 +29,7 @@ class Request:
     mea: bool = False
     gamma: float = 1.0
     raw: bool = False
+    show_alignment: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,12 @@ class OpenModel:
             raise InputError(
                 f"{self.path}: a model of {name} outputs; {action} has no file format for it yet"
             )
-        asked = {"--format": request.form is not None, "--mea": request.mea, "--raw": request.raw}
+        asked = {
+            "--format": request.form is not None,
+            "--mea": request.mea,
+            "--raw": request.raw,
+            "--show-alignment": request.show_alignment,
+        }
         for flag, given in asked.items():
             if given and flag not in _predict_options(self.task):
                 others = [task for task in TASKS if flag in _predict_options(task)]

@@ -274,7 +274,7 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
             array of labels.
         """
         batch = self.pack(X, **constraints)
-        return self._outputs(batch.unpack(batch.argmax(self.part_scores(batch, X)).codes))
+        return self._outputs(batch.unpack(batch.predicted(self.part_scores(batch, X)).codes))
 
     def _outputs(self, outputs: list[Any]) -> Any:
         """Outputs as ``predict`` returns them."""
@@ -301,7 +301,7 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         check_number("k", k, 1, whole=True)
         batch = self.pack(X, **constraints)
         scores = self.part_scores(batch, X)
-        best = batch.kbest(scores, k)
+        best = batch.candidates(scores, k)
         log_z = batch.log_partition(scores)
         lists = []
         for i, found in enumerate(best):
@@ -426,7 +426,7 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         """
         batch = self.pack(X, y, **constraints)
         scores = self.part_scores(batch, X)
-        values = batch.evaluate(batch.gold_codes, scores)
+        values = batch.gold_values(scores)
         possible = values > -np.inf
         values[possible] -= batch.log_partition(scores)[possible]
         return np.minimum(values, 0.0)  # rounding must not push a certain output above 1

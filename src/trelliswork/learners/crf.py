@@ -123,7 +123,7 @@ class CRF(StructuredEstimator):
         self,
         structure: Structure,
         l1: float = 0.0,
-        l2: Any = "auto",
+        l2: float | str | Mapping[str, float] | np.ndarray = "auto",
         *,
         prior: Any = None,
         solver: str = "auto",

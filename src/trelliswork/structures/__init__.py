@@ -34,6 +34,8 @@ from trelliswork.structures.grammar.structure import Grammar as Grammar
 from trelliswork.structures.rna.evidence import Evidence as Evidence
 from trelliswork.structures.rna.structure import RNA as RNA
 from trelliswork.structures.rna.structure import RNASpace as RNASpace
+from trelliswork.structures.transducer.space import TransducerSpace as TransducerSpace
+from trelliswork.structures.transducer.structure import Transducer as Transducer
 
 # Structures by name, for law tests, persistence and messages. A structure joins with its import above.
 STRUCTURES: dict[str, type[Structure]] = _registered(globals(), Structure)

@@ -203,6 +203,14 @@ class Batch(ABC):
     def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
         """Up to ``k`` best outputs of every sample, best first, no output twice."""
 
+    def predicted(self, scores: Parts) -> Decoded:
+        """The output to predict for every sample; here the best one."""
+        return self.argmax(scores)
+
+    def candidates(self, scores: Parts, k: int) -> list[Decoded]:
+        """Up to ``k`` outputs to list for every sample, best first; here the ``k`` best."""
+        return self.kbest(scores, k)
+
     @abstractmethod
     def log_partition(self, scores: Parts, costs: Parts | None = None) -> np.ndarray:
         """Log of the sum over outputs of exp(score), per sample."""
@@ -257,6 +265,10 @@ class Batch(ABC):
     @abstractmethod
     def evaluate(self, codes: Ragged, scores: Parts) -> np.ndarray:
         """Score of one given output per sample; -inf for one that is not possible."""
+
+    def gold_values(self, scores: Parts) -> np.ndarray:
+        """Scores of the true outputs, -inf for one that is not possible; here those of their codes."""
+        return self.evaluate(self.gold_codes, scores)
 
     @abstractmethod
     def unpack(self, codes: Ragged) -> list[Any]:

@@ -3,8 +3,8 @@
 A task is a module with these names:
 
 ``STRUCTURE``
-    Name of the class of its structures, or of its learner where that has none. Models that were saved from
-    Python are given their task by it.
+    Name of the class of its structures, or of its learner where that has none; a tuple of names where there
+    are several. Models that were saved from Python are given their task by it.
 ``PREDICT_HELP``, ``EVALUATE_HELP``
     A sentence each for the ``--help`` of ``predict`` and ``evaluate``: what is read and written.
 ``train``
@@ -108,7 +108,11 @@ class Tasks(Mapping[str, Any]):
         name : str
             Name of the class.
         """
-        return next((task for task, module in self.items() if name == module.STRUCTURE), None)
+        for task, module in self.items():
+            names = module.STRUCTURE
+            if name == names or (isinstance(names, tuple) and name in names):
+                return task
+        return None
 
 
 # Every task of this package is listed here once.

@@ -1,4 +1,4 @@
-"""Strings to strings: pairs in, a regression model out."""
+"""Strings to strings: pairs in, a transducer (or a regression model) out."""
 
 from __future__ import annotations
 
@@ -11,20 +11,39 @@ import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
-from trelliswork.cli._training import finish
+from trelliswork.cli._learners import Learning, learns
+from trelliswork.cli._pairs import (
+    UNITS,
+    Pairs,
+    aligned_rows,
+    compared,
+    grouped,
+    joined,
+    output_unit,
+    read_pairs,
+    split,
+)
+from trelliswork.cli._training import counted, ending, finish, watched
 
 if TYPE_CHECKING:
     from trelliswork.cli._models import OpenModel, Request
 
-__all__ = ["EVALUATE_HELP", "PREDICT_HELP", "STRUCTURE", "evaluate", "predict", "train"]
+__all__ = ["EVALUATE_HELP", "PREDICT_HELP", "PREDICT_OPTIONS", "STRUCTURE", "evaluate", "predict", "train"]
 
-STRUCTURE = "KernelRegression"
-PREDICT_HELP = "One input per line in, input and output separated by a tab out."
-EVALUATE_HELP = "Pairs separated by tabs in; exact matches and edit distances."
+STRUCTURE = ("Transducer", "KernelRegression")
+PREDICT_HELP = (
+    "One input per line in, input and output separated by a tab out; --show-alignment adds two rows."
+)
+EVALUATE_HELP = "Pairs separated by tabs in; wrong words, wrong symbols and the most frequent confusions."
+PREDICT_OPTIONS = ("--show-alignment",)
 
-_UNITS = ("char", "word")
+_MOST_OUT = 5  # output symbols per input symbol; pairs with more are left out
+# Learners that fill in alignments by themselves.
+_OTHERS = ("Generative", "KLRSO", "SODA", "StructBoost", "StructuredSVM", "VotedCRF", "ZScore")
+_REGRESSION = ("kernel regression of n-grams, without alignment", "KernelRegression")
 
 
+@learns("crf", without=_OTHERS, also={"regression": _REGRESSION})
 def train(
     source: Annotated[
         str,
@@ -34,46 +53,154 @@ def train(
     ],
     output: _options.Output,
     dev: Annotated[
-        str | None, typer.Option(help="Development pairs, scored at the end.", show_default=False)
+        str | None,
+        typer.Option(
+            help="Development pairs: crf stops early by them; scored at the end.", show_default=False
+        ),
     ] = None,
     input_units: Annotated[
         str, typer.Option(help="Symbols of inputs: char, or word for symbols separated by blanks.")
     ] = "char",
     output_units: Annotated[
-        str, typer.Option(help="Symbols of outputs: char, or word (phonemes, for instance).")
-    ] = "char",
-    longest: Annotated[int, typer.Option(min=1, help="Longest input n-gram that is looked at.")] = 4,
-    ngram: Annotated[int, typer.Option(min=1, help="Length of the output n-grams that are predicted.")] = 2,
+        str,
+        typer.Option(help="Symbols of outputs: char, word (phonemes, for instance), or auto, by the blanks."),
+    ] = "auto",
+    order: Annotated[
+        int | None, typer.Option(min=0, help="Output symbols that a score looks back at.", show_default="2")
+    ] = None,
+    max_in: Annotated[
+        int | None, typer.Option(min=1, help="Most input symbols of a piece.", show_default="1")
+    ] = None,
+    window: Annotated[
+        int | None, typer.Option(min=0, help="Input symbols seen before and after.", show_default="4")
+    ] = None,
+    longest: Annotated[
+        int | None, typer.Option(min=1, help="regression: longest input n-gram.", show_default="4")
+    ] = None,
+    ngram: Annotated[
+        int | None, typer.Option(min=1, help="regression: length of output n-grams.", show_default="2")
+    ] = None,
     ridge: Annotated[
-        str, typer.Option(help="Penalty: a number, or loo for the one with the least leave-one-out error.")
-    ] = "0.03",
+        str | None,
+        typer.Option(help="regression: penalty, or loo (least leave-one-out error).", show_default="0.03"),
+    ] = None,
     language_model: Annotated[
-        int, typer.Option(min=0, help="Order of the language model that ranks outputs; 0 for none.")
-    ] = 4,
+        int | None,
+        typer.Option(min=0, help="regression: order of the language model; 0 for none.", show_default="4"),
+    ] = None,
     basis: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="Number of training pairs that serve as basis functions, for large files.",
-            show_default=False,
-        ),
+        typer.Option(min=1, help="regression: training pairs as basis functions.", show_default=False),
     ] = None,
     encoding: _options.Encoding = None,
+    *,
+    learning: Learning,
     quiet: _options.Quiet = False,
 ) -> None:
     """Learn to turn strings into strings from a file of pairs.
 
-    Kernel regression of the output's n-grams on the input's; the output is the string whose n-grams are
-    nearest to the prediction.
+    The input is written piece by piece; how training pairs align is found out. Lines with the same input are
+    alternatives, all of them right.
     """
-    units = _checked_units(input_units, "--input-units"), _checked_units(output_units, "--output-units")
+    _checked_unit(input_units, "--input-units", UNITS)
+    _checked_unit(output_units, "--output-units", (*UNITS, "auto"))
     _options.check_output(output, model=True)
     if source == dev == "-":
         raise InputError("--dev: PAIRS and --dev cannot both be standard input")
-    strength = _read_ridge(ridge)
-    X, y = _pairs(source, units, encoding, labelled=True)[:2]
-    held_out = None if dev is None else _pairs(dev, units, encoding, labelled=True)
+    of_regression = {"longest": longest, "ngram": ngram, "ridge": ridge, "language_model": language_model}
+    of_transducers = {"order": order, "max_in": max_in, "window": window}
+    regression = learning.name == "regression"
+    _check_given(of_transducers if regression else {**of_regression, "basis": basis}, learning.name)
+    if regression:
+        strength = _read_ridge("0.03" if ridge is None else ridge)
+    else:
+        from trelliswork import Transducer
 
+        chosen: dict[str, Any] = {k: v for k, v in of_transducers.items() if v is not None}
+        structure = Transducer(**chosen)
+        estimator = learning.build(structure, quiet)
+    pairs = read_pairs(source, encoding, labelled=True)
+    units = input_units, output_unit(pairs.outputs) if output_units == "auto" else output_units
+    held_out = None if dev is None else read_pairs(dev, encoding, labelled=True)
+    info = {"kind": "transduce", "units": list(units), "learner": learning.name}
+    if learning.name == "regression":
+        model, said = _regression(
+            pairs,
+            units,
+            strength,
+            longest or 4,
+            ngram or 2,
+            4 if language_model is None else language_model,
+            basis,
+        )
+        interrupted = False
+    else:
+        model, said, interrupted = _transducer(pairs, held_out, units, estimator, learning, quiet)
+    if held_out is not None:
+        texts, truth, _ = grouped(held_out, units[1])
+        scores = compared(truth, model.predict(split(texts, units[0])))
+        said.append(f"dev exact {scores['exact_match']:.2%}, symbol error {scores['symbol_error']:.2%}")
+    finish(model, output, info, said, interrupted=interrupted, quiet=quiet)
+
+
+def _transducer(
+    pairs: Pairs,
+    held_out: Pairs | None,
+    units: tuple[str, str],
+    estimator: Any,
+    learning: Learning,
+    quiet: bool,
+) -> tuple[Any, list[str], bool]:
+    texts, outputs, lines = grouped(pairs, units[1])
+    inputs = split(texts, units[0])
+    good = [
+        i
+        for i, (x, ys) in enumerate(zip(inputs, outputs, strict=True))
+        if all(len(y) <= _MOST_OUT * len(x) for y in ys)
+    ]
+    if not good:
+        raise InputError.at(pairs.name, None, "no output is short enough to be written along its input")
+    X, y = [inputs[i] for i in good], [_alternatives(outputs[i]) for i in good]
+    more: dict[str, Any] = {}
+    if held_out is not None and learning.entry.uses_dev:
+        dev_texts, dev_outputs, _ = grouped(held_out, units[1])
+        more = {"X_dev": split(dev_texts, units[0]), "y_dev": [_alternatives(ys) for ys in dev_outputs]}
+    kept = [lines[i] for i in good]
+    done = watched(
+        lambda: estimator.fit(X, y, **more), estimator, lambda error: error.placed(pairs.name, kept), quiet
+    )
+    said = [
+        f"transduce: {counted(len(X), 'input')}, {counted(sum(len(outputs[i]) for i in good), 'output')}, "
+        f"symbols of outputs by {units[1]}",
+        f"{counted(estimator.space_.n_features, 'feature')}, {counted(estimator.n_iter_, 'iteration')}"
+        f"{ending(estimator, done.interrupted)} in {done.seconds:.1f} s",
+    ]
+    left = len(inputs) - len(good)
+    if left:
+        first = lines[next(i for i in range(len(inputs)) if i not in set(good))]
+        said.append(
+            f"{counted(left, 'input')} left out, with more than {_MOST_OUT} output symbols per input symbol "
+            f"(first: line {first})"
+        )
+    return estimator, said, done.interrupted
+
+
+def _alternatives(outputs: list[Any]) -> Any:
+    """Outputs of an input as a transducer takes them."""
+    if len(outputs) == 1:
+        return outputs[0]
+    return set(outputs) if isinstance(outputs[0], str) else outputs
+
+
+def _regression(
+    pairs: Pairs,
+    units: tuple[str, str],
+    ridge: Any,
+    longest: int,
+    ngram: int,
+    language_model: int,
+    basis: int | None,
+) -> tuple[Any, list[str]]:
     from trelliswork import KernelRegression, NGramModel, NGrams
     from trelliswork.kernels import Normalized, Spectrum
 
@@ -81,19 +208,14 @@ def train(
     model = KernelRegression(
         Normalized(Spectrum(1, longest, boundary=True)),
         NGrams(ngram, language_model=NGramModel(language_model) if language_model else None),
-        ridge=strength,
+        ridge=ridge,
         basis=basis,
     )
-    model.fit(X, y)
-    said = [
-        f"transduce: {len(X):,} pairs, {len(model.feature_names_out_):,} output n-grams",
+    model.fit(split(pairs.inputs, units[0]), split(pairs.outputs, units[1]))
+    return model, [
+        f"transduce: {len(pairs.inputs):,} pairs, {len(model.feature_names_out_):,} output n-grams",
         f"ridge {model.ridge_:.3g} in {time.perf_counter() - started:.1f} s",
     ]
-    if held_out is not None:
-        scores = _scores(held_out[1], model.predict(held_out[0]))
-        said.append(f"dev exact {scores['exact_match']:.2%}, symbol error {scores['symbol_error']:.2%}")
-    info = {"kind": "transduce", "units": list(units)}
-    finish(model, output, info, said, interrupted=False, quiet=quiet)
 
 
 def predict(opened: OpenModel, request: Request) -> None:
@@ -105,25 +227,50 @@ def predict(opened: OpenModel, request: Request) -> None:
         The model.
     request : Request
         Files. A line of the input file is an input; anything after a tab is passed over. ``kbest`` above 1
-        adds further strings with the same n-grams, best first, where there are any.
+        adds further outputs, best first; ``probabilities`` adds a column after each output.
     """
-    if request.probabilities:
-        raise InputError("--probabilities: a regression model has none")
+    regression = not hasattr(opened.learner, "space_")
+    for flag, given in (
+        ("--probabilities", request.probabilities),
+        ("--show-alignment", request.show_alignment),
+    ):
+        if given and regression:
+            raise InputError(f"{flag}: a regression model has none")
+    if request.show_alignment and (request.kbest > 1 or request.probabilities):
+        raise InputError("--show-alignment goes without --kbest and --probabilities")
     _options.check_output(request.output)
-    units = _stored_units(opened)
-    X, _, lines = _pairs(request.source, units, request.encoding, labelled=False)
-    if request.kbest > 1:
-        lists = [candidates[: request.kbest] for candidates in opened.learner.predict_candidates(X)]
+    pairs = read_pairs(request.source, request.encoding, labelled=False)
+    learner, X = opened.learner, split(pairs.inputs, _stored_units(opened)[0])
+    if request.show_alignment:
+        batch = learner.pack(X)
+        codes = batch.predicted(learner.part_scores(batch, X)).codes
+        below = [aligned_rows(pieces) for pieces in batch.alignments(codes)]
+        columns = [[joined(y)] for y in batch.unpack(codes)]
     else:
-        lists = [[y] for y in opened.learner.predict(X)]
-    rows = ["\t".join([line, *(_joined(y) for y in ys)]) for line, ys in zip(lines, lists, strict=True)]
+        below = [[] for _ in X]
+        columns = _candidates(learner, X, request.kbest, request.probabilities, regression)
+    lines = []
+    for text, found, rows in zip(pairs.inputs, columns, below, strict=True):
+        lines += ["\t".join([text, *found]), *rows]
     from trelliswork._text import write_text
 
-    write_text(request.output, "".join(f"{row}\n" for row in rows), request.encoding or "utf-8")
+    write_text(request.output, "".join(f"{line}\n" for line in lines), request.encoding or "utf-8")
+
+
+def _candidates(learner: Any, X: list[Any], k: int, probabilities: bool, regression: bool) -> list[list[str]]:
+    """Outputs of every input as columns of text."""
+    if k == 1 and not probabilities:
+        return [[joined(y)] for y in learner.predict(X)]
+    if regression:
+        return [[joined(y) for y in found[:k]] for found in learner.predict_candidates(X)]
+    return [
+        [column for c in found for column in ([joined(c.output)] + [f"{c.probability:.4g}"] * probabilities)]
+        for found in learner.predict_kbest(X, k)
+    ]
 
 
 def evaluate(opened: OpenModel, request: Request) -> None:
-    """Compare predicted outputs with those of a file: exact match and edit distance.
+    """Compare predicted outputs with those of a file; one of several outputs of an input is enough.
 
     Parameters
     ----------
@@ -132,37 +279,33 @@ def evaluate(opened: OpenModel, request: Request) -> None:
     request : Request
         Files; ``as_json`` prints JSON.
     """
-    X, y, _ = _pairs(request.source, _stored_units(opened), request.encoding, labelled=True)
-    scores = _scores(y, opened.learner.predict(X))
+    units = _stored_units(opened)
+    texts, truth, _ = grouped(read_pairs(request.source, request.encoding, labelled=True), units[1])
+    scores = compared(truth, opened.learner.predict(split(texts, units[0])))
     if request.as_json:
-        json.dump(scores, sys.stdout, indent=2)
+        json.dump(scores, sys.stdout, indent=2, ensure_ascii=False)
         print()
         return
     print(f"pairs               {scores['pairs']:7,}")
     print(f"exact match         {scores['exact_match']:7.2%}")
+    print(f"word error          {scores['word_error']:7.2%}")
     print(f"mean edit distance  {scores['edit_distance']:7.3f}")
     print(f"symbol error        {scores['symbol_error']:7.2%}")
+    if scores["confusions"]:
+        shown = [f"{a or '-'} -> {b or '-'} ({n})" for a, b, n in scores["confusions"]]
+        print(f"confusions          {', '.join(shown)}")
 
 
-def _scores(y: Any, predicted: Any) -> dict[str, Any]:
-    from trelliswork.metrics import edit_error, mean_edit_distance
-
-    return {
-        "pairs": len(y),
-        "exact_match": sum(list(a) == list(b) for a, b in zip(y, predicted, strict=True)) / len(y),
-        "edit_distance": mean_edit_distance(y, predicted),
-        "symbol_error": edit_error(y, predicted),
-    }
+def _check_given(others: dict[str, Any], learner: str) -> None:
+    """Refuse options that belong to other learners."""
+    for name, value in others.items():
+        if value is not None:
+            raise InputError(f"--{name.replace('_', '-')} does not go with --learner {learner}")
 
 
-def _joined(output: Any) -> str:
-    return output if isinstance(output, str) else " ".join(map(str, output))
-
-
-def _checked_units(text: str, flag: str) -> str:
-    if text not in _UNITS:
-        raise InputError(f"{flag}: unknown unit {text!r}; expected {' or '.join(_UNITS)}")
-    return text
+def _checked_unit(text: str, flag: str, known: tuple[str, ...]) -> None:
+    if text not in known:
+        raise InputError(f"{flag}: unknown unit {text!r}; expected {' or '.join(known)}")
 
 
 def _read_ridge(text: str) -> Any:
@@ -178,33 +321,12 @@ def _read_ridge(text: str) -> Any:
 
 
 def _stored_units(opened: OpenModel) -> tuple[str, str]:
-    """Units of a model; one from Python says by its alphabet whether outputs are lists of symbols."""
+    """Units of a model; one from Python says by its alphabets whether strings are lists of symbols."""
     stored = opened.info.get("units")
-    if isinstance(stored, list) and len(stored) == 2 and all(unit in _UNITS for unit in stored):
+    if isinstance(stored, list) and len(stored) == 2 and all(unit in UNITS for unit in stored):
         return stored[0], stored[1]
+    space = getattr(opened.learner, "space_", None)
+    if space is not None:
+        return "char" if space.text[0] else "word", "char" if space.text[1] else "word"
     kind = getattr(getattr(opened.learner, "code_", None), "kind", "str")
     return "char", "char" if kind == "str" else "word"
-
-
-def _pairs(
-    source: str, units: tuple[str, str], encoding: str | None, *, labelled: bool
-) -> tuple[list[Any], list[Any], list[str]]:
-    """Inputs, outputs and the texts of the inputs."""
-    from trelliswork._text import read_text
-
-    text, name = read_text(source, encoding or "utf-8")
-    X, y, lines = [], [], []
-    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], 1):
-        if labelled and not line:
-            continue  # without labels a blank line is an empty input
-        fields = line.split("\t")
-        if labelled and len(fields) != 2:
-            columns = f"{len(fields)} column{'s' * (len(fields) != 1)}"
-            raise InputError.at(name, number, f"{columns}; expected an input, a tab and an output")
-        lines.append(fields[0])
-        X.append(fields[0] if units[0] == "char" else fields[0].split())
-        if labelled:
-            y.append(fields[1] if units[1] == "char" else fields[1].split())
-    if not X:
-        raise InputError.at(name, None, "the file is empty; expected one pair a line")
-    return X, y, lines

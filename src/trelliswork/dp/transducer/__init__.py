@@ -1,0 +1,1 @@
+"""Recursions over monotone alignments of two strings of symbols."""

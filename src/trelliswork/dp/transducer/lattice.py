@@ -1,0 +1,399 @@
+"""Sums and best paths over lattices with scaled probabilities.
+
+A lattice is a derivation graph (see ``dp/derivations``) whose edges have at most one tail. Nodes of a
+sample are numbered from the end; ``tail`` holds numbers within the sample, -1 for the edges that end.
+``place`` is the position of a node, which edges raise by one or a few. The score of an edge is that of its
+``arc`` (a piece at a place of the input) plus that of its ``join`` (the piece after a context); both are -1
+where there is none, and the arrays of factors (exponentials of scores) end with a 1 for this. Factors of
+arcs may be without a number per position, given as ``shift`` of the nodes there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trelliswork._jit import njit
+
+__all__ = [
+    "edges_along",
+    "edges_within",
+    "expand",
+    "follow",
+    "inside_outside",
+    "states_before",
+    "states_within",
+    "viterbi",
+]
+
+_DENSE = 1 << 22  # pairs of a state and a piece that have a place each
+
+
+@njit
+def _inside(node_ptr, place, shift, tail, arc, join, arc_factor, join_factor, beta, log_scale):
+    """Scaled sums over the rest of the path for the nodes of one sample.
+
+    The sum from node v is ``beta[v] * exp(log_scale[place[v]])``. Returns the log of the sum from the start.
+    """
+    v, last = 0, place.size
+    while v < last:
+        here = place[v]
+        top, begin = 0.0, v
+        while v < last and place[v] == here:
+            total = 0.0
+            for e in range(node_ptr[v], node_ptr[v + 1]):
+                factor = arc_factor[arc[e]] * join_factor[join[e]]
+                if tail[e] >= 0:
+                    u = tail[e]
+                    factor *= beta[u]
+                    if place[u] > here + 1:
+                        factor *= np.exp(log_scale[place[u]] - log_scale[here + 1])
+                total += factor
+            beta[v] = total
+            top = max(top, total)
+            v += 1
+        # Nodes of the last place have no tails: their scale starts at 0.
+        below = log_scale[here + 1] + shift[begin]
+        if top > 0.0:
+            for u in range(begin, v):
+                beta[u] /= top
+            log_scale[here] = below + np.log(top)
+        else:
+            log_scale[here] = below
+    return np.log(beta[last - 1]) + log_scale[place[last - 1]]
+
+
+@njit
+def inside_outside(
+    graph_ptr,
+    node_ptr,
+    place,
+    shift,
+    tail,
+    arc,
+    join,
+    arc_factor,
+    join_factor,
+    weights,
+    start,
+    stop,
+    log_z,
+    arc_sum,
+    join_sum,
+):
+    """Log sums of the samples ``start .. stop - 1``; adds their expected arcs and joins, times weights."""
+    n_nodes, longest = 0, 0
+    for s in range(start, stop):
+        n_nodes = max(n_nodes, graph_ptr[s + 1] - graph_ptr[s])
+        longest = max(longest, place[graph_ptr[s]])
+    beta, alpha, log_scale = np.empty(n_nodes), np.empty(n_nodes), np.zeros(longest + 2)
+    for s in range(start, stop):
+        first, last = graph_ptr[s], graph_ptr[s + 1]
+        n = last - first
+        # Views, so that the numbers of nodes within the sample are their places in the arrays.
+        ptr, at, moved = node_ptr[first : last + 1], place[first:last], shift[first:last]
+        log_scale[at[0] + 1] = 0.0
+        z = _inside(ptr, at, moved, tail, arc, join, arc_factor, join_factor, beta, log_scale)
+        log_z[s] = z
+        if z == -np.inf or weights[s] == 0.0:
+            continue
+        for v in range(n):
+            alpha[v] = 0.0
+        alpha[n - 1] = weights[s] / beta[n - 1]
+        # alpha[v] holds the sum up to v times exp(log_scale[place[v]] - z) and the weight.
+        for v in range(n - 1, -1, -1):
+            mass = alpha[v]
+            if mass == 0.0:
+                continue
+            here = at[v]
+            mass *= np.exp(log_scale[here + 1] + moved[v] - log_scale[here])
+            for e in range(ptr[v], ptr[v + 1]):
+                factor = mass * arc_factor[arc[e]] * join_factor[join[e]]
+                if tail[e] >= 0:
+                    u = tail[e]
+                    if at[u] > here + 1:
+                        factor *= np.exp(log_scale[at[u]] - log_scale[here + 1])
+                    alpha[u] += factor
+                    factor *= beta[u]
+                if arc[e] >= 0:
+                    arc_sum[arc[e]] += factor
+                if join[e] >= 0:
+                    join_sum[join[e]] += factor
+
+
+@njit
+def viterbi(graph_ptr, node_ptr, tail, arc, join, arc_score, join_score, start, stop, best, back):
+    """Best path from every node of the samples: its score, and its first edge (-1 where there is no path)."""
+    for s in range(start, stop):
+        first = graph_ptr[s]
+        for v in range(first, graph_ptr[s + 1]):
+            top, edge = -np.inf, -1
+            for e in range(node_ptr[v], node_ptr[v + 1]):
+                score = arc_score[arc[e]] + join_score[join[e]]
+                if tail[e] >= 0:
+                    score += best[first + tail[e]]
+                if score > top:
+                    top, edge = score, e
+            best[v], back[v] = top, edge
+
+
+@njit
+def follow(graph_ptr, tail, back):
+    """Edges of the best path of every sample, in order; none where there is no path."""
+    ptr = np.zeros(graph_ptr.size, np.int64)
+    for filled in range(2):
+        if filled == 1:
+            edges = np.empty(ptr[-1], np.int64)
+        t = np.int64(0)
+        for s in range(graph_ptr.size - 1):
+            e = back[graph_ptr[s + 1] - 1]
+            while e >= 0:
+                if filled == 1:
+                    edges[t] = e
+                t += 1
+                e = back[graph_ptr[s] + tail[e]] if tail[e] >= 0 else -1
+            ptr[s + 1] = t
+    return ptr, edges
+
+
+@njit
+def _slot(keys, key):
+    """Place of a key in an open hash table, or the free place where it belongs; -1 marks free places."""
+    mask = keys.size - 1
+    h = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    at = np.int64((h >> np.uint64(20)) & np.uint64(mask))
+    while keys[at] != -1 and keys[at] != key:
+        at = (at + 1) & mask
+    return at
+
+
+@njit
+def _grown(array, size):
+    out = np.empty(size, array.dtype)
+    out[: array.size] = array
+    return out
+
+
+@njit
+def _find_join(state, piece, n_pieces, keys, values, joins, n_joins, step, out_ptr, out):
+    """Number of the join of a piece and the state before it; a new one is written to ``joins``.
+
+    Without ``keys``, ``values`` has a place for every state and piece.
+    """
+    key = state * n_pieces + piece
+    at = _slot(keys, key) if keys.size else key
+    if values[at] == -1:
+        if keys.size:
+            keys[at] = key
+        values[at] = n_joins
+        target = state
+        for t in range(out_ptr[piece], out_ptr[piece + 1]):
+            target = step[target, out[t]]
+        joins[n_joins, 0], joins[n_joins, 1], joins[n_joins, 2] = state, piece, target
+    return np.int64(values[at])
+
+
+@njit
+def _room(keys, values, joins, n_joins, more):
+    """Tables with room for ``more`` joins."""
+    if n_joins + more > joins.shape[0]:
+        wider = np.empty((2 * (n_joins + more), 3), joins.dtype)
+        wider[:n_joins] = joins[:n_joins]
+        joins = wider
+    size = keys.size
+    while size and 2 * (n_joins + more) > size:
+        size *= 2
+    if size > keys.size:
+        old_keys, old_values = keys, values
+        keys, values = np.full(size, -1, np.int64), np.full(size, -1, np.int32)
+        for t in range(old_keys.size):
+            if old_keys[t] != -1:
+                at = _slot(keys, old_keys[t])
+                keys[at], values[at] = old_keys[t], old_values[t]
+    return keys, values, joins
+
+
+@njit
+def expand(x_ptr, arc_ptr, arc_length, arc_piece, start_state, end_piece, step, out_ptr, out, max_in):
+    """Lattices of all outputs: nodes are positions with states of the context automaton.
+
+    ``arc_ptr[x_ptr[s] + s + i]`` is where the arcs from position ``i`` of sample ``s`` begin. Returns
+    ``graph_ptr, node_ptr, place, tail, arc, join``, the states of the nodes, and the joins with columns
+    state, piece, state after.
+    """
+    n_samples, n_states, n_pieces = x_ptr.size - 1, step.shape[0], end_piece + 1
+    graph_ptr = np.zeros(n_samples + 1, np.int64)
+    node_ptr, place = np.zeros(1024, np.int64), np.empty(1024, np.int32)
+    states = np.empty(1024, np.int32)
+    tail, arc, join = np.empty(4096, np.int32), np.empty(4096, np.int32), np.empty(4096, np.int32)
+    n_joins, joins = np.int64(0), np.empty((1024, 3), np.int64)
+    # A place for every state and piece where they are few, which is quicker than a hash table.
+    dense = n_states * n_pieces <= _DENSE
+    keys = np.full(0 if dense else 1024, -1, np.int64)
+    values = np.full(n_states * n_pieces if dense else 1024, -1, np.int32)
+    # Which number a state has among those of a position; rows are positions modulo the longest arc.
+    rows = max_in + 1
+    rank = np.full((rows, n_states), -1, np.int32)
+    listed = np.empty((rows, n_states), np.int32)
+    n_listed = np.zeros(rows, np.int64)
+    v, e = np.int64(0), np.int64(0)
+    for s in range(n_samples):
+        n = x_ptr[s + 1] - x_ptr[s]
+        first_node, first_edge = v, e
+        listed[0, 0] = start_state
+        rank[0, start_state] = 0
+        n_listed[0] = 1
+        # Forward: nodes and edges in the order of positions; tails are ranks among the nodes of a position
+        # for now.
+        before = np.zeros(n + 2, np.int64)
+        for i in range(n + 1):
+            row = i % rows
+            lo, hi = arc_ptr[x_ptr[s] + s + i], arc_ptr[x_ptr[s] + s + i + 1]
+            count = n_listed[row]
+            before[i + 1] = before[i] + count
+            degree = hi - lo if i < n else 1
+            if v + count + 1 > node_ptr.size:
+                size = 2 * (v + count + 1)
+                node_ptr, place, states = _grown(node_ptr, size), _grown(place, size), _grown(states, size)
+            if e + count * degree > tail.size:
+                size = 2 * (e + count * degree)
+                tail, arc, join = _grown(tail, size), _grown(arc, size), _grown(join, size)
+            keys, values, joins = _room(keys, values, joins, n_joins, count * degree)
+            for r in range(count):
+                q = np.int64(listed[row, r])
+                place[v], states[v] = i, q
+                if i == n:
+                    g = _find_join(q, end_piece, n_pieces, keys, values, joins, n_joins, step, out_ptr, out)
+                    n_joins = max(n_joins, g + 1)
+                    tail[e], arc[e], join[e] = -1, -1, g
+                    e += 1
+                for c in range(lo, hi if i < n else lo):
+                    g = _find_join(
+                        q, arc_piece[c], n_pieces, keys, values, joins, n_joins, step, out_ptr, out
+                    )
+                    n_joins = max(n_joins, g + 1)
+                    to, q_to = (i + arc_length[c]) % rows, joins[g, 2]
+                    if rank[to, q_to] < 0:
+                        rank[to, q_to] = n_listed[to]
+                        listed[to, n_listed[to]] = q_to
+                        n_listed[to] += 1
+                    tail[e], arc[e], join[e] = rank[to, q_to], c, g
+                    e += 1
+                v += 1
+                node_ptr[v] = e
+            for r in range(count):
+                rank[row, listed[row, r]] = -1
+            n_listed[row] = 0
+        # Tails become numbers from the end, and nodes are turned round.
+        total = v - first_node
+        for u in range(first_node, v):
+            for t in range(node_ptr[u], node_ptr[u + 1]):
+                if arc[t] >= 0:
+                    tail[t] = total - 1 - before[place[u] + arc_length[arc[t]]] - tail[t]
+        _turn(node_ptr, place, states, tail, arc, join, first_node, v, first_edge, e)
+        graph_ptr[s + 1] = v
+    return (
+        graph_ptr,
+        node_ptr[: v + 1].copy(),
+        place[:v].copy(),
+        tail[:e].copy(),
+        arc[:e].copy(),
+        join[:e].copy(),
+        states[:v].copy(),
+        joins[:n_joins].copy(),
+    )
+
+
+@njit
+def _turn(node_ptr, place, states, tail, arc, join, first, last, first_edge, last_edge):
+    """Reverse the order of the nodes of a sample; the edges of a node keep theirs."""
+    n, m = last - first, last_edge - first_edge
+    ptr = node_ptr[first : last + 1].copy()
+    old_place, old_states = place[first:last].copy(), states[first:last].copy()
+    old = np.empty((3, m), np.int32)
+    old[0], old[1], old[2] = tail[first_edge:last_edge], arc[first_edge:last_edge], join[first_edge:last_edge]
+    e = first_edge
+    for v in range(n):
+        u = n - 1 - v
+        place[first + v], states[first + v] = old_place[u], old_states[u]
+        for t in range(ptr[u] - first_edge, ptr[u + 1] - first_edge):
+            tail[e], arc[e], join[e] = old[0, t], old[1, t], old[2, t]
+            e += 1
+        node_ptr[first + v + 1] = e
+
+
+@njit
+def states_before(ptr, piece, start_state, step, out_ptr, out, end_piece):
+    """States of the context automaton before every piece of given outputs and before their ends.
+
+    Returns states and pieces, the end after the pieces of each output.
+    """
+    n = ptr.size - 1
+    states, pieces = np.empty(piece.size + n, np.int64), np.empty(piece.size + n, np.int64)
+    t = 0
+    for s in range(n):
+        state = np.int64(start_state)
+        for k in range(ptr[s], ptr[s + 1]):
+            states[t], pieces[t] = state, piece[k]
+            t += 1
+            for o in range(out_ptr[piece[k]], out_ptr[piece[k] + 1]):
+                state = np.int64(step[state, out[o]])
+        states[t], pieces[t] = state, end_piece
+        t += 1
+    return states, pieces
+
+
+@njit
+def states_within(ptr, codes, start_state, step):
+    """State after every beginning of strings: row ``ptr[s] + s + j`` after ``j`` symbols of string ``s``."""
+    n = ptr.size - 1
+    states = np.empty(codes.size + n, np.int64)
+    for s in range(n):
+        state = np.int64(start_state)
+        states[ptr[s] + s] = state
+        for t in range(ptr[s], ptr[s + 1]):
+            state = np.int64(step[state, codes[t]]) if codes[t] >= 0 else np.int64(0)
+            states[t + s + 1] = state
+    return states
+
+
+@njit
+def edges_along(graph_ptr, node_ptr, place, tail, x_ptr, arc_ptr, ptr, arcs):
+    """Edges of the paths with given arcs, numbered within their samples; the last edge of each ends."""
+    edges = np.empty(arcs.size + ptr.size - 1, np.int64)
+    t = 0
+    for s in range(ptr.size - 1):
+        v, first = graph_ptr[s + 1] - 1, node_ptr[graph_ptr[s]]
+        for k in range(ptr[s], ptr[s + 1]):
+            # A node has all arcs of its position, in their order.
+            e = node_ptr[v] + arcs[k] - arc_ptr[x_ptr[s] + s + place[v]]
+            edges[t] = e - first
+            t += 1
+            v = graph_ptr[s] + tail[e]
+        edges[t] = node_ptr[v] - first
+        t += 1
+    return edges
+
+
+@njit
+def edges_within(known, owner, lattice, x_ptr, arc_ptr):
+    """Edge of its sample's lattice for every edge of lattices that hold some of its paths; -1 where none
+    leads.
+    """
+    k_graph, k_node, _, k_tail, k_arc, _ = known
+    graph_ptr, node_ptr, place, tail, _, _ = lattice
+    edges = np.full(k_tail.size, -1, np.int64)
+    for o in range(owner.size):
+        s, first, last = owner[o], k_graph[o], k_graph[o + 1]
+        node = np.full(last - first, -1, np.int64)
+        node[last - first - 1] = graph_ptr[s + 1] - 1
+        for v in range(last - 1, first - 1, -1):
+            u = node[v - first]
+            if u < 0:
+                continue
+            for e in range(k_node[v], k_node[v + 1]):
+                if k_tail[e] < 0:
+                    edges[e] = node_ptr[u]
+                else:
+                    edges[e] = node_ptr[u] + k_arc[e] - arc_ptr[x_ptr[s] + s + place[u]]
+                    node[k_tail[e]] = graph_ptr[s] + tail[edges[e]]
+    return edges

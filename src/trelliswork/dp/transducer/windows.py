@@ -1,0 +1,149 @@
+"""Substrings around pieces of strings as attributes, by 64-bit keys.
+
+Strings lie one after the other in ``codes``, each with a mark before and after it (see ``ptr``); an unknown
+symbol has the code -1 and is in no attribute. The attributes of the piece ``i .. j - 1`` are all substrings
+within ``window`` symbols of it and of at most ``longest`` symbols, together with where they start, counted
+from ``i``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trelliswork._jit import njit
+
+__all__ = ["arc_features", "attribute_keys", "fill_table", "list_attributes"]
+
+
+@njit
+def _mixed(h, code):
+    h = (h ^ np.uint64(code + 1)) * np.uint64(0x9E3779B97F4A7C15)
+    return h ^ (h >> np.uint64(29))
+
+
+@njit
+def _around(codes, lo, hi, i, j, window, longest, keys, starts, lengths):
+    """Keys of the attributes of the piece ``i .. j - 1`` of the string ``lo .. hi - 1``; their number."""
+    n = 0
+    for a in range(max(lo, i - window), min(hi, j + window)):
+        h = _mixed(np.uint64(0x2545F4914F6CDD1D), a - i + 64)
+        for b in range(a, min(hi, j + window, a + longest)):
+            if codes[b] < 0:
+                break
+            h = _mixed(h, codes[b])
+            keys[n], starts[n], lengths[n] = np.int64(h >> np.uint64(1)), a, b + 1 - a
+            n += 1
+    return n
+
+
+@njit
+def list_attributes(codes, ptr, sample, start, length, window, longest):
+    """All attributes of given pieces: where those of each begin, keys, first places and lengths."""
+    widest = 2 * window
+    for a in length:
+        widest = max(widest, 2 * window + a)
+    size = widest * widest
+    keys, starts, lengths = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    offsets = np.zeros(sample.size + 1, np.int64)
+    out = np.empty((3, 1024), np.int64)
+    total = np.int64(0)
+    for t in range(sample.size):
+        lo, hi = ptr[sample[t]], ptr[sample[t] + 1]
+        i = lo + 1 + start[t]
+        n = _around(codes, lo, hi, i, i + length[t], window, longest, keys, starts, lengths)
+        if total + n > out.shape[1]:
+            wider = np.empty((3, 2 * (total + n)), np.int64)
+            wider[:, :total] = out[:, :total]
+            out = wider
+        for k in range(n):
+            out[0, total], out[1, total], out[2, total] = keys[k], starts[k], lengths[k]
+            total += 1
+        offsets[t + 1] = total
+    return offsets, out[:, :total].copy()
+
+
+@njit
+def _slot(table, key):
+    mask = table.size - 1
+    at = (key ^ (key >> 31)) & mask
+    while table[at] != -1 and table[at] != key:
+        at = (at + 1) & mask
+    return at
+
+
+@njit
+def fill_table(keys, table, places):
+    """Open hash table from keys to their numbers; -1 marks free places."""
+    for t in range(keys.size):
+        at = _slot(table, keys[t])
+        table[at], places[at] = keys[t], t
+
+
+@njit
+def arc_features(
+    codes,
+    ptr,
+    x_ptr,
+    arc_ptr,
+    arc_length,
+    arc_piece,
+    window,
+    longest,
+    max_in,
+    table,
+    places,
+    row_ptr,
+    row_piece,
+):
+    """Features of every arc: pairs of an attribute and the piece of the arc, numbered as ``row_piece``.
+
+    Row ``t`` of the attributes has the pieces ``row_piece[row_ptr[t]:row_ptr[t + 1]]``.
+    """
+    widest = 2 * window + max_in
+    size = widest * widest
+    keys, starts, lengths = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    rows = np.empty(size, np.int64)
+    indptr = np.zeros(arc_piece.size + 1, np.int64)
+    indices = np.empty(4096, np.int32)
+    total = np.int64(0)
+    for s in range(x_ptr.size - 1):
+        lo, hi = ptr[s], ptr[s + 1]
+        for i in range(x_ptr[s + 1] - x_ptr[s]):
+            at = x_ptr[s] + s + i
+            length, n = np.int64(-1), 0
+            for c in range(arc_ptr[at], arc_ptr[at + 1]):
+                if arc_length[c] != length:
+                    length = arc_length[c]
+                    j = lo + 1 + i
+                    found = _around(codes, lo, hi, j, j + length, window, longest, keys, starts, lengths)
+                    n = 0
+                    for k in range(found):
+                        place = _slot(table, keys[k])
+                        if table[place] != -1:
+                            rows[n] = places[place]
+                            n += 1
+                if total + n > indices.size:
+                    wider = np.empty(2 * (total + n), np.int32)
+                    wider[:total] = indices[:total]
+                    indices = wider
+                piece = arc_piece[c]
+                for k in range(n):
+                    for f in range(row_ptr[rows[k]], row_ptr[rows[k] + 1]):
+                        if row_piece[f] == piece:
+                            indices[total] = f
+                            total += 1
+                            break
+                indptr[c + 1] = total
+    return indptr, indices[:total].copy()
+
+
+@njit
+def attribute_keys(offset, ptr, codes):
+    """Keys of given attributes: where they start, counted from the piece, and their symbols."""
+    out = np.empty(offset.size, np.int64)
+    for t in range(offset.size):
+        h = _mixed(np.uint64(0x2545F4914F6CDD1D), offset[t] + 64)
+        for k in range(ptr[t], ptr[t + 1]):
+            h = _mixed(h, codes[k])
+        out[t] = np.int64(h >> np.uint64(1))
+    return out

@@ -1,0 +1,1 @@
+"""Outputs that are strings, written piece by piece along the input."""

@@ -1,0 +1,377 @@
+"""Packed inputs with the lattices of their outputs, and the verbs on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork._errors import InputError
+from trelliswork._ngrams import Coded
+from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._threads import balanced_chunks, n_threads, run
+from trelliswork.structures.abilities import PartlyKnown
+from trelliswork.structures.base import Batch, Decoded, Parts, Space
+from trelliswork.structures.derivations.batch import DerivationBatch
+from trelliswork.structures.derivations.graph import Graph
+from trelliswork.structures.transducer import candidates, store
+from trelliswork.structures.transducer.outputs import Given
+
+if TYPE_CHECKING:
+    from trelliswork.structures.transducer.space import TransducerSpace
+
+__all__ = ["Arcs", "Lattice", "TransducerBatch"]
+
+
+class Arcs(NamedTuple):
+    """Pieces at the positions of inputs; see ``dp/transducer/pairs.py``."""
+
+    ptr: np.ndarray
+    length: np.ndarray
+    piece: np.ndarray
+
+
+class Lattice(NamedTuple):
+    """Outputs as paths; see ``dp/transducer/lattice.py``."""
+
+    graph_ptr: np.ndarray
+    node_ptr: np.ndarray
+    place: np.ndarray
+    tail: np.ndarray
+    arc: np.ndarray
+    join: np.ndarray
+
+    @property
+    def edge_ptr(self) -> np.ndarray:
+        """Where the edges of each sample begin."""
+        return self.node_ptr[self.graph_ptr]
+
+    def graph(self) -> Graph:
+        """The lattices as derivation graphs."""
+        inner = self.tail >= 0
+        first = np.repeat(self.graph_ptr[:-1], np.diff(self.edge_ptr))
+        return Graph(self.graph_ptr, self.node_ptr, offsets_of(inner), (self.tail + first)[inner])
+
+
+class TransducerBatch(DerivationBatch, PartlyKnown):
+    """Packed inputs of a transducer.
+
+    Part array: ``edge`` (n_edges,), the edges of all lattices one after the other. An edge is a piece at a
+    position of the input, after a context of output symbols. Codes of an output are the numbers of its
+    edges within its sample.
+
+    Parameters
+    ----------
+    space : TransducerSpace
+        Pieces and features.
+    inputs : list of tuples
+        Symbols of the inputs.
+    x : Coded
+        Their codes.
+    arcs : Arcs
+        Pieces at every position.
+    windows : csr_matrix of shape (n_arcs, n_window_features)
+        Features of the arcs.
+    lattice : Lattice
+        Outputs.
+    joins : ndarray of shape (n_joins, 3)
+        States, pieces and states after them that occur in the lattices.
+    grams : csr_matrix of shape (n_joins, n_gram_features)
+        Features of the joins.
+    gold : Ragged or None
+        Codes of the true outputs; where the alignment is hidden, of the best one under the alignment model.
+    given : Given or None
+        True outputs whose alignments are hidden.
+    n_jobs : int or None
+        Threads.
+    """
+
+    space: TransducerSpace  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        space: TransducerSpace,
+        inputs: list[tuple[Any, ...]],
+        x: Coded,
+        arcs: Arcs,
+        windows: sp.csr_matrix,
+        lattice: Lattice,
+        joins: np.ndarray,
+        grams: sp.csr_matrix,
+        gold: Ragged | None,
+        given: Given | None,
+        n_jobs: int | None,
+    ):
+        Batch.__init__(self, space, gold, n_jobs)
+        self.inputs = inputs
+        self.x, self.arcs, self.windows, self.lattice = x, arcs, windows, lattice
+        self.joins, self.grams, self.given = joins, grams, given
+        self.edge_ptr = lattice.edge_ptr
+        self._reads = None
+        self._lazy: dict[str, Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_lazy": {}}
+
+    def _once(self, name: str, make: Any) -> Any:
+        if name not in self._lazy:
+            self._lazy[name] = make()
+        return self._lazy[name]
+
+    @property
+    def graph(self) -> Graph:  # type: ignore[override]
+        """The lattices as derivation graphs."""
+        return self._once("graph", self.lattice.graph)
+
+    @property
+    def phi(self) -> sp.csr_matrix:
+        """Features of the edges."""
+        return self._once("phi", self._phi)
+
+    def _phi(self) -> sp.csr_matrix:
+        own = sp.vstack([self.windows, sp.csr_matrix((1, self.windows.shape[1]))], format="csr")
+        return sp.hstack([own[self.lattice.arc], self.grams[self.lattice.join]], format="csr")
+
+    @property
+    def parts(self) -> list[list[Any]]:  # type: ignore[override]
+        """Per sample, the pair of input and output of the piece of every edge; None at ends."""
+        return self._once(
+            "parts", lambda: [self._pairs(i, np.arange(n)) for i, n in enumerate(self._sizes())]
+        )
+
+    @property
+    def dead_ends(self) -> list[Any]:  # type: ignore[override]
+        """None: every input has an output."""
+        return [None] * len(self)
+
+    def _sizes(self) -> list[int]:
+        return np.diff(self.edge_ptr).tolist()
+
+    def _pairs(self, i: int, edges: np.ndarray) -> list[Any]:
+        """Pieces of edges of sample ``i``, as pairs of the user's kind of strings."""
+        arcs = self.lattice.arc[edges + self.edge_ptr[i]]
+        first = self.x.offsets[i] + i
+        starts = np.searchsorted(self.arcs.ptr, arcs, side="right") - 1 - first
+        pieces, lengths = self.piece_of(arcs), np.append(self.arcs.length, 0)[arcs]
+        x, space, out = self.inputs[i], self.space, []
+        for arc, a, n, p in zip(
+            arcs.tolist(), starts.tolist(), lengths.tolist(), pieces.tolist(), strict=True
+        ):
+            out.append(None if arc < 0 else (space.input_of(x[a : a + n]), space.writing_of(p)))
+        return out
+
+    def piece_of(self, arcs: np.ndarray) -> np.ndarray:
+        """Pieces of arcs; the end for -1."""
+        ended = self._once("piece", lambda: np.append(self.arcs.piece, self.space.pieces.end))
+        return ended[arcs]
+
+    def _take(self, index: np.ndarray, gold: Ragged | None) -> TransducerBatch:
+        return store.taken(self, index, gold)
+
+    def into(self, space: Space) -> TransducerBatch:
+        """The same samples in another space."""
+        return store.into_space(self, cast("TransducerSpace", space))
+
+    def joined(self, other: Batch) -> TransducerBatch:
+        """Samples of two batches."""
+        return store.joined(self, cast("TransducerBatch", other))
+
+    def state(self) -> dict[str, Any]:
+        """Inputs and true outputs, as codes."""
+        return store.batch_state(self)
+
+    # -- linear maps ------------------------------------------------------------------------
+
+    def _halves(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of arcs and of joins; the last entries are for edges that have none."""
+        w = np.asarray(w, dtype=np.float64)
+        n = self.windows.shape[1]
+        return np.append(self.windows @ w[:n], 0.0), np.append(self.grams @ w[n:], 0.0)
+
+    def scores(self, w: np.ndarray) -> Parts:
+        """Edge scores of a weight vector."""
+        arcs, joins = self._halves(w)
+        return Parts(edge=arcs[self.lattice.arc] + joins[self.lattice.join])
+
+    def pull(self, parts: Parts) -> np.ndarray:
+        """Edge values to features, summed over samples."""
+        arcs = np.bincount(self.lattice.arc + 1, parts.edge, minlength=self.arcs.piece.size + 1)[1:]
+        joins = np.bincount(self.lattice.join, parts.edge, minlength=len(self.joins))
+        return self._pulled(arcs, joins)
+
+    def _pulled(self, arcs: np.ndarray, joins: np.ndarray) -> np.ndarray:
+        return np.concatenate([self.windows.T @ arcs, self.grams.T @ joins])
+
+    def pull_each(self, parts: Parts) -> sp.csr_matrix:
+        """Edge values to features, one row per sample."""
+        n, lattice = len(self), self.lattice
+        arcs = sp.csr_matrix((parts.edge, lattice.arc + 1, self.edge_ptr), (n, self.arcs.piece.size + 1))[
+            :, 1:
+        ]
+        joins = sp.csr_matrix((parts.edge, lattice.join, self.edge_ptr), (n, len(self.joins)))
+        return sp.hstack([arcs @ self.windows, joins @ self.grams], format="csr")
+
+    # -- sums over outputs, with hidden alignments and without --------------------------------
+
+    def _sums(
+        self, lattice: Lattice, owner: np.ndarray, halves: tuple[np.ndarray, np.ndarray], weights: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Log sums over the paths of lattices and the weighted sums of their expected arcs and joins."""
+        from trelliswork.dp.transducer.lattice import inside_outside
+
+        arc_score, join_score = halves
+        if np.abs(join_score).max() > _LARGE:
+            return self._log_sums(lattice, arc_score[lattice.arc] + join_score[lattice.join], owner, weights)
+        rows = np.append(np.diff(self.arcs.ptr), 0)
+        filled = rows > 0
+        top = np.zeros(rows.size)
+        top[filled] = np.maximum.reduceat(arc_score, np.append(self.arcs.ptr[:-1], 0)[filled])
+        factor = np.append(np.exp(arc_score[:-1] - np.repeat(top, rows)), 1.0)
+        nodes = np.repeat(self.x.offsets[owner] + owner, np.diff(lattice.graph_ptr))
+        shift = top[nodes + lattice.place]
+        join_factor = np.exp(join_score)
+        log_z, arcs = np.empty(owner.size), np.zeros(factor.size - 1)
+        chunks = balanced_chunks(lattice.edge_ptr, self.limits.edges_per_chunk * _KERNEL_CHUNKS)
+
+        def task(a: int, b: int) -> np.ndarray:
+            joins = np.zeros(join_factor.size - 1)
+            inside_outside(
+                *lattice[:3], shift, *lattice[3:], factor, join_factor, weights, a, b, log_z, arcs, joins
+            )
+            return joins
+
+        return log_z, arcs, sum(run(task, chunks, n_threads(self.n_jobs)), np.zeros(len(self.joins)))
+
+    def _log_sums(
+        self, lattice: Lattice, score: np.ndarray, owner: np.ndarray, weights: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The same from scores of edges, however large."""
+        from trelliswork.dp.derivations import hypergraph
+
+        graph, n = lattice.graph(), owner.size
+        log_beta, rho_node, rho = (
+            np.empty(lattice.place.size),
+            np.empty(lattice.place.size),
+            np.zeros(score.size),
+        )
+        hypergraph.inside(*graph, score, 0, n, log_beta)
+        hypergraph.marginals(*graph, score, 0, n, log_beta, rho_node, rho)
+        rho *= np.repeat(weights, np.diff(lattice.edge_ptr))
+        arcs = np.bincount(lattice.arc + 1, rho, minlength=self.arcs.piece.size + 1)[1:]
+        joins = np.bincount(lattice.join, rho, minlength=len(self.joins))
+        return log_beta[lattice.graph_ptr[1:] - 1], arcs, joins
+
+    def expect(
+        self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Log partitions and summed expected features, in one pass."""
+        if costs is not None:
+            return super().expect(w, costs, weights)
+        weight = np.ones(len(self)) if weights is None else np.asarray(weights, dtype=np.float64)
+        log_z, arcs, joins = self._sums(self.lattice, np.arange(len(self)), self._halves(w), weight)
+        return log_z, self._pulled(arcs, joins)
+
+    @property
+    def partly_known(self) -> bool:
+        """Whether the alignments of the true outputs are hidden."""
+        return self.given is not None
+
+    def expect_known(self, w: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """``expect`` over the alignments of the true outputs."""
+        lattice, owner = self._known()
+        halves, weight = self._halves(w), np.ones(len(self)) if weights is None else np.asarray(weights)
+        share = np.ones(owner.size)
+        if owner.size > len(self):  # several true outputs: first how probable each is
+            each, _, _ = self._sums(lattice, owner, halves, np.zeros(owner.size))
+            share = np.exp(each - _by_owner(each, owner, len(self))[owner])
+        log_z, arcs, joins = self._sums(lattice, owner, halves, share * weight[owner])
+        return _by_owner(log_z, owner, len(self)), self._pulled(arcs, joins)
+
+    def gold_values(self, scores: Parts) -> np.ndarray:
+        """Logs of the sums over the alignments of the true outputs."""
+        if not self.partly_known:
+            return super().gold_values(scores)
+        from trelliswork.dp.transducer.lattice import edges_within
+
+        lattice, owner = self._known()
+        edges = edges_within(tuple(lattice), owner, tuple(self.lattice), self.x.offsets, self.arcs.ptr)
+        score = np.append(self._total(scores, None), -np.inf)[edges]
+        return _by_owner(self._log_sums(lattice, score, owner, np.zeros(owner.size))[0], owner, len(self))
+
+    def _known(self) -> tuple[Lattice, np.ndarray]:
+        """Alignments of the true outputs as lattices with the arcs and joins of the batch; the sample of
+        each.
+        """
+        return self._once("known", lambda: store.known_lattice(self))
+
+    # -- decoding -----------------------------------------------------------------------------
+
+    def predicted(self, scores: Parts) -> Decoded:
+        """Best outputs, summed over their alignments, among the best paths."""
+        if self.space.structure.output == "pieces":
+            return self.argmax(scores)
+        best = candidates.merged(self, self.kbest(scores, candidates.PATHS), 1)
+        codes = Ragged.from_list([found.codes[0] for found in best], np.int64)
+        return Decoded(codes, np.array([found.values[0] for found in best]))
+
+    def candidates(self, scores: Parts, k: int) -> list[Decoded]:
+        """Up to ``k`` best outputs of each sample, no output twice; values are sums over alignments."""
+        if self.space.structure.output == "pieces":
+            return self.kbest(scores, k)
+        return candidates.merged(self, self.kbest(scores, candidates.PATHS * k), k)
+
+    # -- outputs ------------------------------------------------------------------------------
+
+    def unpack(self, codes: Ragged) -> list[Any]:
+        """Codes to outputs; row ``i`` belongs to sample ``i``."""
+        if len(codes) != len(self):
+            raise ValueError(f"{len(codes)} outputs for {len(self)} samples; see unpack_sample")
+        return [self._output(i, row) for i, row in enumerate(codes)]
+
+    def alignments(self, codes: Ragged) -> list[list[tuple[Any, Any]]]:
+        """The pieces of outputs: pairs of an input and what it is written as."""
+        return [self._parts_of(i, row) for i, row in enumerate(codes)]
+
+    def _parts_of(self, i: int, row: np.ndarray) -> list[Any]:
+        return [pair for pair in self._pairs(i, row) if pair is not None]
+
+    def _output(self, i: int, row: np.ndarray) -> Any:
+        if self.space.structure.output == "pieces":
+            return self._parts_of(i, row)
+        arcs = self.lattice.arc[row + self.edge_ptr[i]]
+        return self.space.output_of(self.piece_of(arcs))
+
+    def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
+        """Cost 1 (or the weight of the piece) for every piece that the true output lacks."""
+        lattice = self.lattice
+        pieces, edge_piece = self.space.pieces, self.piece_of(lattice.arc)
+        if label_weight is not None or np.any(edge_piece == pieces.unknown):
+            return super().mismatch(label_weight)  # pieces by name
+        owner = np.repeat(np.arange(len(self)), np.diff(self.edge_ptr))
+        keys = owner * len(pieces) + edge_piece
+        free = np.isin(keys, keys[self._edges(self.gold_codes)]) | (edge_piece == pieces.end)
+        return Parts(edge=1.0 - free), np.zeros(len(self))
+
+    def check_gold(self) -> None:
+        """Refuse true outputs that cannot be written."""
+        bad = np.flatnonzero(self.gold_codes.lengths == 0)
+        if bad.size:
+            raise InputError(store.NOT_WRITTEN, sample=int(bad[0]))
+
+
+_LARGE = 300.0  # scores of joins whose exponentials could leave the range of numbers
+_KERNEL_CHUNKS = 32  # the scaled recursion does so many times more edges at a time than that of all graphs
+
+
+def _by_owner(values: np.ndarray, owner: np.ndarray, n: int) -> np.ndarray:
+    """Log of the sums of exponentials, by owner."""
+    if values.size == n:
+        return values
+    top = np.full(n, -np.inf)
+    np.maximum.at(top, owner, values)
+    safe = np.where(np.isfinite(top), top, 0.0)
+    total = np.bincount(owner, np.exp(values - safe[owner]), minlength=n)
+    with np.errstate(divide="ignore"):
+        return safe + np.log(total)

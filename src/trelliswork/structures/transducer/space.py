@@ -1,0 +1,294 @@
+"""A transducer after it has seen data: alphabets, pieces, features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from trelliswork._errors import InputError
+from trelliswork._ngrams import check_sequences
+from trelliswork._ragged import Ragged, offsets_of
+from trelliswork.structures.backoff import Contexts
+from trelliswork.structures.base import Space, Structure
+from trelliswork.structures.transducer import names, store
+from trelliswork.structures.transducer.batch import TransducerBatch
+from trelliswork.structures.transducer.features import Grams, Windows
+from trelliswork.structures.transducer.outputs import coded_outputs, read_alignments, symbols_of
+from trelliswork.structures.transducer.pieces import Aligned, Pieces
+
+if TYPE_CHECKING:
+    from trelliswork.structures.transducer.structure import Transducer
+
+__all__ = ["TransducerSpace"]
+
+
+class TransducerSpace(Space):
+    """Alphabets, pieces and features of a transducer.
+
+    Parameters
+    ----------
+    structure : Transducer
+        Hyper-parameters.
+    input_symbols, output_symbols : list
+        The two alphabets.
+    text : tuple of bool
+        Whether inputs, and outputs, are text (of characters) and not lists of symbols.
+    pieces : Pieces
+        Pieces of inputs and what they are written as.
+    windows : Windows
+        Features of pieces at positions of inputs.
+    grams : Grams
+        Features of pieces after output contexts.
+    """
+
+    structure: Transducer
+
+    def __init__(
+        self,
+        structure: Transducer,
+        input_symbols: list[Any],
+        output_symbols: list[Any],
+        text: tuple[bool, bool],
+        pieces: Pieces,
+        windows: Windows,
+        grams: Grams,
+    ):
+        self.structure = structure
+        self.input_symbols, self.output_symbols, self.text = input_symbols, output_symbols, text
+        self.pieces, self.windows, self.grams = pieces, windows, grams
+        self._names: list[Any] | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Length of the weight vector."""
+        return len(self.windows) + len(self.grams)
+
+    @property
+    def feature_names(self) -> list[Any]:
+        """``("window", start, substring, bounds, input, output)``, ``("ngram", bound, context, input,
+        output)`` and ``("output", bound, context, output)``; input and output are None at the end of the
+        string.
+        """
+        if self._names is None:
+            self._names = names.feature_names(self)
+        return self._names
+
+    @property
+    def feature_orders(self) -> np.ndarray:
+        """1 more than the output symbols of the context."""
+        contexts = self.grams.contexts.contexts
+        rows = np.concatenate([self.grams.joint[:, 0], self.grams.output[:, 0]])
+        lengths = np.array([len(c) for c in contexts], dtype=np.int64)
+        return np.concatenate([np.ones(len(self.windows), dtype=np.int64), 1 + lengths[rows]])
+
+    # -- strings ------------------------------------------------------------------------------
+
+    def input_of(self, symbols: tuple[Any, ...]) -> Any:
+        """Input symbols as the user's kind of string."""
+        return "".join("\ufffd" if s is None else s for s in symbols) if self.text[0] else tuple(symbols)
+
+    def writing_of(self, piece: int) -> Any:
+        """Output of a piece as the user's kind of string."""
+        symbols = tuple(self.output_symbols[c] for c in self.pieces.outputs[piece])
+        return "".join(symbols) if self.text[1] else symbols
+
+    def output_of(self, pieces: np.ndarray) -> Any:
+        """Output that pieces write together."""
+        symbols = [self.output_symbols[c] for p in pieces.tolist() for c in self.pieces.outputs[p]]
+        return "".join(symbols) if self.text[1] else symbols
+
+    # -- samples ------------------------------------------------------------------------------
+
+    def pack(
+        self, X: Any, y: Any = None, *, n_jobs: int | None = None, unknown: str = "error", **constraints: Any
+    ) -> TransducerBatch:
+        """Compile inputs, and their outputs, into lattices.
+
+        Parameters
+        ----------
+        X, y : lists
+            Inputs and outputs; y may be None.
+        n_jobs : int or None
+            Threads.
+        unknown : {"error", "mark"}
+            What to do about outputs that the pieces cannot write.
+        **constraints
+            None are known.
+        """
+        if constraints:
+            raise InputError(f"Transducer has no constraint {next(iter(constraints))!r}; it has none")
+        check_sequences(X)
+        inputs = [symbols_of(x, i, "an input") for i, x in enumerate(X)]
+        batch = store.packed(self, inputs, n_jobs)
+        if y is None:
+            return batch
+        if not hasattr(y, "__len__") or len(y) != len(inputs):
+            got = len(y) if hasattr(y, "__len__") else type(y).__name__
+            raise InputError(f"X has {len(inputs)} inputs but y has {got}")
+        if self.structure.output == "pieces":
+            batch._gold = self.aligned_codes(batch, y, unknown)
+        else:
+            store.completed(batch, coded_outputs(y, self.output_symbols)[0], unknown)
+        return batch
+
+    def aligned_codes(self, batch: TransducerBatch, y: Any, unknown: str) -> Ragged:
+        """Codes of given alignments."""
+        place = {pair: t for t, pair in enumerate(zip(self.pieces.inputs, self.pieces.outputs, strict=True))}
+        known = [{s: t for t, s in enumerate(a)} for a in (self.input_symbols, self.output_symbols)]
+        rows: list[tuple[int, int, int]] = []
+        possible = np.ones(len(batch), dtype=bool)
+        for i, pairs in enumerate(read_alignments(batch.inputs, y)):
+            start = 0
+            for a, b in pairs:
+                left, right = (
+                    tuple(d.get(s, -1) for s in side) for d, side in zip(known, (a, b), strict=True)
+                )
+                piece = place.get((left, right), -1)
+                if left == (-1,) and not right:
+                    piece = self.pieces.unknown
+                possible[i] &= piece >= 0
+                rows.append((i, start, piece))
+                start += len(a)
+        if unknown == "error" and not possible.all():
+            raise InputError(store.NOT_WRITTEN, sample=int(np.flatnonzero(~possible)[0]))
+        table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        return store.path_codes(batch, Aligned(*table[possible[table[:, 0]]].T), possible)
+
+    def enumerate(self, x: Any) -> Iterator[Any]:
+        """Every output of one tiny input: alignments, or the distinct strings that they write."""
+        symbols = symbols_of(x, 0, "an input")
+        place = {s: t for t, s in enumerate(self.input_symbols)}
+        codes = tuple(place.get(s, -1) for s in symbols)
+        by_input: dict[tuple[int, ...], list[int]] = {}
+        for piece, key in enumerate(self.pieces.inputs[: self.pieces.unknown]):
+            by_input.setdefault(key, []).append(piece)
+
+        def walk(start: int) -> Iterator[list[tuple[int, int]]]:
+            if start == len(codes):
+                yield []
+            for length in range(1, len(codes) - start + 1):
+                segment = codes[start : start + length]
+                found = [self.pieces.unknown] if segment == (-1,) else by_input.get(segment, [])
+                for rest in walk(start + length) if found else ():
+                    for piece in found:
+                        yield [(start, piece), *rest]
+
+        seen = set()
+        for path in walk(0):
+            if self.structure.output == "pieces":
+                lengths = [max(len(self.pieces.inputs[p]), 1) for _, p in path]
+                yield [
+                    (self.input_of(symbols[a : a + n]), self.writing_of(p))
+                    for (a, p), n in zip(path, lengths, strict=True)
+                ]
+                continue
+            output = self.output_of(np.array([p for _, p in path], dtype=np.int64))
+            if tuple(output) not in seen:
+                seen.add(tuple(output))
+                yield output
+
+    def accuracy(self, X: Any, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+        """Share of outputs that are wholly right; one of several true outputs is enough."""
+        return self.structure.accuracy(y_true, y_pred, sample_weight)
+
+    # -- other spaces and model files -----------------------------------------------------------
+
+    def merged(self, other: Space) -> TransducerSpace:
+        """Space with the pieces and features of both."""
+        assert isinstance(other, TransducerSpace)
+        both = list(dict.fromkeys([*self.feature_names, *other.feature_names]))
+        if len(both) == self.n_features:
+            return self
+        out = self.structure.bind_names(both)
+        known = names.log_probabilities(other) | names.log_probabilities(self)
+        for piece, pair in enumerate(names.piece_names(out)[: out.pieces.unknown]):
+            out.pieces.log_p[piece] = known.get(pair, min(known.values()))
+        return out
+
+    def restore(self, state: Mapping[str, Any], *, n_jobs: int | None = None) -> TransducerBatch:
+        """Batch from its state."""
+        return store.restored(self, state, n_jobs)
+
+    def state(self) -> dict[str, Any]:
+        """Alphabets, pieces and features as plain values and arrays."""
+        pieces, windows, grams = self.pieces, self.windows, self.grams
+        lists = {
+            "piece_inputs": pieces.inputs[:-2],
+            "piece_outputs": pieces.outputs[:-2],
+            "contexts": grams.contexts.contexts,
+        }
+        state: dict[str, Any] = {
+            "input_symbols": self.input_symbols,
+            "output_symbols": self.output_symbols,
+            "text": list(self.text),
+            "log_p": pieces.log_p[:-2],
+            "offset": windows.offset,
+            "strings": windows.strings.values,
+            "strings_lengths": windows.strings.lengths,
+            "row_lengths": np.diff(windows.row_ptr),
+            "row_piece": windows.row_piece,
+            "joint": grams.joint,
+            "output": grams.output,
+        }
+        for name, rows in lists.items():
+            ragged = Ragged.from_list(rows, np.int64)
+            state |= {name: ragged.values, f"{name}_lengths": ragged.lengths}
+        return state
+
+    @classmethod
+    def from_state(cls, structure: Structure, state: Mapping[str, Any]) -> TransducerSpace:
+        """Build the space again; a file is not trusted, so everything is checked."""
+        symbols = [list(state["input_symbols"]), list(state["output_symbols"])]
+        sizes = len(symbols[0]), len(symbols[1])
+        inputs, outputs, contexts = (
+            _rows(state, name, size)
+            for name, size in (
+                ("piece_inputs", sizes[0]),
+                ("piece_outputs", sizes[1]),
+                ("contexts", sizes[1] + 1),
+            )
+        )
+        if len(inputs) != len(outputs) or len(inputs) != np.size(state["log_p"]) or not all(inputs):
+            raise InputError("stored pieces do not fit together")
+        pieces = Pieces(inputs, outputs, state["log_p"], sizes)
+        strings = Ragged(np.asarray(state["strings"], dtype=np.int64), offsets_of(state["strings_lengths"]))
+        row_ptr = offsets_of(state["row_lengths"])
+        row_piece = np.asarray(state["row_piece"], dtype=np.int64)
+        offset = np.asarray(state["offset"], dtype=np.int64)
+        if not (len(strings) == offset.size == row_ptr.size - 1) or row_ptr[-1] != row_piece.size:
+            raise InputError("stored features do not fit together")
+        automaton = Contexts(sizes[1], contexts)
+        tables = [np.asarray(state[name], dtype=np.int64).reshape(-1, 2) for name in ("joint", "output")]
+        for table, width in zip(tables, (len(pieces), len(pieces.writings) + 1), strict=True):
+            _check_range(table, (len(automaton.contexts), width))
+        _check_range(row_piece, (len(pieces),))
+        transducer = cast("Transducer", structure)
+        windows = Windows(
+            transducer.window, transducer.longest, sizes[0], offset, strings, row_ptr, row_piece
+        )
+        text = bool(state["text"][0]), bool(state["text"][1])
+        grams = Grams(automaton, pieces, *tables)
+        return cls(transducer, symbols[0], symbols[1], text, pieces, windows, grams)
+
+    def tables(self, weights: np.ndarray, top: int = 10) -> dict[str, Any]:
+        """Weights for reading: the largest of each kind of feature."""
+        named = self.feature_names
+        out: dict[str, Any] = {}
+        for kind in ("window", "ngram", "output"):
+            rows = np.array([i for i, name in enumerate(named) if name[0] == kind], dtype=np.int64)
+            order = rows[np.argsort(-np.abs(weights[rows]), kind="stable")[:top]]
+            out[kind] = [(named[i], float(weights[i])) for i in order]
+        return out
+
+
+def _rows(state: Mapping[str, Any], name: str, size: int) -> list[tuple[int, ...]]:
+    rows = Ragged(np.asarray(state[name], dtype=np.int64), offsets_of(state[f"{name}_lengths"]))
+    _check_range(rows.values, (size,))
+    return [tuple(row.tolist()) for row in rows]
+
+
+def _check_range(table: np.ndarray, limits: tuple[int, ...]) -> None:
+    if np.any(table < 0) or np.any(table >= (limits[0] if table.ndim == 1 else np.array(limits))):
+        raise InputError("a stored transducer is damaged")

@@ -1,0 +1,262 @@
+"""Packed inputs of a transducer: made, subset, joined, in another space, as plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trelliswork._errors import InputError
+from trelliswork._ngrams import Coded, encode
+from trelliswork._ragged import Ragged, gather_ranges, offsets_of
+from trelliswork.structures.transducer.outputs import Given
+from trelliswork.structures.transducer.pieces import Aligned, best_paths
+
+if TYPE_CHECKING:
+    from trelliswork.structures.transducer.batch import Lattice, TransducerBatch
+    from trelliswork.structures.transducer.space import TransducerSpace
+
+__all__ = [
+    "NOT_WRITTEN",
+    "batch_state",
+    "into_space",
+    "joined",
+    "known_lattice",
+    "packed",
+    "restored",
+    "taken",
+]
+
+NOT_WRITTEN = "the pieces of the training data cannot write this output; it is too long or has new symbols"
+
+
+def packed(space: TransducerSpace, inputs: list[tuple[Any, ...]], n_jobs: int | None) -> TransducerBatch:
+    """Batch of inputs without outputs."""
+    from trelliswork.dp.transducer.lattice import expand
+    from trelliswork.structures.transducer.batch import Arcs, Lattice, TransducerBatch
+
+    x, _ = encode(inputs, space.input_symbols)
+    arcs = Arcs(*space.pieces.arcs(x))
+    contexts, pieces = space.grams.contexts, space.pieces
+    *lattice, _, joins = expand(
+        x.offsets,
+        *arcs,
+        contexts.start,
+        pieces.end,
+        contexts.step,
+        pieces.out_ptr,
+        pieces.out,
+        pieces.max_in,
+    )
+    windows = space.windows.matrix(x, arcs, pieces.max_in)
+    return TransducerBatch(
+        space,
+        inputs,
+        x,
+        arcs,
+        windows,
+        Lattice(*lattice),
+        joins,
+        space.grams.matrix(joins),
+        None,
+        None,
+        n_jobs,
+    )
+
+
+def completed(batch: TransducerBatch, given: Given, unknown: str) -> None:
+    """Keep true outputs whose alignments are hidden, each with its best alignment as code."""
+    owner, n = given.owner, len(batch)
+    pairs, piece = batch.space.pieces.lattice(_repeated(batch.x, owner), given.codes)
+    found, values = best_paths(pairs, batch.space.pieces.log_p, piece, _repeated(batch.x, owner))
+    best = np.full(n, -1, dtype=np.int64)
+    for output in np.argsort(values, kind="stable"):  # the last, the best, stays
+        if values[output] > -np.inf:
+            best[owner[output]] = output
+    if unknown == "error" and np.any(best < 0):
+        raise InputError(NOT_WRITTEN, sample=int(np.flatnonzero(best < 0)[0]))
+    chosen = np.flatnonzero(best[owner[found.sample]] == found.sample)
+    path = Aligned(owner[found.sample[chosen]], found.start[chosen], found.piece[chosen])
+    batch._gold = path_codes(batch, path, best >= 0)
+    batch.given = given
+
+
+def _repeated(x: Coded, index: np.ndarray) -> Coded:
+    rows = x[index]
+    return Coded(rows.values, rows.offsets)
+
+
+def path_codes(batch: TransducerBatch, path: Aligned, possible: np.ndarray) -> Ragged:
+    """Codes of given alignments; none where they are not possible."""
+    from trelliswork.dp.transducer.lattice import edges_along
+
+    n, lattice = len(batch), batch.lattice
+    arcs = _arcs_of(batch, path.sample, path.start, path.piece)
+    ptr = path.offsets(n)
+    edges = edges_along(*lattice[:4], batch.x.offsets, batch.arcs.ptr, ptr, arcs)
+    codes = Ragged(edges, ptr + np.arange(n + 1))
+    if possible.all():
+        return codes
+    kept = gather_ranges(codes.offsets, np.flatnonzero(possible))
+    return Ragged(codes.values[kept], offsets_of(np.where(possible, codes.lengths, 0)))
+
+
+def _arcs_of(batch: TransducerBatch, sample: np.ndarray, start: np.ndarray, piece: np.ndarray) -> np.ndarray:
+    """Numbers of the arcs of given pieces at given positions; -1 where there is none."""
+    width = len(batch.space.pieces)
+    rows = np.repeat(np.arange(batch.arcs.ptr.size - 1), np.diff(batch.arcs.ptr))
+    keys = rows * width + batch.arcs.piece  # ascending: pieces with shorter inputs have smaller numbers
+    wanted = (batch.x.offsets[sample] + sample + start) * width + piece
+    return _looked_up(keys, wanted)
+
+
+def _looked_up(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    if not keys.size:
+        return np.full(wanted.size, -1, dtype=np.int64)
+    at = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+    return np.where(keys[at] == wanted, at, -1)
+
+
+def known_lattice(batch: TransducerBatch) -> tuple[Lattice, np.ndarray]:
+    """Alignments of the true outputs, as lattices with the arcs and joins of the batch."""
+    from trelliswork.dp.transducer.lattice import states_within
+    from trelliswork.structures.transducer.batch import Lattice
+
+    assert batch.given is not None
+    given, space = batch.given, batch.space
+    owner, contexts = given.owner, space.grams.contexts
+    x = _repeated(batch.x, owner)
+    pairs, piece = space.pieces.lattice(x, given.codes)
+    output = np.repeat(np.arange(owner.size), np.diff(pairs.node_ptr[pairs.graph_ptr]))
+    ends = piece == space.pieces.end
+    start = pairs.steps[:, 0] - x.offsets[output]
+    arc = np.where(ends, -1, _arcs_of(batch, owner[output], start, piece))
+    states = states_within(given.codes.offsets, given.codes.values, contexts.start, contexts.step)
+    width = len(space.pieces)
+    keys = batch.joins[:, 0] * width + batch.joins[:, 1]
+    order = np.argsort(keys, kind="stable")
+    at = _looked_up(keys[order], states[pairs.steps[:, 1] + output] * width + piece)
+    # A join that is not in the lattices of all outputs cannot be reached from the start.
+    good = (at >= 0) & (ends | (arc >= 0))
+    kept = np.flatnonzero(good)
+    total = offsets_of(good)
+    return (
+        Lattice(
+            pairs.graph_ptr,
+            total[pairs.node_ptr],
+            pairs.place,
+            pairs.tail[kept],
+            arc[kept].astype(np.int32),
+            order[at[kept]].astype(np.int32),
+        ),
+        owner,
+    )
+
+
+def taken(batch: TransducerBatch, index: np.ndarray, gold: Ragged | None) -> TransducerBatch:
+    """Some of the samples."""
+    from trelliswork.structures.transducer.batch import Arcs, Lattice, TransducerBatch
+
+    lattice, x = batch.lattice, batch.x
+    n_rows = x.lengths + 1
+    rows = gather_ranges(offsets_of(n_rows), index)
+    counts = np.diff(batch.arcs.ptr)[rows]
+    arcs = gather_ranges(batch.arcs.ptr, rows)
+    first_arc = batch.arcs.ptr[offsets_of(n_rows)]
+    nodes, edges = gather_ranges(lattice.graph_ptr, index), gather_ranges(batch.edge_ptr, index)
+    n_edges = np.diff(batch.edge_ptr)[index]
+    moved = offsets_of(np.diff(first_arc)[index])[:-1] - first_arc[:-1][index]
+    arc = lattice.arc[edges]
+    arc = np.where(arc >= 0, arc + np.repeat(moved, n_edges), -1).astype(np.int32)
+    used, join = np.unique(lattice.join[edges], return_inverse=True)
+    return TransducerBatch(
+        batch.space,
+        [batch.inputs[i] for i in index.tolist()],
+        _repeated(x, index),
+        Arcs(offsets_of(counts), batch.arcs.length[arcs], batch.arcs.piece[arcs]),
+        batch.windows[arcs],
+        Lattice(
+            offsets_of(np.diff(lattice.graph_ptr)[index]),
+            offsets_of(np.diff(lattice.node_ptr)[nodes]),
+            lattice.place[nodes],
+            lattice.tail[edges],
+            arc,
+            join.ravel().astype(np.int32),
+        ),
+        batch.joins[used],
+        batch.grams[used],
+        gold,
+        None if batch.given is None else batch.given.take(index),
+        batch.n_jobs,
+    )
+
+
+def batch_state(batch: TransducerBatch) -> dict[str, Any]:
+    """Codes of inputs and outputs; everything else follows from the space."""
+    state: dict[str, Any] = {"x": batch.x.values, "x_lengths": batch.x.lengths, "hidden": batch.partly_known}
+    if batch.given is not None:
+        return state | {
+            "y": batch.given.codes.values,
+            "y_lengths": batch.given.codes.lengths,
+            "y_counts": np.diff(batch.given.ptr),
+        }
+    return state | {"gold": batch.gold_codes.values, "gold_lengths": batch.gold_codes.lengths}
+
+
+def restored(space: TransducerSpace, state: Mapping[str, Any], n_jobs: int | None) -> TransducerBatch:
+    """Inverse of :func:`batch_state`; a file is not trusted, so everything is checked."""
+    x = _checked(state, "x", len(space.input_symbols), "inputs")
+    symbols = [*space.input_symbols, None]  # the last for what was unknown
+    batch = packed(space, [tuple(symbols[c] for c in row.tolist()) for row in x], n_jobs)
+    batch.x = x
+    if state["hidden"]:
+        y = _checked(state, "y", len(space.output_symbols), "outputs")
+        ptr = offsets_of(state["y_counts"])
+        if ptr.size != len(x) + 1 or ptr[-1] != len(y) or np.any(np.diff(ptr) < 1):
+            raise InputError("stored outputs do not fit the inputs")
+        completed(batch, Given(y, ptr), "mark")
+        return batch
+    gold = Ragged(np.asarray(state["gold"], dtype=np.int64), offsets_of(state["gold_lengths"]))
+    limits = np.repeat(np.diff(batch.edge_ptr), gold.lengths) if len(gold) == len(x) else np.zeros(0)
+    if len(gold) != len(x) or np.any(gold.values < 0) or np.any(gold.values >= limits):
+        raise InputError("stored outputs do not fit the inputs")
+    batch._gold = gold
+    return batch
+
+
+def _checked(state: Mapping[str, Any], name: str, size: int, what: str) -> Coded:
+    codes = Coded(np.asarray(state[name], dtype=np.int64), offsets_of(state[f"{name}_lengths"]))
+    if np.any(codes.values < -1) or np.any(codes.values >= size):
+        raise InputError(f"stored {what} do not fit the alphabet")
+    return codes
+
+
+def into_space(batch: TransducerBatch, space: TransducerSpace) -> TransducerBatch:
+    """The same samples in another space, whose alphabets hold those of the old one."""
+    out = packed(space, batch.inputs, batch.n_jobs)
+    old = batch.space
+    if batch.given is not None:
+        place = {s: t for t, s in enumerate(space.output_symbols)}
+        table = np.array([place.get(s, -1) for s in old.output_symbols] + [-1], dtype=np.int64)
+        codes = batch.given.codes
+        completed(out, Given(Coded(table[codes.values], codes.offsets), batch.given.ptr), "mark")
+    elif batch.has_gold:
+        out._gold = space.aligned_codes(out, batch.alignments(batch.gold_codes), "mark")
+    return out
+
+
+def joined(one: TransducerBatch, other: TransducerBatch) -> TransducerBatch:
+    """Samples of two batches of one space, one after the other."""
+    out = packed(one.space, one.inputs + other.inputs, one.n_jobs)
+    if one.given is not None and other.given is not None:
+        codes = [one.given.codes, other.given.codes]
+        lengths = np.concatenate([c.lengths for c in codes])
+        both = Coded(np.concatenate([c.values for c in codes]), offsets_of(lengths))
+        counts = np.concatenate([np.diff(one.given.ptr), np.diff(other.given.ptr)])
+        completed(out, Given(both, offsets_of(counts)), "mark")
+    elif one.has_gold and other.has_gold:
+        gold = one.gold_codes, other.gold_codes
+        lengths = np.concatenate([g.lengths for g in gold])
+        out._gold = Ragged(np.concatenate([g.values for g in gold]), offsets_of(lengths))
+    return out

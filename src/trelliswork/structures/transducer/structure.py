@@ -1,0 +1,211 @@
+"""Strings to strings, piece by piece, with hidden alignments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from trelliswork._errors import InputError
+from trelliswork._ngrams import Coded, check_sequences, encode
+from trelliswork._validate import check_number
+from trelliswork.structures.backoff import Contexts
+from trelliswork.structures.base import Batch, Space, Structure
+from trelliswork.structures.transducer.batch import TransducerBatch
+from trelliswork.structures.transducer.features import Grams, Windows
+from trelliswork.structures.transducer.names import space_of_names
+from trelliswork.structures.transducer.outputs import alternatives, coded_outputs, read_alignments, symbols_of
+from trelliswork.structures.transducer.pieces import Aligned, Pieces, align, step_shapes
+from trelliswork.structures.transducer.space import TransducerSpace
+
+__all__ = ["Transducer"]
+
+_MOST_OUT = 5  # output symbols of a piece where ``max_out`` is None
+_ROUNDS = 20  # of expectation-maximisation
+
+
+class Transducer(Structure):
+    """Outputs are strings, written from left to right along the input; how they align is hidden.
+
+    The input is cut into pieces of 1 to ``max_in`` symbols, and each piece is written as 0 to ``max_out``
+    output symbols. Pieces are those of the best alignments of the training pairs, found by
+    expectation-maximisation. Inputs and outputs are text (its characters are the symbols) or lists of
+    symbols. For pronunciation, transliteration, inflection, spelling.
+
+    Parameters
+    ----------
+    order : int, default=2
+        Output symbols before a piece that its score looks at.
+    max_in : int, default=1
+        Most input symbols of a piece; pieces of several are written as one output symbol.
+    max_out : int or None, default=None
+        Most output symbols of a piece; None is 2, or as many as the training pairs need, at most 5.
+    window : int, default=4
+        Input symbols before and after a piece that its score looks at.
+    longest : int, default=6
+        Most symbols of the substrings of this window that are features.
+    min_count : int, default=1
+        Drop pairs of a substring and a piece that are rarer in the best alignments.
+    min_context : int, default=5
+        Output contexts that are rarer fall back to shorter ones.
+    output : {"symbols", "pieces"}, default="symbols"
+        What an output is: the string, or its alignment, a list of pairs (input piece, output piece). With
+        "pieces" the alignments of the training data are given and not hidden.
+
+    Notes
+    -----
+    A true output may be a set of strings (or a list of lists of symbols): all are right. Learners that sum
+    over hidden alignments (:class:`CRF`) learn from all of them; others learn from the best alignment of
+    one.
+
+    An unknown input symbol is written as nothing; substrings with it are no features. An empty input has
+    the empty output only. Weights exist for the features of the best alignments of the training pairs;
+    output contexts that were not seen fall back to shorter ones.
+
+    Examples
+    --------
+    >>> from trelliswork import CRF, Transducer
+    >>> X = ["cat", "act", "tic", "city", "ice", "acid"]
+    >>> y = ["kat", "akt", "tik", "siti", "is", "asid"]
+    >>> model = CRF(Transducer(), l2=0.1).fit(X, y)
+    >>> model.predict(["cact", "tacit"])
+    ['kakt', 'tasit']
+    >>> batch = model.pack(["tice"])
+    >>> best = batch.argmax(batch.scores(model.coef_))
+    >>> batch.alignments(best.codes)
+    [[('t', 't'), ('i', 'i'), ('c', 's'), ('e', '')]]
+    """
+
+    space_class: ClassVar[type[Space]] = TransducerSpace
+    batch_class: ClassVar[type[Batch]] = TransducerBatch
+    output_kind: ClassVar[str] = "list of parts"
+
+    def __init__(
+        self,
+        order: int = 2,
+        *,
+        max_in: int = 1,
+        max_out: int | None = None,
+        window: int = 4,
+        longest: int = 6,
+        min_count: int = 1,
+        min_context: int = 5,
+        output: str = "symbols",
+    ):
+        self.order = order
+        self.max_in = max_in
+        self.max_out = max_out
+        self.window = window
+        self.longest = longest
+        self.min_count = min_count
+        self.min_context = min_context
+        self.output = output
+
+    def check(self) -> None:
+        """Refuse hyper-parameters that make no sense."""
+        for name, low in (("order", 0), ("max_in", 1), ("window", 0), ("longest", 1), ("min_count", 1)):
+            check_number(name, getattr(self, name), low, whole=True)
+        check_number("min_context", self.min_context, 1, whole=True)
+        if self.max_out is not None:
+            check_number("max_out", self.max_out, 1, whole=True)
+        if self.output not in ("symbols", "pieces"):
+            raise InputError(f"output must be 'symbols' or 'pieces', got {self.output!r}")
+
+    def bind(self, X: Any, y: Any) -> TransducerSpace:
+        """Align the pairs and collect pieces and features."""
+        self.check()
+        check_sequences(X)
+        inputs = [symbols_of(x, i, "an input") for i, x in enumerate(X)]
+        x, x_symbols = encode(inputs)
+        text_in = all(isinstance(item, str) for item in X)
+        if self.output == "pieces":
+            return self._bind_alignments(inputs, x, x_symbols, text_in, y)
+        given, y_symbols = coded_outputs(y, None)
+        text_out = all(
+            isinstance(o, str) for y_i in y for o in (y_i if isinstance(y_i, (set, frozenset)) else [y_i])
+        )
+        owner = given.owner
+        rows = x[owner]
+        pairs = Coded(rows.values, rows.offsets)
+        shapes = step_shapes(self.max_in, self._widest(pairs, given.codes, owner))
+        weights = 1.0 / np.diff(given.ptr)[owner]
+        pieces, found = align(pairs, given.codes, (len(x_symbols), len(y_symbols)), shapes, weights, _ROUNDS)
+        contexts = Contexts.observed(given.codes, len(y_symbols), self.order, self.min_context)
+        return self._space(x_symbols, y_symbols, (text_in, text_out), pairs, pieces, found, contexts)
+
+    def _widest(self, x: Coded, y: Coded, owner: np.ndarray) -> int:
+        """Most output symbols of a piece."""
+        most = _MOST_OUT if self.max_out is None else self.max_out
+        bad = np.flatnonzero(y.lengths > most * x.lengths)
+        if bad.size:
+            n, m = int(x.lengths[bad[0]]), int(y.lengths[bad[0]])
+            advice = (
+                "give max_out, or drop the pair"
+                if self.max_out is None
+                else "raise max_out, or drop the pair"
+            )
+            raise InputError(
+                f"{n} input symbols cannot be written as {m} output symbols, at most {most} for each; "
+                f"{advice}",
+                sample=int(owner[bad[0]]),
+            )
+        if self.max_out is not None:
+            return self.max_out
+        return max(2, int(np.max(-(-y.lengths // np.maximum(x.lengths, 1)), initial=0)))
+
+    def _bind_alignments(
+        self, inputs: list[tuple[Any, ...]], x: Coded, x_symbols: list[Any], text_in: bool, y: Any
+    ) -> TransducerSpace:
+        given = read_alignments(inputs, y)
+        text_out = all(isinstance(b, str) for y_i in y for _, b in y_i)
+        written, y_symbols = encode([tuple(s for _, b in pairs for s in b) for pairs in given], what="y")
+        x_code, y_code = ({s: t for t, s in enumerate(a)} for a in (x_symbols, y_symbols))
+        rows = []
+        for i, pairs in enumerate(given):
+            start = 0
+            for a, b in pairs:
+                rows.append((i, start, (tuple(x_code[s] for s in a), tuple(y_code[s] for s in b))))
+                start += len(a)
+        sides = list(dict.fromkeys(pair for _, _, pair in rows))
+        pieces = Pieces.completed(sides, np.zeros(len(sides)), (len(x_symbols), len(y_symbols)))
+        number = {pair: t for t, pair in enumerate(zip(pieces.inputs, pieces.outputs, strict=True))}
+        table = np.array([(i, start, number[pair]) for i, start, pair in rows], dtype=np.int64).reshape(-1, 3)
+        contexts = Contexts.observed(written, len(y_symbols), self.order, self.min_context)
+        return self._space(
+            x_symbols, y_symbols, (text_in, text_out), x, pieces, Aligned(*table.T.copy()), contexts
+        )
+
+    def _space(
+        self,
+        x_symbols: list[Any],
+        y_symbols: list[Any],
+        text: tuple[bool, bool],
+        x: Coded,
+        pieces: Pieces,
+        found: Aligned,
+        contexts: Contexts,
+    ) -> TransducerSpace:
+        windows = Windows.observed(x, found, pieces, self.window, self.longest, self.min_count)
+        grams = Grams.observed(contexts, pieces, found, len(x))
+        return TransducerSpace(self, x_symbols, y_symbols, text, pieces, windows, grams)
+
+    def bind_names(self, names: Sequence[Any]) -> TransducerSpace:
+        """Pieces and features from the names of given weights."""
+        self.check()
+        return space_of_names(self, names)
+
+    @classmethod
+    def examples(cls) -> Iterator[tuple[Structure, Any, Any]]:
+        """Five words with hidden and with given alignments."""
+        X = ["cat", "act", "tic", "cit", "ice"]
+        yield cls(min_context=1), X, ["kat", "akt", "tik", "sit", {"ais", "is"}]
+        yield cls(output="pieces"), ["ab", "ba"], [[("a", "x"), ("b", "")], [("b", "y"), ("a", "x")]]
+
+    def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
+        """Share of outputs that are wholly right; one of several true outputs is enough."""
+        if self.output == "pieces":
+            return super().accuracy([list(map(tuple, t)) for t in y_true], y_pred, sample_weight)
+        pairs = zip(y_true, y_pred, strict=True)
+        right = [tuple(p) in alternatives(t, i) for i, (t, p) in enumerate(pairs)]
+        return float(np.average(right, weights=sample_weight))
