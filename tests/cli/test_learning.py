@@ -93,7 +93,7 @@ def test_losses(run, tmp_path, kind, learner):
     )
     assert (done.exit_code, done.output) == (0, "")
     model = tw.load("m.tw")
-    assert (model[-1] if kind == "tag" else model).loss == LOSSES[kind]
+    assert (model[-1] if kind in ("tag", "classify") else model).loss == LOSSES[kind]
 
 
 def test_no_loss(run, tmp_path):

@@ -41,6 +41,7 @@ BAD = {
         "order": [Chain(order=0), Chain(order="one")],
         "emissions": [Chain(emissions="some")],
         "transitions": [Chain(transitions="none"), Chain(transitions=3), Chain(transitions=["ab", "abc"])],
+        "invalid": [Chain(invalid="mend")],
         "scheme": [Chain(scheme="IOB1"), Chain(scheme=2)],
         "edge_features": [Chain(edge_features="some"), Chain(edge_features={5: "all"})],
         "min_count": [Chain(min_count=-1), Chain(min_count="all")],

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from trelliswork.structures.classes.taxonomy import Taxonomy
-
 __all__ = ["hierarchical_f1"]
 
 
@@ -34,6 +32,8 @@ def hierarchical_f1(y_true: Any, y_pred: Any, taxonomy: Any) -> float:
     >>> hierarchical_f1(["cat", "oak"], ["dog", "oak"], tree)
     0.75
     """
+    from trelliswork.structures.classes.taxonomy import Taxonomy  # later: it loads SciPy
+
     tree = Taxonomy.read(taxonomy)
     n_true = n_predicted = n_right = 0
     for true, guess in zip(y_true, y_pred, strict=True):
