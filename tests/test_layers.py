@@ -39,6 +39,7 @@ LAYERS = (
     ("accelerated",),
     ("learners",),
     ("persist", "testing", "plots"),
+    ("_pretrained",),
     ("cli", "demo", "web", "__main__"),
 )
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
