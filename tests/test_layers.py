@@ -42,6 +42,7 @@ LAYERS = (
     ("learners",),
     ("pipeline",),
     ("persist", "testing", "plots", "selection"),
+    ("_pretrained",),
     ("cli", "demo", "web", "__main__"),
 )
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
