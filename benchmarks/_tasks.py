@@ -35,6 +35,8 @@ class Task(NamedTuple):
         ``error(y_true, y_pred)``, a share.
     trivial : float
         Error of the trivial prediction (most frequent label, no pair, no bracket, no gap).
+    attributes, raw : callable, (inputs, inputs)
+        For peers: what makes attributes of the tokens of a raw input, and the inputs before that.
     """
 
     structure: Any
@@ -42,6 +44,8 @@ class Task(NamedTuple):
     test: Samples
     error: Callable[[Any, Any], float]
     trivial: float
+    attributes: Callable[[Any], list[list[str]]] | None = None
+    raw: tuple[Any, Any] | None = None
 
 
 def _majority(y: Any) -> Any:
@@ -58,7 +62,9 @@ def _windows(task: Task) -> Task:
     """The same tokens with the attributes that ``TokenWindow`` makes of them."""
     window = TokenWindow().fit(task.train[0])
     train, test = ((window.transform(X), y) for X, y in (task.train, task.test))
-    return task._replace(train=train, test=test)
+    return task._replace(
+        train=train, test=test, attributes=window.describe, raw=(task.train[0], task.test[0])
+    )
 
 
 def _conll(path: Path, n: int | None, **columns: Any) -> Samples:
