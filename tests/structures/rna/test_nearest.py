@@ -125,6 +125,13 @@ def test_window():
     assert np.isclose(wide.log_partition(wide.scores(w))[0], free.log_partition(free.scores(w))[0])
 
 
+def test_sums_out_of_range_are_refused():
+    x = "G" * 500 + "AAAA" + "C" * 500 + "A" * 1000  # half of it pairs perfectly, half not at all
+    model = tw.pretrained("rna")
+    with pytest.raises(InputError, match="out of the range"):
+        model.predict_marginals([x])
+
+
 def test_parameters():
     for params, message in (
         ({"min_hairpin": 1}, "min_hairpin"),

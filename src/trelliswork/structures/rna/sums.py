@@ -17,6 +17,10 @@ __all__ = ["Sums", "log_chart", "sums"]
 _LENGTHS = np.arange(layout.LONGEST + 1)
 _STEP = 1e-9  # of derivatives; its square is below the rounding of 1
 _SHORT = 300  # bases whose sums need no shift, as a rule
+_OUT_OF_RANGE = (
+    "sums over all structures are out of the range of numbers: stretches of a thousand bases differ too much "
+    "in how well they pair, or weights are large; cut the sequence, or ask for best structures only"
+)
 _PROBE = 200  # bases that tell what a base adds to the logarithm of the sum
 
 
@@ -56,7 +60,7 @@ def _in_range(z: complex) -> bool:
 
 def _shifts(problem: Problem) -> Iterator[float]:
     """What a base adds to the logarithm of the sum: guesses, the dearest last."""
-    from trelliswork.dp.rna.nearest import inside, viterbi
+    from trelliswork.dp.rna.nearest import inside
 
     n = problem.seq.size
     if n <= _SHORT:
@@ -74,22 +78,35 @@ def _shifts(problem: Problem) -> Iterator[float]:
         z = inside.inside(*_weights(part, 0.0)).X[-1]
         if _in_range(z):
             yield float(np.log(z)) / _PROBE
-    best = viterbi.fill(problem._replace(table=problem.table.real.copy(), pair=problem.pair.real.copy())).X[
-        -1
-    ]
+    best = _best(problem)
     if best > -np.inf:
-        yield from (float(best) / n * factor for factor in (1.0, 1.5, 0.5))
+        yield from (best / n * factor for factor in (1.0, 1.5))
+
+
+def _best(problem: Problem) -> float:
+    """Score of the best structure."""
+    from trelliswork.dp.rna.nearest import viterbi
+
+    real = problem._replace(table=problem.table.real.copy(), pair=problem.pair.real.copy())
+    return float(viterbi.fill(real).X[-1])
 
 
 def _scaled(problem: Problem) -> Any:
-    """Weights, powers, chart and shift of the first guess with which the sum is in range."""
+    """Weights, powers, chart and shift of the first guess with which the sum is in range; None without any.
+
+    A sum that is less than the score of the best structure has lost something out of range.
+    """
     from trelliswork.dp.rna.nearest import inside
 
+    n = problem.seq.size
+    best = _best(problem) if n > _SHORT else -np.inf
     for shift in _shifts(problem):
         weights, powers = _weights(problem, shift)
         chart = inside.inside(weights, powers)
-        if _in_range(chart.X[-1]):
+        if _in_range(chart.X[-1]) and np.log(chart.X[-1]).real + shift * n > best - 1e-6:
             return weights, powers, chart, shift
+    if max(best, _best(problem)) > -np.inf:
+        raise InputError(_OUT_OF_RANGE)
     return None
 
 
@@ -120,19 +137,16 @@ def sums(
         problem = problem._replace(table=problem.table + (1j * step) * h, pair=pair.astype(np.complex128))
     found = _scaled(problem)
     uses = np.zeros(layout.SIZE if counts else 0, dtype=problem.table.dtype)
-    chances = np.empty(problem.at[-1] + problem.seq.size if probs else 0, dtype=problem.table.dtype)
+    chances = np.zeros(problem.at[-1] + problem.seq.size if probs else 0, dtype=problem.table.dtype)
     if found is None:
         return Sums(-np.inf, uses.real, chances.real)
     weights, powers, chart, shift = found
     log_z = np.log(chart.X[-1]) + shift * problem.seq.size
     if counts or probs:
         inside.outside(weights, powers, chart, uses, chances)
-        check = uses.sum() if counts else chances.sum()
-        if not np.isfinite(check):
-            raise InputError(
-                "the scores are too large to sum over all structures; scale the weights down (a stronger "
-                "penalty), or cut the sequence into windows"
-            )
+        fine = np.isfinite(uses.sum() + chances.sum())
+        if not fine or (probs and not chances.real.max(initial=0.0) < 1 + 1e-6):
+            raise InputError(_OUT_OF_RANGE)
     if direction is None:
         return Sums(float(log_z), uses, chances)
     return Sums(float(log_z.imag) / step, uses.imag / step, chances.imag / step)
