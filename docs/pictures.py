@@ -125,6 +125,23 @@ WALK_ARROWS = (
 )
 
 
+def pieces(path: Path) -> None:
+    """Draw the alignment of a word that a transducer found: letters above what they are written as."""
+    X = ["cat", "act", "tic", "city", "ice", "acid", "face"]
+    y = ["kat", "akt", "tik", "siti", "is", "asid", "fas"]
+    model = tw.CRF(tw.Transducer(), l2=0.1).fit(X, y)
+    batch: Any = model.pack(["tice"])
+    [found] = batch.alignments(batch.predicted(batch.scores(model.coef_)).codes)
+    figure, axes = canvas((4, 1.6))
+    for t, (letter, written) in enumerate(found):
+        color = "#2c6fbb" if written else "#b0b0b0"
+        axes.plot([t, t], [0.25, 0.75], color=color, linewidth=1.5)
+        axes.text(t, 1.0, letter, ha="center", va="center", fontsize=18)
+        axes.text(t, 0.0, written or "\N{MIDDLE DOT}", ha="center", va="center", fontsize=18, color=color)
+    axes.set(xlim=(-0.6, len(found) - 0.4), ylim=(-0.3, 1.3))
+    save(figure, path)
+
+
 def walk(path: Path) -> None:
     """Draw one sentence on its way through the layers, in ``fit`` and in ``predict``."""
     import matplotlib
@@ -193,3 +210,4 @@ if __name__ == "__main__":
     walk(images / "walk.svg")
     planar_rna(images / "rna-planar.svg")
     calibration(images / "rna-calibration.svg")
+    pieces(images / "transducer.svg")

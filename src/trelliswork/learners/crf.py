@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trelliswork._errors import InputError
+from trelliswork._errors import InputError, Unsupported
 from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_samples
 from trelliswork.learners.base import StructuredEstimator, combined_weights, given_weights, warn_interrupted
@@ -262,7 +262,9 @@ def fit_crf(
     """
     known_part = batch if isinstance(batch, PartlyKnown) and batch.partly_known else None
     if known_part is not None and solver == "newton-cg":
-        raise InputError("solver='newton-cg' needs fully known outputs (here core='upper'); use 'lbfgs'")
+        raise Unsupported(
+            "solver='newton-cg' needs fully known outputs, not hidden alignments or core='upper'; use 'lbfgs'"
+        )
     gold = None if known_part is not None else batch.gold_sum(weights)
     origin = np.zeros_like(start) if prior is None else prior
 

@@ -45,5 +45,5 @@ def test_crf_ignores_how_the_rest_is_aligned():
     assert np.allclose(first.coef_, second.coef_)
     everything = tw.CRF(tw.Alignment("affine", alphabet="dna"), l2=0.1)
     assert not np.allclose(everything.fit(X[1:], Y[1:]).coef_, everything.fit(X[1:], other[1:]).coef_)
-    with pytest.raises(tw.InputError, match="lbfgs"):
+    with pytest.raises(tw.Unsupported, match="lbfgs"):
         tw.CRF(structure, solver="newton-cg").fit(X, Y)

@@ -165,3 +165,13 @@ def test_alignment_model_prefers_what_recurs():
         (space.input_of(("ab"[i[0]],)), space.writing_of(p)) for p, i in enumerate(space.pieces.inputs[:-2])
     }
     assert found == {("a", "xy"), ("b", "z")}
+
+
+def test_many_states_and_pieces():
+    """So many that joins are kept in a hash table."""
+    numbers = [[i] for i in range(2100)]
+    space = Transducer(1, min_context=1, window=0).bind(numbers, numbers)
+    assert len(space.grams.contexts.contexts) * len(space.pieces) > 1 << 22
+    batch = space.pack([[1, 5, 2099, 1, 5]])
+    assert batch.unpack(batch.argmax(batch.scores(np.zeros(space.n_features))).codes) == [[1, 5, 2099, 1, 5]]
+    assert [space.grams.contexts.contexts[q] for q, _, _ in batch.joins[1:4]] == [(1,), (5,), (2099,)]

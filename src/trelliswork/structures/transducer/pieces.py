@@ -13,6 +13,7 @@ from trelliswork._ragged import Ragged, offsets_of
 __all__ = ["Aligned", "PairLattice", "Pieces", "align", "best_paths", "pair_lattice", "step_shapes"]
 
 _MOST = 2**62  # numbers of pieces stay below
+_UNEVEN = 0.1  # first count of a piece that is not one symbol to one, beside 1
 _RARE = 1e-8  # least count of a piece, which keeps products of probabilities in range
 
 
@@ -207,13 +208,18 @@ def align(
 ) -> tuple[Pieces, Aligned]:
     """Pieces of the best alignments of pairs, by expectation-maximisation.
 
-    The model draws pieces independently; at first all have the same probability.
+    The model draws pieces independently. At first all of one symbol on both sides have the same probability,
+    and all others a lower one.
     """
     lattice = pair_lattice(x, y, shapes, sizes)
     keys, number = np.unique(lattice.keys, return_inverse=True)
     ended = int(keys.size > 0 and keys[0] == -1)
     keys, piece_of = keys[ended:], number.ravel().astype(np.int32) - ended
-    counts = _maximised(lattice, piece_of, np.ones(keys.size), weights, n_iter)
+    inner = piece_of >= 0
+    shape = np.zeros(keys.size, dtype=np.int64)
+    shape[piece_of[inner]] = lattice.steps[inner, 2]
+    start = np.where((shapes[shape] == 1).all(axis=1), 1.0, _UNEVEN)
+    counts = _maximised(lattice, piece_of, start, weights, n_iter)
     log_p = np.log(np.maximum(counts, _RARE) / max(counts.sum(), _RARE))
     found, _ = best_paths(lattice, np.append(log_p, 0.0), piece_of, x)
     used, piece = np.unique(found.piece, return_inverse=True)

@@ -66,8 +66,8 @@ class Transducer(Structure):
     Examples
     --------
     >>> from trelliswork import CRF, Transducer
-    >>> X = ["cat", "act", "tic", "city", "ice", "acid"]
-    >>> y = ["kat", "akt", "tik", "siti", "is", "asid"]
+    >>> X = ["cat", "act", "tic", "city", "ice", "acid", "face"]
+    >>> y = ["kat", "akt", "tik", "siti", "is", "asid", "fas"]
     >>> model = CRF(Transducer(), l2=0.1).fit(X, y)
     >>> model.predict(["cact", "tacit"])
     ['kakt', 'tasit']
