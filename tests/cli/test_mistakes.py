@@ -60,7 +60,7 @@ TRAIN = [
     ("train.txt --learner svm --C 0", "--C must be a finite number > 0, got 0.0"),
     (
         "train.txt --learner soda --reference other",
-        "train.txt: reference must be one of 'uniform', 'observed', 'generative', got 'other'",
+        "train.txt: reference must be one of 'auto', 'uniform', 'observed', 'generative', got 'other'",
     ),
     (
         "train.txt --learner perceptron --l1 1",

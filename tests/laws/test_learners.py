@@ -113,7 +113,7 @@ def treebank(rng, n=6):
 def test_laws_on_grammars(name, check):
     X, y = treebank(np.random.default_rng(1))
     if name == "Fixed":
-        model = tw.Fixed(tw.Grammar(min_count=1), {("binary", "S", "NP", "VP"): 1.0})
+        model = tw.Fixed(tw.Grammar(min_count=1, vertical=1), {("binary", "S", "NP", "VP"): 1.0})
     else:
         model = MAKE.get(name, LEARNERS[name])(tw.Grammar(min_count=1))
     check(model, X, y)

@@ -72,6 +72,11 @@ CASES = {
         [tw.AlignPath.from_gapped("ABA", "A-B")],
     ),
     "Alignment-core": (tw.Alignment("linear", core="upper"), [("AbA", "Ab")], [("AbA", "Ab-")]),
+    "Transducer": (
+        tw.Transducer(output="pieces", min_context=1, window=1, longest=2),
+        ["ab", "b"],
+        [[("a", "x"), ("b", "")], [("b", "y")]],
+    ),
     "Retrieval": (
         tw.Retrieval(tw.Alignment("linear")),
         [("AB", ["AB", "B"]), ("BA", ["A", "BB"])],
@@ -86,6 +91,7 @@ REFUSED = {
     "Grammar": {"edit", "tree", "pairs", "base-pairs"},
     "RNA": {"edit", "tree", "pairs", "brackets", "bracket-f1"},
     "Alignment": {"edit", "tree", "brackets", "bracket-f1", "base-pairs"},
+    "Transducer": {"tree", "pairs", "brackets", "bracket-f1", "base-pairs"},
     "Retrieval": {"f1", "edit", "tree", "pairs", "brackets", "bracket-f1", "base-pairs"},
 }
 

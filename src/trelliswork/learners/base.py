@@ -152,8 +152,9 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         return space, batch
 
     def _look_at_fit(self, X: Any, y: Any) -> None:
-        """Warn where the fitted model is of no use."""
-        remark(self, X, y)
+        """Warn where the fitted model is of no use; one of many that share their samples is only tried."""
+        if self.compiled is None and hasattr(self, "space_"):
+            remark(self, X, y)
 
     def _checked_structure(self) -> Structure:
         if not isinstance(self.structure, Structure):

@@ -66,10 +66,13 @@ class DataScale(NamedTuple):
         """
         share = np.ones(len(batch)) if weights is None else weights
         gold = abs(batch.gold())
-        totals, squares = share @ gold, share @ gold.power(2)
-        used = squares > 0
-        support = float(np.mean(totals[used] ** 2 / squares[used])) if used.any() else 1.0
-        return cls(batch.unit_norm(weights) or 1.0, support, float(share.sum()))
+        with np.errstate(over="ignore", invalid="ignore"):  # solvers refuse what is too large
+            totals, squares = share @ gold, share @ gold.power(2)
+            used = squares > 0
+            support = float(np.mean(totals[used] ** 2 / squares[used])) if used.any() else 1.0
+            norm = batch.unit_norm(weights) or 1.0
+        scale = cls(norm, support, float(share.sum()))
+        return scale if np.isfinite(scale).all() else cls(1.0, 1.0, scale.n_samples)
 
     @property
     def l2(self) -> float:

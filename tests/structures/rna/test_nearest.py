@@ -147,6 +147,7 @@ def test_parameters():
     assert RNA("nearest-neighbour", groups=("hairpin loops",)).bind().n_features == 739 + 64 + 256
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # a penalty of 1e6
 def test_penalty_by_group():
     strong = tw.CRF(NEAREST, l2={"stacking": 1e6, "base pair": 0.01}).fit(X, Y)
     names = strong.space_.feature_names
