@@ -1,4 +1,4 @@
-"""Grapheme to phoneme, SIGMORPHON 2020: settings chosen on dev, test looked at once."""
+"""Grapheme to phoneme, SIGMORPHON 2020: settings chosen on dev words."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ from experiments.string_regression.g2p import pronunciations
 from trelliswork.metrics import edit_error
 
 RESULT = "transduce/g2p"
+HISTORY = """History: settings were compared on development words, of the first five languages mostly
+(early trials also saw those of gre, arm, hun and rum). The test words were read twice: a first run of all
+languages, with alignments that start alike for pieces of all sizes, had a mean word error of 17.31 % (ady
+30.22, fre 8.44); the start was then changed, by development words of the first five languages, and everything
+was run again."""
 PHONETISAURUS = {
     "ady": 30.0,
     "arm": 17.6,
@@ -84,4 +89,5 @@ def g2p(arguments: Sequence[str]) -> None:
         tables.append(f"{title}\n\n{markdown(header, [*some, ['mean', *means, '', '', '', '', '']])}")
     every = [row for row in rows if row[0] in PHONETISAURUS]
     tables.append(f"Mean word error of {len(every)} languages: {np.mean([row[1] for row in every]):.2f} %")
+    tables.append(HISTORY)
     write(RESULT, "Grapheme to phoneme by transducers", "\n\n".join(tables))
