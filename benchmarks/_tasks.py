@@ -212,23 +212,23 @@ def proteins(data: Path, n: int | None = 100) -> Task:
     )
 
 
-# Defaults are chosen on the tasks of the first table; those of the second are only reported.
+# Defaults were chosen with the tasks of the first table in sight; those of the second are only reported.
 CHOSEN_ON: dict[str, Callable[..., Task]] = {
     "names, words alone": entities,
+    "names, windows": lambda data, n=300: _windows(entities(data, n)),
     "tags, English": speech("en"),
+    "tags, Turkish": speech("tr"),
     "letters": letters,
     "newsgroups": taxonomy(newsgroups),
     "images": taxonomy(imclef),
-    "RNA, three families": families,
-    "proteins": proteins,
+    "mails": taxonomy(enron),
 }
 APART: dict[str, Callable[..., Task]] = {
-    "names, windows": lambda data, n=300: _windows(entities(data, n)),
-    "tags, Turkish": speech("tr"),
     "tags, Greek": speech("el"),
     "chunks": chunks,
-    "mails": taxonomy(enron),
     "word classes": taxonomy(words),
     "trees": trees,
+    "RNA, three families": families,
     "RNA, many families": rnas,
+    "proteins": proteins,
 }
