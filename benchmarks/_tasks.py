@@ -222,6 +222,7 @@ CHOSEN_ON: dict[str, Callable[..., Task]] = {
     "newsgroups": taxonomy(newsgroups),
     "images": taxonomy(imclef),
     "mails": taxonomy(enron),
+    "proteins": proteins,
 }
 APART: dict[str, Callable[..., Task]] = {
     "tags, Greek": speech("el"),
@@ -230,5 +231,4 @@ APART: dict[str, Callable[..., Task]] = {
     "trees": trees,
     "RNA, three families": families,
     "RNA, many families": rnas,
-    "proteins": proteins,
 }

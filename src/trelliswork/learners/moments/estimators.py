@@ -40,7 +40,7 @@ class ZScore(MomentLearner):
         uniform over those made of parts seen in training (prediction then keeps to them, too);
         or a generative model fitted first, whose scores the weights then correct. "auto" is
         "generative" for chains, where mostly one label is much more frequent than the others, and
-        "uniform" for the rest.
+        for alignments, nearly all of which are absurd; it is "uniform" for the rest.
     symbols : "auto", None or list of str, default="auto"
         With ``reference="observed"`` on chains: attributes that limit the labels of a token, by
         prefix; "auto" is all of them if no token has two, else none.
