@@ -136,6 +136,9 @@ def test_a_column_that_dwarfs_the_others():
 
 
 def test_alignments():
+    words = [("JOb", "job"), ("Oba", "obA")]  # J and O: no residues, whose case would be folded
+    with pytest.warns(tw.InputWarning, match="'[ajo]' and '[AJO]' are different symbols"):
+        tw.SODA(tw.Alignment()).fit(words, words)
     weights = {("pair", "A", "A"): 4.0, ("open",): 11.0, ("extend",): -1.0}
     with pytest.warns(tw.InputWarning, match="the score of 'open' is 11: .* negative score"):
         tw.Fixed(tw.Alignment(), weights).predict([("A", "A")])

@@ -1,8 +1,7 @@
 """Best structures by their loops: the table of best scores.
 
 With E the best score of a pair and all inside it, T the same where the pair is stacked on another, R that
-of a
-stretch of a multiloop with at least one pair, W with at least two, X that of everything before a base::
+of a stretch of a multiloop with at least one pair, W with at least two, X that of everything before a base::
 
     T(i, j) = pair + max(stacked + T(i+1, j-1), loops),     E(i, j) = pair + max(..., loops + lonely)
     loops   = hairpin, internal loops max length[a, b] + end(i, j) + end(p, q) + E(p, q), multi + W(i+1, j-1)
