@@ -327,7 +327,8 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
                 chart = inside.inside(seq, table, pair, width)
                 uniform = np.random.default_rng([seed, i]).random((n, 2 * seq.size))
                 rows = np.empty((n, seq.size), dtype=np.int64)
-                rna_sample.sample(seq, table, pair, width, *chart, uniform, rows)
+                if not rna_sample.sample(seq, table, pair, width, *chart, uniform, rows):
+                    raise InputError("the scores overflow; scale the weights down", sample=i)
                 out[:, self.bases.offsets[i] : self.bases.offsets[i + 1]] = rows
 
         self._run("inside", task)
