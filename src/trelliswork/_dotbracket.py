@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 from trelliswork._errors import InputError
 
-__all__ = ["base_pairs", "crossing", "dot_bracket", "pair_table"]
+__all__ = ["UNPAIRED", "base_pairs", "crossing", "dot_bracket", "pair_table"]
 
 _OPENING = "(<[{" + string.ascii_uppercase
 _CLOSING = dict(zip(")>]}" + string.ascii_lowercase, _OPENING, strict=True))
-_UNPAIRED = frozenset(".,:;_-~")
+UNPAIRED = frozenset(".,:;_-~")
 _SHOWN = ("()", "[]", "{}", "<>", *(a + a.lower() for a in string.ascii_uppercase))
 
 
@@ -55,7 +55,7 @@ def base_pairs(text: str) -> list[tuple[int, int]]:
             if not open_[kind]:
                 raise InputError(f"unbalanced brackets: {mark!r} at position {j} closes nothing")
             pairs_of[kind].append((open_[kind].pop(), j))
-        elif mark not in _UNPAIRED:
+        elif mark not in UNPAIRED:
             raise InputError(
                 f"{mark!r} at position {j} is not part of a structure; expected dots and brackets, ((..))"
             )

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from trelliswork._blas import one_blas_thread
-from trelliswork._errors import InputError
+from trelliswork._errors import InputError, Unsupported
 from trelliswork._tuning import Tunable
 from trelliswork._validate import (
     as_number,
@@ -27,7 +27,7 @@ from trelliswork.learners.advice import advised, remark
 from trelliswork.learners.calls import Outputs, accepts_iterators
 from trelliswork.learners.classifier import ClassifierVerbs, has_single_labels
 from trelliswork.learners.compiled import CompiledSamples
-from trelliswork.structures.abilities import Labelled, require
+from trelliswork.structures.abilities import Labelled, PartlyKnown, require
 from trelliswork.structures.base import Batch, Parts, Space, Structure
 
 __all__ = ["Candidate", "FitInterrupted", "StructuredEstimator"]
@@ -232,7 +232,8 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         y : list of outputs or None
             Outputs to be scored; those that are not possible are no mistake here.
         **constraints
-            Passed to the structure, for instance ``allowed=`` of a chain.
+            Passed to the structure, for instance ``allowed=`` of a chain, or ``known=``: what is known of the
+            outputs, in place of ``y`` (add ``agreeing()`` of the batch to the scores).
 
         Returns
         -------
@@ -257,6 +258,12 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         marked = {} if y is None else {"unknown": "mark"}  # outputs that are not possible are no mistake
         return self.space_.pack(X, y, n_jobs=self.n_jobs, **marked, **constraints)
 
+    def _asked(self, X: Any, constraints: dict[str, Any]) -> tuple[Batch, Parts]:
+        """Samples, and the scores of the parts of the outputs that agree with what is known."""
+        batch = self.pack(X, **constraints)
+        scores = self.part_scores(batch, X)
+        return batch, scores if batch.known is None else scores + require(batch, PartlyKnown).agreeing()
+
     @accepts_iterators
     def predict(self, X: Any, **constraints: Any) -> Any:
         """Best output of every sample.
@@ -266,7 +273,8 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         X : list of inputs
             As in ``fit``.
         **constraints
-            Passed to the structure, for instance ``allowed=`` of a chain.
+            ``known=``, what is known of the outputs, written as in ``fit``: the best of those that agree;
+            others as the structure has them, for instance ``allowed=`` of a chain.
 
         Returns
         -------
@@ -274,8 +282,11 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
             One output per sample, of the same kind as in ``fit``; an array where ``fit`` was given an
             array of labels.
         """
-        batch = self.pack(X, **constraints)
-        return self._outputs(batch.unpack(batch.predicted(self.part_scores(batch, X)).codes))
+        batch, scores = self._asked(X, constraints)
+        found = batch.predicted(scores)
+        if batch.known is not None:
+            require(batch, PartlyKnown).check_possible(found.values)
+        return self._outputs(batch.unpack(found.codes))
 
     def _outputs(self, outputs: list[Any]) -> Any:
         """Outputs as ``predict`` returns them."""
@@ -292,7 +303,7 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         k : int, default=5
             Length of the lists; shorter where a sample has fewer outputs.
         **constraints
-            Passed to the structure.
+            As in :meth:`predict`.
 
         Returns
         -------
@@ -300,8 +311,7 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
             Best first.
         """
         check_number("k", k, 1, whole=True)
-        batch = self.pack(X, **constraints)
-        scores = self.part_scores(batch, X)
+        batch, scores = self._asked(X, constraints)
         best = batch.candidates(scores, k)
         log_z = batch.log_partition(scores)
         lists = []
@@ -330,7 +340,7 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         X : list of inputs
             As in ``fit``.
         **constraints
-            Passed to the structure.
+            As in :meth:`predict`.
 
         Returns
         -------
@@ -345,8 +355,8 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         >>> model.predict_mea([["x", "y"]])
         [['A', 'A']]
         """
-        batch = self.pack(X, **constraints)
-        return self._outputs(batch.unpack(batch.mea(self.part_scores(batch, X)).codes))
+        batch, scores = self._asked(X, constraints)
+        return self._outputs(batch.unpack(batch.mea(scores).codes))
 
     @accepts_iterators
     def predict_min_risk(self, X: Any, loss: Any = "hamming", k: int = 10, **constraints: Any) -> Any:
@@ -376,6 +386,8 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
 
         check_number("k", k, 1, whole=True)
         measured = as_loss(loss)
+        if "known" in constraints:
+            raise Unsupported("predict_min_risk takes no known=; take the best of predict_kbest instead")
         batch = self.pack(X, **constraints)
         measured.check(self.space_)
         lists = batch.kbest(self.part_scores(batch, X), k)
@@ -403,14 +415,16 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         X : list of inputs
             As in ``fit``.
         **constraints
-            Passed to the structure.
+            As in :meth:`predict`.
         """
-        batch = self.pack(X, **constraints)
-        return batch.user_marginals(self.part_scores(batch, X))
+        batch, scores = self._asked(X, constraints)
+        return batch.user_marginals(scores)
 
     @accepts_iterators
     def log_prob(self, X: Any, y: Any, **constraints: Any) -> np.ndarray:
         """Log-probability of given outputs; -inf for outputs that are not possible.
+
+        Of an output that is known in part it is the probability of all outputs that agree with it.
 
         Parameters
         ----------
@@ -419,15 +433,22 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         y : list of outputs
             One per sample.
         **constraints
-            Passed to the structure; the probability is then among the outputs that they allow.
+            As in :meth:`predict`; the probability is then among the outputs that they allow.
 
         Returns
         -------
         ndarray of shape (n_samples,)
         """
+        known = constraints.pop("known", None)
         batch = self.pack(X, y, **constraints)
         scores = self.part_scores(batch, X)
         values = batch.gold_values(scores)
+        if known is not None:
+            if batch.known is not None:
+                raise InputError("known= goes with outputs that are known as a whole; give y as a whole")
+            codes = batch.gold_codes
+            batch, scores = self._asked(X, constraints | {"known": known})
+            values[batch.evaluate(codes, scores) == -np.inf] = -np.inf
         possible = values > -np.inf
         values[possible] -= batch.log_partition(scores)[possible]
         return np.minimum(values, 0.0)  # rounding must not push a certain output above 1
@@ -455,8 +476,8 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
             ``n_samples`` outputs per input.
         """
         check_number("n_samples", n_samples, 0, whole=True)
-        batch = self.pack(X, **constraints)
-        draws = batch.sample(self.part_scores(batch, X), n_samples, np.random.default_rng(random_state))
+        batch, scores = self._asked(X, constraints)
+        draws = batch.sample(scores, n_samples, np.random.default_rng(random_state))
         return [list(outputs) for outputs in zip(*map(batch.unpack, draws), strict=True)] or [[] for _ in X]
 
     @accepts_iterators

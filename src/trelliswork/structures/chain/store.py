@@ -10,6 +10,7 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.structures.abilities import RowView
+from trelliswork.structures.known import grown_masks, joined_known, mask_state, restored_masks
 from trelliswork.structures.tokens import TokenMap, whole_numbers
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ def into_space(batch: ChainBatch, space: ChainSpace) -> ChainBatch:
         allowed = np.ones((batch.n_tokens, space.n_labels), dtype=bool)
         allowed[:, codes] = batch.user_allowed
     assert target.size == n_old + space.n_markers
-    return ChainBatch(space, batch.offsets, emission, edge, gold, allowed, batch.n_jobs)
+    moved = ChainBatch(space, batch.offsets, emission, edge, gold, allowed, batch.n_jobs)
+    moved.known = grown_masks(batch.known, codes, space.n_labels)
+    return moved
 
 
 def joined(first: ChainBatch, second: ChainBatch) -> ChainBatch:
@@ -63,7 +66,9 @@ def joined(first: ChainBatch, second: ChainBatch) -> ChainBatch:
     if first.edge is not None and second.edge is not None:
         edge = first.edge.joined(second.edge)
     emission = first.emission.joined(second.emission)
-    return ChainBatch(space, offsets, emission, edge, gold, allowed, first.n_jobs)
+    both = ChainBatch(space, offsets, emission, edge, gold, allowed, first.n_jobs)
+    both.known = joined_known(first, second)
+    return both
 
 
 def batch_state(batch: ChainBatch) -> dict[str, Any]:
@@ -77,7 +82,7 @@ def batch_state(batch: ChainBatch) -> dict[str, Any]:
         state["edge"] = batch.edge.state()
     if batch.user_allowed is not None:
         state["allowed"] = batch.user_allowed
-    return state
+    return state | mask_state(batch)
 
 
 def restored(space: ChainSpace, state: Mapping[str, Any], n_jobs: int | None) -> ChainBatch:
@@ -97,7 +102,9 @@ def restored(space: ChainSpace, state: Mapping[str, Any], n_jobs: int | None) ->
     if allowed is not None and (allowed.shape != (n_tokens, space.n_labels) or allowed.dtype != bool):
         raise InputError("stored limits of labels do not fit")
     offsets = offsets_of(lengths)
-    return ChainBatch(space, offsets, emission, edge, Ragged(gold, offsets), allowed, n_jobs)
+    batch = ChainBatch(space, offsets, emission, edge, Ragged(gold, offsets), allowed, n_jobs)
+    batch.known = restored_masks(state, lengths, space.n_labels)
+    return batch
 
 
 def row_view(batch: ChainBatch) -> RowView:
@@ -110,5 +117,6 @@ def row_view(batch: ChainBatch) -> RowView:
     names = [str(i) for i in range(rows.shape[0])]
     by_row = ChainSpace(space.structure.complete(), space.labels, names, space.allowed)
     view = ChainBatch(by_row, batch.offsets, emission, None, batch._gold, batch.allowed, batch.n_jobs)
+    view.known = batch.known
     first = np.searchsorted(batch.offsets, emission.first_tokens(rows.shape[0]), side="right") - 1
     return RowView(view, rows, space.n_labels, first)

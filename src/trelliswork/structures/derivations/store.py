@@ -11,6 +11,8 @@ import scipy.sparse as sp
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.structures.derivations.graph import Graph
+from trelliswork.structures.known import joined_known
+from trelliswork.structures.tokens import whole_numbers
 
 if TYPE_CHECKING:
     from trelliswork.structures.derivations.batch import DerivationBatch
@@ -28,7 +30,9 @@ def into_space(batch: DerivationBatch, space: DerivationSpace) -> DerivationBatc
     phi = sp.csr_matrix((batch.phi.data, columns, batch.phi.indptr), (batch.n_edges, space.n_features))
     gold = batch.gold_codes if batch.has_gold else None
     rest = batch.inputs, batch.parts, batch.dead_ends
-    return DerivationBatch(space, batch.graph, phi, *rest, gold, batch.n_jobs)
+    moved = DerivationBatch(space, batch.graph, phi, *rest, gold, batch.n_jobs)
+    moved.known = batch.known
+    return moved
 
 
 def joined(one: DerivationBatch, other: DerivationBatch) -> DerivationBatch:
@@ -45,7 +49,7 @@ def joined(one: DerivationBatch, other: DerivationBatch) -> DerivationBatch:
         codes = one.gold_codes, other.gold_codes
         lengths = np.concatenate([c.lengths for c in codes])
         gold = Ragged(np.concatenate([c.values for c in codes]), offsets_of(lengths))
-    return DerivationBatch(
+    batch = DerivationBatch(
         one.space,
         Graph(graph_ptr, node_ptr, tail_ptr, tails),
         sp.vstack([one.phi, other.phi], format="csr"),
@@ -55,17 +59,27 @@ def joined(one: DerivationBatch, other: DerivationBatch) -> DerivationBatch:
         gold,
         one.n_jobs,
     )
+    batch.known = joined_known(one, other)
+    return batch
 
 
 def batch_state(batch: DerivationBatch) -> dict[str, Any]:
     """Arrays of a batch; inputs are not stored."""
-    return {
+    state = {
         **{name: getattr(batch.graph, name) for name in Graph._fields},
         "phi": batch.phi,
         "parts": batch.parts,
         "gold": batch.gold_codes.values,
         "gold_lengths": batch.gold_codes.lengths,
     }
+    if batch.known is not None:
+        masks = [
+            np.ones(n, dtype=bool) if mask is None else mask
+            for mask, n in zip(batch.known, np.diff(batch.edge_ptr))
+        ]
+        state["known"] = np.concatenate(masks)
+        state["known_samples"] = batch.open_samples
+    return state
 
 
 def restored(space: DerivationSpace, state: Mapping[str, Any], n_jobs: int | None) -> DerivationBatch:
@@ -95,4 +109,11 @@ def restored(space: DerivationSpace, state: Mapping[str, Any], n_jobs: int | Non
     if len(gold) != edges.size or np.any(gold.values < 0) or np.any(gold.values >= limits):
         raise InputError("stored outputs do not fit the graph")
     n = edges.size
-    return DerivationBatch(space, graph, sp.csr_matrix(phi), [None] * n, parts, [None] * n, gold, n_jobs)
+    batch = DerivationBatch(space, graph, sp.csr_matrix(phi), [None] * n, parts, [None] * n, gold, n_jobs)
+    if "known_samples" in state:
+        numbers, mask = whole_numbers(state["known_samples"], 0, n), np.asarray(state["known"])
+        if mask.dtype != bool or mask.shape != (n_edges,):
+            raise InputError("stored limits do not fit the graph")
+        split = np.split(mask, graph.edge_ptr[1:-1])
+        batch.known = [split[i] if i in set(numbers.tolist()) else None for i in range(n)]
+    return batch
