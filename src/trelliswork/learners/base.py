@@ -233,7 +233,7 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
             Outputs to be scored; those that are not possible are no mistake here.
         **constraints
             Passed to the structure, for instance ``allowed=`` of a chain, or ``known=``: what is known of the
-            outputs, in place of ``y`` (add ``agreeing()`` of the batch to the scores).
+            outputs, in place of ``y``; what the verbs then take is in ``restricted()`` of the batch.
 
         Returns
         -------
@@ -261,8 +261,11 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
     def _asked(self, X: Any, constraints: dict[str, Any]) -> tuple[Batch, Parts]:
         """Samples, and the scores of the parts of the outputs that agree with what is known."""
         batch = self.pack(X, **constraints)
+        if batch.known is None:
+            return batch, self.part_scores(batch, X)
+        batch, limits = require(batch, PartlyKnown).restricted()
         scores = self.part_scores(batch, X)
-        return batch, scores if batch.known is None else scores + require(batch, PartlyKnown).agreeing()
+        return batch, scores if limits is None else scores + limits
 
     @accepts_iterators
     def predict(self, X: Any, **constraints: Any) -> Any:
@@ -284,7 +287,7 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         """
         batch, scores = self._asked(X, constraints)
         found = batch.predicted(scores)
-        if batch.known is not None:
+        if "known" in constraints:
             require(batch, PartlyKnown).check_possible(found.values)
         return self._outputs(batch.unpack(found.codes))
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from trelliswork._errors import Unsupported
+from trelliswork.losses import Hamming, Loss
 from trelliswork.structures.abilities import PartlyKnown
 from trelliswork.structures.base import Batch
 
-__all__ = ["Target", "known_in_part", "refuse_open"]
+__all__ = ["Target", "check_loss", "known_in_part", "refuse_open"]
 
 
 def known_in_part(batch: Batch) -> PartlyKnown | None:
@@ -19,11 +20,19 @@ def known_in_part(batch: Batch) -> PartlyKnown | None:
 def refuse_open(batch: Batch, what: str) -> None:
     """Refuse outputs that are known in part; ``what`` needs all of them."""
     partly = known_in_part(batch)
-    if partly is not None:
+    if partly is not None and partly.known is not None:
         raise Unsupported(
             f"{what} needs outputs that are known as a whole (sample {partly.open_samples[0]} is not); "
             "CRF, VotedCRF, Perceptron, StructuredSVM and Generative learn from others"
         )
+
+
+def check_loss(batch: Batch, loss: Loss) -> None:
+    """Refuse losses that cannot tell what an output costs of whose truth only a part is known."""
+    if known_in_part(batch) is None or batch.known is None or batch.one_label:
+        return
+    if not isinstance(loss, Hamming) or (loss.normalized and not batch.fixed_length):
+        raise Unsupported(f"{loss!r} needs outputs that are known as a whole; loss='hamming' does not")
 
 
 class Target:

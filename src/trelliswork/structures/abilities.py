@@ -166,9 +166,14 @@ class Multinomials(Batch):
     def multinomials(self) -> dict[Any, np.ndarray]:
         """The choices: head -> features that are its outcomes."""
 
-    def log_probabilities(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
-        """Logs of the smoothed shares of the outcomes of every choice; 0 for all other features."""
-        counts = self.gold_sum(weights)
+    def log_probabilities(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Logs of the smoothed shares of the outcomes of every choice; 0 for all other features.
+
+        ``counts`` are features of the true outputs, summed, where these are expectations.
+        """
+        counts = self.gold_sum(weights) if counts is None else counts
         log_p = np.zeros(self.space.n_features)
         for members in self.multinomials().values():
             smoothed = counts[members] + smoothing

@@ -236,7 +236,9 @@ class Space(ABC):
         raise self._no_notation()
 
     def _no_notation(self) -> Unsupported:
-        return Unsupported(f"{type(self.structure).__name__} has no notation for outputs that are known in part")
+        return Unsupported(
+            f"{type(self.structure).__name__} has no notation for outputs that are known in part"
+        )
 
     @abstractmethod
     def state(self) -> dict[str, Any]:

@@ -348,9 +348,26 @@ class Batch(ABC):
         """Sum of the feature vectors of the true outputs, times a weight per sample."""
         return self.pull(self.indicators(self.gold_codes, weights))
 
-    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
-        """Weights made of smoothed counts; here log-odds of true outputs against uniform ones."""
-        gold = self.gold_sum(weights)
+    @property
+    def is_generative(self) -> bool:
+        """Whether :meth:`generative_weights` score inputs with outputs by log-probabilities; here not."""
+        return False
+
+    def generative_weights(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Weights made of smoothed counts; here log-odds of true outputs against uniform ones.
+
+        Parameters
+        ----------
+        smoothing : float
+            Count added to every event.
+        weights : ndarray or None
+            Weight of each sample.
+        counts : ndarray or None
+            Features of the true outputs, summed, where these are expectations; None counts them.
+        """
+        gold = self.gold_sum(weights) if counts is None else counts
         uniform = self.scores(np.zeros(self.space.n_features))
         everywhere = self.pull(self.marginals(uniform, weights=weights))
         if min(gold.min(initial=0.0), everywhere.min(initial=0.0)) < 0:

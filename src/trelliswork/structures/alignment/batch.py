@@ -540,8 +540,10 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
         out[matched] = upper[0][matched] & upper[1][place[matched]]
         return out
 
-    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
-        """Log-odds of pairs of symbols, and gap weights found by search."""
+    def generative_weights(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Log-odds of pairs of symbols in true alignments, and gap weights found by search."""
         return generative_weights(self, smoothing, weights)
 
     def multinomials(self) -> dict[str, np.ndarray]:

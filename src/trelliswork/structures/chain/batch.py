@@ -581,17 +581,26 @@ class ChainBatch(
         """``("start",)``, ``("transition", label, ...)`` with stopping, and ``("emission", label)``."""
         return hmm.hmm_choices(self)
 
-    def log_probabilities(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+    def log_probabilities(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
         """Log-probabilities of a hidden Markov model."""
-        return hmm.hmm_log_probabilities(self, smoothing, weights)
+        return hmm.hmm_log_probabilities(self, smoothing, weights, counts)
 
     def outcome_weights(self, log_p: np.ndarray) -> np.ndarray:
         """Weights of a hidden Markov model; those of orders above 1 telescope."""
         return hmm.hmm_weights(self, log_p)
 
-    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+    @property
+    def is_generative(self) -> bool:
+        """Whether weights are log-probabilities: those of a hidden Markov model."""
+        return True
+
+    def generative_weights(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
         """Weights of a hidden Markov model."""
-        return self.outcome_weights(self.log_probabilities(smoothing, weights))
+        return self.outcome_weights(self.log_probabilities(smoothing, weights, counts))
 
     def scores_each(self, W: np.ndarray) -> Parts:
         """Token and context scores of one weight vector per sequence."""

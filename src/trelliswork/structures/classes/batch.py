@@ -294,11 +294,18 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled, PartlyKnown
         """Class probabilities, shape (n_samples, n_labels)."""
         return parts.label
 
-    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+    @property
+    def is_generative(self) -> bool:
+        """Whether weights are log-probabilities: those of naive Bayes, without a taxonomy."""
+        return self._flat
+
+    def generative_weights(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
         """Weights of multinomial naive Bayes; with a taxonomy those of the base class."""
         if not self._flat:
-            return super().generative_weights(smoothing, weights)
-        counts = self.space.layout.table(self.gold_sum(weights)).copy()
+            return super().generative_weights(smoothing, weights, counts)
+        counts = self.space.layout.table(self.gold_sum(weights) if counts is None else counts).copy()
         n_real = len(self.space.attributes)
         if counts.min(initial=0.0) < 0:
             raise InputError(

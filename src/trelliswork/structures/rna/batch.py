@@ -526,9 +526,16 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials, PartlyKnown):
             pair[start : start + i.size] = cost
         return self.known_costs(Parts(rule=None, pair=pair), np.zeros(len(self)))
 
-    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+    @property
+    def is_generative(self) -> bool:
+        """Whether weights are log-probabilities: those of rules."""
+        return True
+
+    def generative_weights(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
         """Logs of smoothed relative frequencies of the rules of each left-hand side."""
-        return self.log_probabilities(smoothing, weights)
+        return self.log_probabilities(smoothing, weights, counts)
 
     def multinomials(self) -> dict[str, np.ndarray]:
         """Rules of every left-hand side."""

@@ -227,9 +227,16 @@ class NearestBatch(RNABatch):
         """Second moments of the features."""
         return _LoopCovariance(self, scores, weights, about)
 
-    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+    @property
+    def is_generative(self) -> bool:
+        """Whether weights are log-probabilities: they are log-odds."""
+        return False
+
+    def generative_weights(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
         """Log-odds of the features in true structures against all structures."""
-        return Batch.generative_weights(self, smoothing, weights)
+        return Batch.generative_weights(self, smoothing, weights, counts)
 
     def multinomials(self) -> dict[str, np.ndarray]:
         """Refused: the model is not made of choices."""
