@@ -32,7 +32,7 @@ def first_completion(batch: PartlyKnown, weights: np.ndarray | None = None) -> P
 
 
 def best_completion(batch: PartlyKnown, w: np.ndarray | None, scores: Parts | None = None) -> PartlyKnown:
-    """The same samples with the best completions under given weights, or under given scores of all samples."""
+    """The same samples with the best completions under given weights, or scores of all samples."""
     index = batch.open_samples
     if scores is None:
         part = batch.subset(index)

@@ -499,7 +499,7 @@ class ChainBatch(
 
     # -- labels that are known in part -------------------------------------------------------------
 
-    def _possible(self) -> np.ndarray:
+    def possible(self) -> np.ndarray:
         """Labels (n_tokens, n_labels) that agree with what is known."""
         mask = np.ones((self.n_tokens, self.space.n_labels), dtype=bool)
         for i, own in enumerate(self.known or ()):
@@ -508,12 +508,12 @@ class ChainBatch(
         return mask
 
     def _forbidden(self) -> Parts:
-        return Parts(unary=np.where(self._possible(), 0.0, -np.inf), trans=None, edge=None)
+        return Parts(unary=np.where(self.possible(), 0.0, -np.inf), trans=None, edge=None)
 
     def _guess(self) -> Parts:
         """Labels that are frequent among those that are known."""
         scores = self.scores(np.zeros(self.space.n_features))
-        mask = self._possible()
+        mask = self.possible()
         counts = mask[mask.sum(axis=1) == 1].sum(axis=0)
         return scores + Parts(unary=np.tile(np.log1p(counts), (self.n_tokens, 1)), trans=None, edge=None)
 

@@ -477,15 +477,22 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored, PartlyKn
         return output is None or callable(output) or (plain and isinstance(output, Set))
 
     def allowed_edges(self, i: int, known: Any) -> np.ndarray:
-        """Which edges of sample ``i`` outputs may use: those with parts that are possible, or without any."""
+        """Which edges of sample ``i`` outputs may use: those with parts that are possible, or without any.
+
+        Of an output that is known as a whole, those of its derivation.
+        """
         own = self.parts[i]
         if known is None:
             return np.ones(len(own), dtype=bool)
-        if not callable(known):
-            if not self.is_open(known):
-                encode = self.space.structure.encode
-                known = set(known if encode is None else encode(self.inputs[i], known))
-            known = known.__contains__
+        if not self.is_open(known):
+            used, single = np.zeros(len(own), dtype=bool), self.subset([i])
+            try:
+                single.encode([known])
+            except InputError as error:
+                raise InputError(error.message, sample=i) from None
+            used[single.gold_codes.values] = True
+            return used
+        known = known if callable(known) else known.__contains__
         return np.array([part is None or bool(known(part)) for part in own], dtype=bool)
 
     def _forbidden(self) -> Parts:
