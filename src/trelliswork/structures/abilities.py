@@ -305,9 +305,13 @@ class PartlyKnown(Batch):
         if known is not None and any(entry is not None for entry in known):
             self._gold, self.known = None, known
             part = self.subset(self.open_samples)
-            guess = part.completion(part._guess()) if strict else part.argmax(part._guess())
-            if strict:
-                part.check_possible(guess.values, self.open_samples)
+            try:
+                guess = part.completion(part._guess()) if strict else part.argmax(part._guess())
+                if strict:
+                    part.check_possible(guess.values)
+            except InputError as error:
+                number = None if error.sample is None else self.open_samples[error.sample]
+                raise InputError(error.message, sample=number) from None
             for place, i in enumerate(self.open_samples):
                 rows[i] = guess.codes[place]
         self._gold = Ragged.from_list(rows, np.int64)
@@ -317,12 +321,11 @@ class PartlyKnown(Batch):
         return self.scores(np.zeros(self.space.n_features))
 
     @final
-    def check_possible(self, values: np.ndarray, numbers: np.ndarray | None = None) -> None:
+    def check_possible(self, values: np.ndarray) -> None:
         """Refuse samples of value -inf: no output agrees with what is known of them."""
         bad = np.flatnonzero(values == -np.inf)
         if bad.size:
-            number = bad[0] if numbers is None else numbers[bad[0]]
-            raise InputError("no output agrees with what is known of this one", sample=int(number))
+            raise InputError("no output agrees with what is known of this one", sample=bad[0])
 
 
 class RowView(NamedTuple):

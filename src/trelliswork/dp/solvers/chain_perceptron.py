@@ -38,6 +38,7 @@ def perceptron_pass(
     features,
     offsets,
     gold,
+    opened,
     possible,
     order,
     weights,
@@ -57,8 +58,10 @@ def perceptron_pass(
         Features of the tokens.
     gold : (n_tokens,)
         True labels; those of sequences known in part are filled in here, anew at every visit.
+    opened : (n_sequences,) of bool, or empty
+        Which sequences are known in part.
     possible : (n_tokens, n_labels) of bool, or no rows
-        Labels that agree with what is known; all of them at the tokens of sequences known as a whole.
+        Labels that agree with what is known.
     emission, emission_sum : (n_attributes, n_labels)
         Weights (of either precision), and the sum of ``clock * update`` from which the average is made.
     stored : (n_attributes, n_labels) of bool, or no rows
@@ -113,7 +116,7 @@ def perceptron_pass(
                 best[0, k] = -np.inf
             if not end_ok[k]:
                 best[n_steps - 1, k] = -np.inf
-        if possible.shape[0] != 0 and not possible[start : start + n_steps].all():
+        if opened.size != 0 and opened[s]:
             for t in range(n_steps):
                 for k in range(n_labels):
                     limited[t, k] = best[t, k] if possible[start + t, k] else -np.inf

@@ -495,6 +495,8 @@ class ChainBatch(
                 "no label sequence is allowed under the constraints (transitions, scheme, allowed labels)",
                 sample=int(bad[0]),
             )
+        if self.known is not None and value[bad[0]] == -np.inf:
+            raise InputError("no label sequence agrees with what is known of this one", sample=int(bad[0]))
         raise InputError("the scores overflow; scale the weights or the features down", sample=int(bad[0]))
 
     # -- labels that are known in part -------------------------------------------------------------

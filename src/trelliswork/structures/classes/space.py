@@ -148,10 +148,15 @@ class ClassesSpace(Space):
 
     def _mask(self, label: Any, i: int, strict: bool) -> np.ndarray:
         """Which classes a label stands for."""
-        choice = class_choice(label, self.labels, self.taxonomy, i)
-        if choice is not None and len(choice) > 1:  # leaves that were never seen are no classes
-            choice = tuple(name for name in choice if name in self.labels) or choice
-        return label_mask([choice], self.labels, i, strict=strict, what="place")[0]
+        [given] = choices([label], self.labels, i)
+        names = given
+        if given is not None and self.taxonomy is not None:  # leaves that were never seen are no classes
+            below = set(class_choice(label, self.labels, self.taxonomy, i) or ()) - {*given}
+            leaves = [name for name in given if name in self.labels or not self.taxonomy.children.get(name)]
+            names = (*leaves, *(name for name in self.labels if name in below))
+        if names == ():
+            raise InputError(f"no class below {label!r} is in the training data", sample=i)
+        return label_mask([names], self.labels, i, strict=strict, what="place")[0]
 
     def agrees(self, x: Any, known: Any, y: Any) -> bool:
         """Whether a class is one of those that what is known of it stands for."""

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trelliswork._dotbracket import UNPAIRED, base_pairs, crossing
+from trelliswork._dotbracket import OPEN, UNPAIRED, base_pairs, crossing, without_open
+from trelliswork._dotbracket import is_open as open_text
 from trelliswork._errors import InputError
 from trelliswork.dp.rna.rules import BASES, KIND, UNKNOWN
 
 __all__ = ["G6", "MIN_LOOP", "Bounds", "encode", "enumerate_tables", "fitted", "is_open", "open_marks"]
 
 MIN_LOOP = 2  # least number of list elements inside a pair that is not stacked
-_OPEN = "?x|<>"  # marks of bases of which not all is known, and of unpaired ones beside them
 
 
 class Bounds(NamedTuple):
@@ -39,7 +39,6 @@ class Bounds(NamedTuple):
 
 G6 = Bounds(MIN_LOOP, None, sys.maxsize)
 
-_AS_DOTS = str.maketrans(dict.fromkeys(_OPEN, "."))
 _CODES = {base: code for code, base in enumerate(BASES)}
 _CODES["T"] = _CODES["U"]
 _CODES.update(dict.fromkeys("RYSWKMBDHVNX", UNKNOWN))  # IUPAC's codes for several bases, X for any
@@ -75,15 +74,8 @@ def encode(i: int, x: Any) -> np.ndarray:
 
 
 def is_open(y: Any) -> bool:
-    """Whether a structure is known in part: None, or text with ``?``, ``|`` or ``x`` (and no ``X``).
-
-    Examples
-    --------
-    >>> from trelliswork.structures.rna.pairs import is_open
-    >>> is_open("((...))"), is_open("(?...?)"), is_open("<<...>>"), is_open("<x...x>")
-    (False, True, False, True)
-    """
-    return y is None or (isinstance(y, str) and ("?" in y or "|" in y or ("x" in y and "X" not in y)))
+    """Whether a structure is known in part: None, or text with ``?``, ``|`` or ``x`` (and no ``X``)."""
+    return y is None or (isinstance(y, str) and open_text(y))
 
 
 def open_marks(i: int, bases: np.ndarray, y: Any, invalid: str, bounds: Bounds = G6) -> str | None:
@@ -101,14 +93,14 @@ def open_marks(i: int, bases: np.ndarray, y: Any, invalid: str, bounds: Bounds =
     """
     if y is None:
         return "?" * bases.size
-    table = fitted(i, bases, y.translate(_AS_DOTS), invalid, bounds, loops=False)
+    table = fitted(i, bases, without_open(y), invalid, bounds, loops=False)
     if table is None:
         return None
     marks = []
     for place, (mark, partner) in enumerate(zip(y, table.tolist(), strict=True)):
         if partner >= 0:
             marks.append("(" if partner > place else ")")
-        elif mark in _OPEN:
+        elif mark in OPEN:
             marks.append(mark)
         else:
             marks.append("x" if mark in UNPAIRED else "?")

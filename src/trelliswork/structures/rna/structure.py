@@ -228,7 +228,11 @@ class RNA(Structure):
         """
         rows = enumerate(zip(self.prepare(X), y, strict=True))
         bounds = self.bounds
-        return [pairs.fitted(i, bases, text, "mark", bounds) is not None for i, (bases, text) in rows]
+        return [
+            (pairs.open_marks if pairs.is_open(text) else pairs.fitted)(i, bases, text, "mark", bounds)
+            is not None
+            for i, (bases, text) in rows
+        ]
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
         """F1 measure of base pairs, over all samples together."""
