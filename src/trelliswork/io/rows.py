@@ -272,13 +272,17 @@ def _arff(
     _check_names(header, [target, *(columns or ())], name, None)
     place = header.index(target)
     wanted = [k for k, c in enumerate(header) if c != target and (columns is None or c in columns)]
-    found = hierarchy(table.kinds[place])
-    nodes = {child for _, child in found} if found is not None else {cells[place] for _, cells in table.rows}
+    declared = hierarchy(table.kinds[place])
+    nodes = (
+        {child for _, child in declared}
+        if declared is not None
+        else {cells[place] for _, cells in table.rows}
+    )
     X: list[dict[str, Any]] = []
     y: list[Any] = []
     for number, cells in table.rows:
         X.append({header[k]: _cell(cells[k], name, number, header[k]) for k in wanted if cells[k]})
-        paths = [cells[place]] if found is None else most_specific(cells[place].split("@"))
+        paths = [cells[place]] if declared is None else most_specific(cells[place].split("@"))
         for path in paths:
             if path and path not in nodes:
                 raise InputError.at(name, number, f"the class {path!r} is not in the declared hierarchy")
@@ -295,7 +299,7 @@ def _arff(
         [number for number, _ in table.rows],
         "arff",
         name,
-        taxonomy=found,
+        taxonomy=declared,
     )
 
 

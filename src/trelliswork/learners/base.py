@@ -318,16 +318,16 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         best = batch.candidates(scores, k)
         log_z = batch.log_partition(scores)
         lists = []
-        for i, found in enumerate(best):
-            outputs = batch.unpack_sample(i, found.codes)
+        for i, best_few in enumerate(best):
+            outputs = batch.unpack_sample(i, best_few.codes)
             # A sample without any output has one entry, of score -inf, that says so.
-            possible = found.values > -np.inf
-            probability = np.zeros(found.values.size)
-            probability[possible] = np.exp(np.minimum(found.values[possible] - log_z[i], 0.0))
+            possible = best_few.values > -np.inf
+            probability = np.zeros(best_few.values.size)
+            probability[possible] = np.exp(np.minimum(best_few.values[possible] - log_z[i], 0.0))
             lists.append(
                 [
                     Candidate(o, float(v), float(p))
-                    for o, v, p in zip(outputs, found.values, probability, strict=True)
+                    for o, v, p in zip(outputs, best_few.values, probability, strict=True)
                 ]
             )
         return lists
@@ -498,8 +498,8 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         """
         check_samples(X, y)
         weights = check_weights(sample_weight, count_samples(X))
-        found = self.predict(X)
-        return float(self.space_.accuracy(X, y, found, weights))
+        predicted = self.predict(X)
+        return float(self.space_.accuracy(X, y, predicted, weights))
 
     def part_scores(self, batch: Batch, X: Any) -> Parts:
         """Scores of the parts of all outputs, for the verbs of a batch.

@@ -205,10 +205,10 @@ def _index(number: Any) -> int:
 
 def _number_type(name: Any) -> type:
     """Type of numbers with a name, as encoders and vectorisers take one."""
-    found = np.dtype(str(name))
-    if found.kind not in "biuf":
+    dtype = np.dtype(str(name))
+    if dtype.kind not in "biuf":
         raise ValueError("not a type of numbers")
-    return found.type
+    return dtype.type
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -492,8 +492,10 @@ def _distinct_rows(blocks: list[Block], n_attributes: int) -> tuple[Any, np.ndar
         return dense[first], np.where(place < 0, -1, same[place]).astype(np.int32)
     total = sp.csr_matrix((combos.shape[0], n_attributes))
     for b, number in zip(blocks, combos.T, strict=True):
-        at = np.flatnonzero(number >= 0)
-        select = sp.csr_matrix((np.ones(at.size), (at, number[at])), shape=(number.size, b.matrix.shape[0]))
+        rows = np.flatnonzero(number >= 0)
+        select = sp.csr_matrix(
+            (np.ones(rows.size), (rows, number[rows])), shape=(number.size, b.matrix.shape[0])
+        )
         matrix = sp.csr_matrix(b.matrix)
         if b.columns is not None:
             indices = b.columns[matrix.indices]

@@ -304,13 +304,13 @@ def predict(opened: OpenModel, request: Request) -> None:
         rows, names = document.take([label]), set(map(str, opened.learner.classes_))
         known = [[_options.known_label(text, _NOT_KNOWN, names) for text in row] for row in rows]
     try:
-        found = _tagged.Tagged.of(opened, document.take(inputs), request, known)
+        tagged = _tagged.Tagged.of(opened, document.take(inputs), request, known)
     except InputError as error:
         raise document.located(error) from None
     if request.form == "jsonl":
-        _tagged.write_jsonl(request.output, found, document.take(inputs[:1]), layout.encoding)
+        _tagged.write_jsonl(request.output, tagged, document.take(inputs[:1]), layout.encoding)
     else:
-        document.write(request.output, found.columns(request.probabilities), label)
+        document.write(request.output, tagged.columns(request.probabilities), label)
 
 
 def _require(opened: OpenModel, what: str) -> None:

@@ -86,10 +86,10 @@ class MomentState:
 
     def check_made(self, made: Mapping[str, str]) -> None:
         """Refuse parameters other than those that the sums were made with."""
-        for name, own in self.made.items():
-            if made.get(name, own) != own:
+        for name, kept in self.made.items():
+            if made.get(name, kept) != kept:
                 raise InputError(
-                    f"the moments that were kept are sums for {name}={own}, not {made[name]}; fit again"
+                    f"the moments that were kept are sums for {name}={kept}, not {made[name]}; fit again"
                 )
 
     def state(self) -> dict[str, Any]:

@@ -152,8 +152,8 @@ class BatchMoments:
     def _cost_sums(self) -> tuple[float, np.ndarray]:
         """Mean of the loss and its covariance with the features."""
         mean, covariance = 0.0, np.zeros(self._law.n_features)
-        for batch, law, _, costs, own in self._pieces():
-            mean += float(own.sum())
+        for batch, law, _, costs, mean_costs in self._pieces():
+            mean += float(mean_costs.sum())
             covariance += batch.pull(law.tangent(costs))
         return mean, covariance
 
@@ -178,8 +178,8 @@ class BatchMoments:
     def cost_deviation(self) -> np.ndarray:
         """Mean loss times deviation, summed."""
         total = np.zeros(self._law.n_features)
-        for _, law, _, _, own in self._pieces():
-            total += law.deviation(own)
+        for _, law, _, _, mean_costs in self._pieces():
+            total += law.deviation(mean_costs)
         return total
 
 
@@ -355,16 +355,16 @@ class MomentSums:
         if old is new:
             return self
         place = {name: i for i, name in enumerate(new.feature_names)}
-        at = np.array([place[name] for name in old.feature_names], dtype=np.int64)
+        columns = np.array([place[name] for name in old.feature_names], dtype=np.int64)
         out = dict(self.arrays)
         d = new.n_features
         check_dense(d)
         for name in self._SQUARE:
             out[name] = np.zeros((d, d))
-            out[name][np.ix_(at, at)] = self.arrays[name]
+            out[name][np.ix_(columns, columns)] = self.arrays[name]
         for name in self._VECTORS:
             out[name] = np.zeros(d)
-            out[name][at] = self.arrays[name]
+            out[name][columns] = self.arrays[name]
         return MomentSums(out)
 
     def __add__(self, other: MomentSums) -> MomentSums:

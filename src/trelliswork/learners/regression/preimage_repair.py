@@ -164,7 +164,7 @@ def _flow(
         costs = np.concatenate([costs, np.ones(2 * n_short)])
         upper = np.concatenate([upper, np.full(2 * n_short, np.inf)])
         whole = np.concatenate([np.ones(n_arcs), np.zeros(2 * n_short)])
-    found = (
+    optimum = (
         None
         if not costs.size
         else milp(
@@ -175,12 +175,12 @@ def _flow(
             options={"presolve": lower is not None},  # costs more than it saves on plain flows
         )
     )
-    if found is None or found.x is None:
+    if optimum is None or optimum.x is None:
         raise InputError(
             "no string can be made of these n-grams: nothing leads from the start to the end; "
             "name more n-grams in allowed"
         )
-    return np.bincount(edge, weights=np.rint(found.x[:n_main]), minlength=len(wanted)).astype(np.int64)
+    return np.bincount(edge, weights=np.rint(optimum.x[:n_main]), minlength=len(wanted)).astype(np.int64)
 
 
 def _join(graph: DeBruijn, flow: np.ndarray, wanted: np.ndarray, loss: str, price: np.ndarray) -> np.ndarray:

@@ -358,12 +358,12 @@ def stream_vcrf(
         # Means over the part; shares stay what they are among all samples.
         share = problem.share[order[first : first + batch_size]] * (order.size / len(part))
         # The uniform law uses every part: its mean features are the weights that matter here.
-        at = np.unique(part.means().indices)
-        solver.catch_up(at)
+        features = np.unique(part.means().indices)
+        solver.catch_up(features)
         made = inside(part, problem.loss)
         log_sum, expected = made.expect(w, share)
         log_known, wanted = Target(part, share)(w)
         total += (float(share @ log_sum) - log_known) * share.size
-        solver.update(at, expected[at] - wanted[at])
+        solver.update(features, expected[features] - wanted[features])
     solver.finish()
     return total / max(order.size, 1)

@@ -181,8 +181,8 @@ class RetrievalBatch(Storable, LossProfiles):
         chosen_law = (
             law if law.feature.ndim == 1 else Parts(feature=law.feature[chosen], miss=None, cell=None)
         )
-        found = part.argmax(chosen_law, None if fast else Parts(feature=None, miss=None, cell=None))
-        return Decoded(self._coded(chosen, found.codes), found.values + choice[chosen])
+        aligned = part.argmax(chosen_law, None if fast else Parts(feature=None, miss=None, cell=None))
+        return Decoded(self._coded(chosen, aligned.codes), aligned.values + choice[chosen])
 
     def mea(self, scores: Parts) -> Decoded:
         """Most probable candidate of every sample, aligned for most right pairs; values are probabilities."""

@@ -185,8 +185,8 @@ class Chain(Structure):
         inner = np.ones(codes.size, dtype=bool)
         inner[X.offsets[:-1][np.diff(X.offsets) > 0]] = False
         inner[token_numbers(X.offsets, known)] = False
-        at = np.flatnonzero(inner)
-        seen[codes[at - 1], codes[at]] = True
+        tokens = np.flatnonzero(inner)
+        seen[codes[tokens - 1], codes[tokens]] = True
         for mask in known or ():  # whatever may follow is not forbidden
             if mask is not None:
                 seen |= mask[:-1].astype(np.int64).T @ mask[1:].astype(np.int64) > 0

@@ -102,7 +102,7 @@ def restored(space: DerivationSpace, state: Mapping[str, Any], n_jobs: int | Non
     if not sp.issparse(phi) or phi.shape != (n_edges, space.n_features) or phi.dtype != np.float64:
         raise InputError("stored features do not fit the graph")
     edges = np.diff(graph.edge_ptr)
-    if [len(own) for own in parts] != edges.tolist():
+    if [len(names) for names in parts] != edges.tolist():
         raise InputError("stored parts do not fit the graph")
     gold = Ragged(np.asarray(state["gold"], dtype=np.int64), offsets_of(state["gold_lengths"]))
     limits = np.repeat(edges, gold.lengths) if len(gold) == edges.size else np.zeros(0)
