@@ -207,6 +207,39 @@ class Space(ABC):
     def enumerate(self, x: Any) -> Iterator[Any]:
         """Every output of one tiny input; the oracle of the law tests."""
 
+    def agrees(self, x: Any, known: Any, y: Any) -> bool:
+        """Whether an output agrees with what is known of it, in the structure's notation for that.
+
+        Parameters
+        ----------
+        x : object
+            Input.
+        known : object
+            What is known of the output of ``x``, as in ``fit(X, y)`` or ``predict(X, known=...)``.
+        y : object
+            An output of ``x``, known as a whole.
+        """
+        raise self._no_notation()
+
+    def hidden(self, x: Any, y: Any, share: float, rng: np.random.Generator) -> Any:
+        """An output of which about a share is made unknown, in the structure's notation for that.
+
+        Parameters
+        ----------
+        x, y : object
+            Input and output.
+        share : float
+            From 0 (the output itself) to 1 (nothing is known).
+        rng : Generator
+            Source of randomness.
+        """
+        raise self._no_notation()
+
+    def _no_notation(self) -> Unsupported:
+        return Unsupported(
+            f"{type(self.structure).__name__} has no notation for outputs that are known in part"
+        )
+
     @abstractmethod
     def state(self) -> dict[str, Any]:
         """JSON values and arrays from which :meth:`from_state` builds the space again."""

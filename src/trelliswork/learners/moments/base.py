@@ -14,6 +14,7 @@ from trelliswork._stored import Declared, numbers
 from trelliswork._tuning import Choice, Path
 from trelliswork._validate import check_number
 from trelliswork.learners.base import StructuredEstimator, combined_weights
+from trelliswork.learners.completion import filled_in
 from trelliswork.learners.moments.constraints import fit_constrained
 from trelliswork.learners.moments.newton import newton_steps
 from trelliswork.learners.moments.reference import reference_scores, reference_weights
@@ -220,11 +221,12 @@ class MomentLearner(StructuredEstimator):
         whole = structure.complete() if self._law == "generative" else structure
         space, batch = self._start(X, y, structure=whole, classes=classes)
         weights = combined_weights(batch, sample_weight, self.class_weight)
+        batch, self.completed_by_ = filled_in(batch, weights)
         plain = self._law == "uniform" and self.constraints is None and self.n_steps == 1
         plain = plain and self.solver in ("auto", "cholesky")  # others go through the samples
         if plain and space.outputs_fixed and space.n_features <= batch.covariance().max_dense:
             return self._summed(space, batch, weights, seen)
-        samples = None if structure.offers(Storable) else (list(X), list(y))
+        samples = None if structure.offers(Storable) else (list(X), list(batch.unpack(batch.gold_codes)))
         return MomentState(space, batch=batch, weights=weights, samples=samples, n_samples=len(batch))
 
     def _summed(self, space: Space, batch: Batch, weights: np.ndarray | None, seen: int = 0) -> MomentState:
@@ -417,6 +419,7 @@ class MomentLearner(StructuredEstimator):
         "n_iter_",
         "stop_",
         "objective_",
+        "completed_by_",
     )
 
     def __tw_state__(self) -> dict[str, Any]:

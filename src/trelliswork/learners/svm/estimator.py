@@ -13,14 +13,17 @@ from trelliswork._tuning import Path
 from trelliswork._validate import check_number
 from trelliswork.kernels import Precomputed, as_kernel
 from trelliswork.learners.base import StructuredEstimator, combined_weights
+from trelliswork.learners.completion import best_completion, first_completion
+from trelliswork.learners.known import check_loss, known_in_part
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.strength import DataScale
 from trelliswork.learners.svm.fit import fit_svm
+from trelliswork.learners.svm.rounds import fit_completed, model_scores
 from trelliswork.learners.svm.weights import Expansion
 from trelliswork.losses import Loss, as_loss
 from trelliswork.losses.forms import Form, check_form
 from trelliswork.structures.abilities import Rows, require
-from trelliswork.structures.base import Batch, Parts, Structure
+from trelliswork.structures.base import Batch, Parts, Space, Structure
 
 __all__ = ["StructuredSVM"]
 
@@ -45,6 +48,10 @@ class StructuredSVM(StructuredEstimator):
     "l1"      "slack"      margin >= 1 - slack / D
     "l2"      "slack"      margin >= 1 - slack / sqrt(D)
     ========  ===========  ===========================================================
+
+    Where only part of a true output is known, the best output that agrees with it takes its place, and losses
+    count only what contradicts what is known. Rounds of completing and solving (the concave-convex
+    procedure), from the completions of a conditional random field, lower the objective until it stays.
 
     Parameters
     ----------
@@ -113,6 +120,9 @@ class StructuredSVM(StructuredEstimator):
         Why the solver stopped.
     history_ : list of dict
         Per round: primal, dual, relative gap (``certified`` where the gap is exact), constraints.
+    rounds_ : list of dict
+        Where outputs are known in part: ``objective`` and ``gap`` of every round, and the number of outputs
+        whose best completion ``changed`` after it. The objective never rises.
     support_rows_, dual_coef_, linear_coef_ : arrays
         Kernel models: rows, their coefficients per label, weights of the features without rows.
 
@@ -204,36 +214,56 @@ class StructuredSVM(StructuredEstimator):
         space, batch = self._start(X, y)
         weights = combined_weights(batch, sample_weight, self.class_weight)
         price = self._price(batch, weights, kernel)
+        check_loss(batch, loss)
+        options: dict[str, Any] = {
+            "weights": weights,
+            "solver": self.solver,
+            "kernel": kernel,
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "average": self.average,
+            "approx": self.approx,
+            "cache_mb": self.cache_mb,
+            "random_state": self.random_state,
+        }
         warm = self.warm_start and self.__sklearn_is_fitted__() and self.solver != "one-slack"
+        start = (self._prepared(X), self.support_) if warm else None
+        partly = known_in_part(batch)
+        rounds: list[dict[str, Any]] = []
         with Progress("StructuredSVM", self.max_iter, self.verbose) as progress:
-            solution, model = fit_svm(
-                batch,
-                price,
-                loss,
-                form,
-                weights=weights,
-                solver=self.solver,
-                kernel=kernel,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                average=self.average,
-                approx=self.approx,
-                cache_mb=self.cache_mb,
-                random_state=self.random_state,
-                warm=(self._prepared(X), self.support_) if warm else None,
-                progress=progress,
-            )
+            options["progress"] = progress
+            if partly is None:
+                solution, model = fit_svm(batch, price, loss, form, warm=start, **options)
+            else:
+                inputs = self._prepared(X)
+                first = (
+                    best_completion(partly, None, self.part_scores(batch, X))
+                    if self._goes_on(space)
+                    else None
+                )
+                solution, model, rounds = fit_completed(
+                    first_completion(partly, weights) if first is None else first,
+                    lambda done, warm: fit_svm(done, price, loss, form, warm=warm, **options),
+                    inputs if self.solver != "one-slack" else None,
+                    kernel,
+                    self.tol,
+                )
         for name in ("coef_", "support_rows_", "dual_coef_", "linear_coef_"):
             self.__dict__.pop(name, None)
         if isinstance(model, Expansion):
             self.support_rows_, self.dual_coef_, self.linear_coef_ = model
         else:
             self.coef_ = model
-        self.space_, self.C_ = space, price
+        self.space_, self.C_, self.rounds_ = space, price, rounds
         self.support_, self.n_constraints_ = solution.support, solution.n_constraints
         self.primal_, self.dual_, self.gap_ = solution.primal, solution.dual, solution.gap
         self.history_, self.n_iter_, self.stop_ = progress.history, solution.n_iter, solution.stop
         return self
+
+    def _goes_on(self, space: Space) -> bool:
+        """Whether there are weights to start from."""
+        same = self.__sklearn_is_fitted__() and self.space_.feature_names == space.feature_names
+        return bool(self.warm_start) and same
 
     def _price(self, batch: Batch, weights: np.ndarray | None, kernel: Any) -> float:
         """Weight of the mean slack."""
@@ -301,6 +331,5 @@ class StructuredSVM(StructuredEstimator):
         """
         if not hasattr(self, "dual_coef_"):
             return super().part_scores(batch, X)
-        view = require(batch, Rows).row_view()
         expansion = Expansion(self.support_rows_, self.dual_coef_, self.linear_coef_)
-        return view.batch.scores(expansion.weights(view, as_kernel(self.kernel)))
+        return model_scores(batch, expansion, as_kernel(self.kernel))

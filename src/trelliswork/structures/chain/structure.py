@@ -17,6 +17,7 @@ from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.chain.batch import ChainBatch
 from trelliswork.structures.chain.contexts import check_scheme, check_transitions, repaired, transition_mask
 from trelliswork.structures.chain.joins import Joins
+from trelliswork.structures.chain.known import read_labels, token_numbers
 from trelliswork.structures.chain.space import ChainSpace
 from trelliswork.structures.labels import (
     check_given_labels,
@@ -75,6 +76,11 @@ class Chain(Structure):
     :class:`~trelliswork.Ragged` for stacked matrices. Attributes that were not seen in
     training are ignored. Ties between outputs go to the lexicographically smallest
     sequence in the order of ``classes_``.
+
+    Of outputs to learn from, and of those to predict (``predict(X, known=...)``), labels may be known in
+    part: None stands for any label, a set for one of its labels. Pairs and transitions that are "observed"
+    are then those that may occur: a set brings the pairs of all its labels, None no pair of an attribute
+    and a label, but any transition.
 
     Examples
     --------
@@ -154,15 +160,16 @@ class Chain(Structure):
     def compile(self, X: Any, y: Any, *, n_jobs: int | None = None) -> tuple[ChainSpace, ChainBatch]:
         """:meth:`bind` and ``pack``; labels are coded once."""
         X = self.prepare(X)
-        space, codes = self._bound(X, y)
-        return space, space.compiled(X, Ragged(codes, X.offsets), None, n_jobs)
+        space, codes, known = self._bound(X, y)
+        return space, space.settled(X, Ragged(codes, X.offsets), known, n_jobs)
 
-    def _bound(self, X: Ragged, y: Any) -> tuple[ChainSpace, np.ndarray]:
-        """The space of prepared samples, and the codes of their labels."""
+    def _bound(self, X: Ragged, y: Any) -> tuple[ChainSpace, np.ndarray, list[np.ndarray | None] | None]:
+        """The space of prepared samples, the codes of their labels, and what is known of these."""
         self.check()
-        y = self.readable(y)
-        labels = collect_labels(y, self.labels)
-        codes = encode_labels(y, X.offsets, labels)
+        read = read_labels(self.readable(y), self.labels)
+        labels = collect_labels(read.names, self.labels)
+        codes = encode_labels(read.first(labels), X.offsets, labels)
+        known = read.masks(labels)
         table: TokenTable = X.values
         counts: dict[str, int] = {}
         for names, matrix, index in table.blocks:
@@ -177,12 +184,16 @@ class Chain(Structure):
         seen = np.zeros((len(labels), len(labels)), dtype=bool)
         inner = np.ones(codes.size, dtype=bool)
         inner[X.offsets[:-1][np.diff(X.offsets) > 0]] = False
+        inner[token_numbers(X.offsets, known)] = False
         tokens = np.flatnonzero(inner)
         seen[codes[tokens - 1], codes[tokens]] = True
+        for mask in known or ():  # whatever may follow is not forbidden
+            if mask is not None:
+                seen |= mask[:-1].astype(np.int64).T @ mask[1:].astype(np.int64) > 0
         allowed = transition_mask(self.transitions, labels, seen)
         space = ChainSpace(self, labels, attributes, allowed, table.width)
-        space.restrict_to_observed(table, codes, X.offsets)
-        return space, codes
+        space.restrict_to_observed(table, codes, X.offsets, known)
+        return space, codes, known
 
     def readable(self, y: Any) -> Any:
         """Given outputs as the scheme demands them, where they are to be repaired.
