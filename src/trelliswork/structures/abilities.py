@@ -365,9 +365,13 @@ class Labelled(Batch):
     def label_costs(self, table: np.ndarray) -> tuple[Parts, np.ndarray]:
         """Costs ``table[true label, label]`` of every labelled part, and a constant per sample."""
 
+    def sure_labels(self) -> np.ndarray:
+        """Which of the true labels are known and not just possible; here all of them."""
+        return np.ones(self.gold_codes.values.size, dtype=bool)
+
     @final
     def class_weights(self, class_weight: Any) -> np.ndarray:
-        """Weight of each sample: the mean over its true labels.
+        """Weight of each sample: the mean over its true labels that are known, 1 without any.
 
         Parameters
         ----------
@@ -376,16 +380,18 @@ class Labelled(Batch):
         """
         space: Any = self.space
         labels, gold = space.labels, self.gold_codes
+        sure = self.sure_labels()
         if isinstance(class_weight, str) and class_weight == "balanced":
-            counts = np.bincount(gold.values, minlength=len(labels))
-            by_label = gold.values.size / (len(labels) * np.maximum(counts, 1))
+            counts = np.bincount(gold.values[sure], minlength=len(labels))
+            by_label = np.count_nonzero(sure) / (len(labels) * np.maximum(counts, 1))
         elif isinstance(class_weight, Mapping):
             by_label = _given_weights(class_weight, labels)
         else:
             raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
-        owner = np.repeat(np.arange(len(self)), gold.lengths)
-        total = np.bincount(owner, weights=by_label[gold.values], minlength=len(self))
-        return total / np.maximum(gold.lengths, 1)
+        owner = np.repeat(np.arange(len(self)), gold.lengths)[sure]
+        total = np.bincount(owner, weights=by_label[gold.values[sure]], minlength=len(self))
+        n_known = np.bincount(owner, minlength=len(self))
+        return np.where((n_known > 0) | (gold.lengths == 0), total / np.maximum(n_known, 1), 1.0)
 
 
 def _given_weights(class_weight: Mapping[Any, Any], labels: list[Any]) -> np.ndarray:

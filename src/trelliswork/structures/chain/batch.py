@@ -28,6 +28,7 @@ from trelliswork.structures.abilities import (
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.chain import hmm, store
 from trelliswork.structures.chain.contexts import context_before
+from trelliswork.structures.chain.known import sure_tokens
 from trelliswork.structures.chain.parts import ChainParts
 from trelliswork.structures.chain.trellis import (
     NO_EDGES,
@@ -508,6 +509,10 @@ class ChainBatch(
             if own is not None:
                 mask[self.offsets[i] : self.offsets[i + 1]] = own
         return mask
+
+    def sure_labels(self) -> np.ndarray:
+        """Tokens with one possible label."""
+        return sure_tokens(self.n_tokens, self.offsets, self.known)
 
     def _forbidden(self) -> Parts:
         return Parts(unary=np.where(self.possible(), 0.0, -np.inf), trans=None, edge=None)

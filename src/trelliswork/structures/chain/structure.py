@@ -19,6 +19,7 @@ from trelliswork.structures.chain.contexts import check_scheme, check_transition
 from trelliswork.structures.chain.joins import Joins
 from trelliswork.structures.chain.known import read_labels, token_numbers
 from trelliswork.structures.chain.space import ChainSpace
+from trelliswork.structures.known import choices, open_rows
 from trelliswork.structures.labels import (
     check_given_labels,
     check_row,
@@ -251,12 +252,17 @@ class Chain(Structure):
         yield cls(), [np.arange(2.0 * len(row)).reshape(-1, 2) for row in y], y
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
-        """Share of tokens with the right label."""
+        """Share of tokens with the right label; of a true set any label is right, and None is passed over."""
         right, tokens = [], []
         for i, (truth, guess) in enumerate(zip(y_true, y_pred, strict=True)):
             check_row(i, truth)
             if len(truth) != len(guess):
                 raise InputError(f"{len(truth)} labels against {len(guess)}", sample=i)
+            if open_rows([truth], self.labels):
+                known = [(c, b) for c, b in zip(choices(truth, self.labels, i), guess, strict=True) if c]
+                right.append(sum(b in c for c, b in known))
+                tokens.append(len(known))
+                continue
             right.append(sum(a == b for a, b in zip(truth, guess, strict=True)))
             tokens.append(len(truth))
         weights = np.ones(len(right)) if sample_weight is None else np.asarray(sample_weight, dtype=float)

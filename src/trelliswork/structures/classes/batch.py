@@ -337,6 +337,12 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled, PartlyKnown
 
     # -- classes that are known in part ----------------------------------------------------------
 
+    def sure_labels(self) -> np.ndarray:
+        """Samples with one possible class."""
+        sure = np.ones(len(self), dtype=bool)
+        sure[self.open_samples] = False
+        return sure
+
     def _forbidden(self) -> Parts:
         label = np.zeros((len(self), self.space.n_labels))
         for i in self.open_samples:
