@@ -24,7 +24,8 @@ from trelliswork.learners.optimize.progress import Progress, ended_by
 from trelliswork.metrics._crossval import take
 from trelliswork.selection.confusions import confusions
 from trelliswork.selection.estimator import Tuned
-from trelliswork.selection.scoring import Judged, Measure, as_measure
+from trelliswork.selection.measures import Judged, Measure
+from trelliswork.selection.scoring import as_measure
 from trelliswork.selection.splits import make_splits
 from trelliswork.structures.base import Structure
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork._tuning import Path
+from trelliswork._tuning import Choice, Path
 from trelliswork._validate import check_number
 from trelliswork.kernels import Precomputed, as_kernel
 from trelliswork.learners.base import StructuredEstimator, combined_weights
@@ -134,7 +134,7 @@ class StructuredSVM(StructuredEstimator):
 
     # What models had that were saved before the parameter was there.
     _before: ClassVar[Mapping[str, Any]] = {"C_mode": "absolute"}
-    tuning = (Path("C", weaker="up"),)
+    tuning = (Path("C", weaker="up"), Choice("rescale", ("margin", "slack"), on_request=True))
     loosen = ("raise C",)
 
     support_: list[tuple[int, Any, float]]
