@@ -7,42 +7,26 @@ import warnings
 from typing import Any
 
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 
 from trelliswork._errors import InputError
 from trelliswork._validate import check_number, check_samples, check_weights, count_samples
 from trelliswork.learners.base import FitInterrupted
 from trelliswork.learners.calls import accepts_iterators
 from trelliswork.learners.optimize.progress import Progress
+from trelliswork.selection.chosen import ChosenModel
 from trelliswork.selection.plan import Plan, make_plan
 from trelliswork.selection.results import results_table
 from trelliswork.selection.scoring import MeasureScorer, as_measure
 from trelliswork.selection.search import Search
 from trelliswork.selection.splits import make_splits
-from trelliswork.selection.steps import final_step, on_a_part, outputs_of, structure_of
+from trelliswork.selection.steps import check_inputs, final_step, on_a_part, outputs_of, structure_of
 from trelliswork.selection.trials import Split
 
 __all__ = ["Tuned", "tuned"]
 
 
-def _delegated(name: str) -> Any:
-    """A method of the model that was chosen, where its class has it."""
-
-    def has(self: Tuned) -> bool:
-        getattr(getattr(self, "best_estimator_", self.learner), name)  # scikit-learn asks for the error
-        return True
-
-    def method(self: Tuned, *args: Any, **more: Any) -> Any:
-        return getattr(self._fitted(), name)(*args, **more)
-
-    method.__name__ = name
-    method.__doc__ = f"``{name}`` of ``best_estimator_``."
-    return available_if(has)(method)
-
-
-class Tuned(BaseEstimator):
+class Tuned(ChosenModel, BaseEstimator):
     """A learner whose settings are chosen by cross-validation or a development set.
 
     Learners declare what is worth tuning (``tuning``): first of all the strength of regularisation, as
@@ -213,6 +197,7 @@ class Tuned(BaseEstimator):
         """Search for the best settings; returns what comes before the names of parameters in a pipeline."""
         self._check_parameters()
         check_samples(X, y)
+        check_inputs(self.learner, X)
         started = time.perf_counter()
         y, y_dev = outputs_of(self.learner, y), outputs_of(self.learner, y_dev)
         plan, prefix = self._plan()
@@ -317,11 +302,6 @@ class Tuned(BaseEstimator):
 
     # -- what the chosen model does ----------------------------------------------------------
 
-    def _fitted(self) -> Any:
-        if not hasattr(self, "best_estimator_"):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
-        return self.best_estimator_
-
     @accepts_iterators
     def predict(self, X: Any, **constraints: Any) -> Any:
         """Best output of every sample, by the model that was chosen.
@@ -352,25 +332,6 @@ class Tuned(BaseEstimator):
             return model.score(X, y)
         y = outputs_of(model, y)
         return MeasureScorer(as_measure(self.scoring, model, y))(self, X, y)
-
-    predict_kbest = _delegated("predict_kbest")
-    predict_marginals = _delegated("predict_marginals")
-    predict_mea = _delegated("predict_mea")
-    predict_min_risk = _delegated("predict_min_risk")
-    predict_proba = _delegated("predict_proba")
-    predict_log_proba = _delegated("predict_log_proba")
-    decision_function = _delegated("decision_function")
-    log_prob = _delegated("log_prob")
-    sample = _delegated("sample")
-    margins = _delegated("margins")
-    weights_by_name = _delegated("weights_by_name")
-    tables = _delegated("tables")
-
-    def __getattr__(self, name: str) -> Any:
-        """Fitted attributes of the model that was chosen (``classes_``, ``coef_``, ``space_``, ...)."""
-        if name.endswith("_") and not name.startswith("_") and "best_estimator_" in self.__dict__:
-            return getattr(final_step(self.best_estimator_), name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
 def tuned(learner: Any, X: Any, y: Any, **options: Any) -> Tuned:

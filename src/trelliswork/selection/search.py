@@ -77,6 +77,7 @@ class Search:
         self._deadline = np.inf if budget is None else time.perf_counter() + budget
 
     def _over(self) -> bool:
+        self.progress.tick()
         return self._halted.is_set() or time.perf_counter() > self._deadline
 
     # -- from outside ----------------------------------------------------------------------

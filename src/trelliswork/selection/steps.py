@@ -6,7 +6,10 @@ from typing import Any
 
 from sklearn.base import clone
 
-__all__ = ["final_step", "on_a_part", "outputs_of", "structure_of"]
+from trelliswork._validate import check_sentences_in, is_frame
+from trelliswork.learners.classifier import has_single_labels
+
+__all__ = ["check_inputs", "final_step", "on_a_part", "outputs_of", "structure_of"]
 
 
 def final_step(model: Any) -> Any:
@@ -23,6 +26,21 @@ def final_step(model: Any) -> Any:
 def structure_of(model: Any) -> Any:
     """Structure of a learner, a pipeline or a tuned model; None where there is none."""
     return getattr(final_step(model), "structure", None)
+
+
+def check_inputs(model: Any, X: Any) -> None:
+    """Refuse one table where sequences are needed, before it is cut into folds.
+
+    Parameters
+    ----------
+    model : estimator
+        A learner, or a pipeline, whose transformers may make of a table what they like.
+    X : inputs
+        As ``fit`` takes them.
+    """
+    alone = final_step(model) is model and structure_of(model) is not None
+    if alone and is_frame(X) and not has_single_labels(model):
+        check_sentences_in(X)
 
 
 def outputs_of(model: Any, y: Any) -> Any:
