@@ -34,6 +34,7 @@ from trelliswork.structures.base import Structure
 __all__ = ["Entry", "FoldResult", "compare"]
 
 _HELD_OUT = 0.25  # of the training samples of a fold, by which settings are chosen
+_AS_THEY_ARE = 0.6  # of the budget at most is for learners with their own settings
 _AT_LEAST = 0.1  # of the budget is left, whatever was spent
 BASELINE = "most frequent"
 
@@ -149,9 +150,9 @@ def compare(
         Learners by the names of their classes (``"CRF"``), as estimators, or estimators by any names.
         ``"all"`` are those that the structure can do.
     budget : float, default=60.0
-        Seconds for everything. All learners are first fitted as they are; what is left goes into tuning, in
-        equal shares. A fit that would take longer than the learner's share is ended with the weights that
-        it has, which the table tells.
+        Seconds for everything. All learners are first fitted as they are, in 60 % of it at most; what is left
+        goes into tuning, in equal shares. A fit that would take longer than the learner's share is ended with
+        the weights that it has, which the table tells.
     scoring : str, callable or None, default=None
         As in :class:`Tuned`.
     features : transformer or None, default=None
@@ -257,7 +258,7 @@ class _Contest:
     ):
         self.X, self.y, self.pairs = X, y, pairs
         self.structure, self.measure, self.progress = structure, measure, progress
-        self.budget, self.deadline = budget, time.perf_counter() + budget
+        self.budget, self.started = budget, time.perf_counter()
 
     def run(self, entries: list[Entry]) -> None:
         """All learners as they are; then, in the time that is left, with settings that suit the data.
@@ -269,14 +270,14 @@ class _Contest:
             for number, entry in enumerate(sorted(racing, key=_quickness)):
                 # The first fold may take what all of them may; then it is known who needs how much.
                 rest = len(racing) * (1 if k == 0 else len(self.pairs) - k) - number
-                self._plain(entry, k, self._left() / rest)
+                self._plain(entry, k, self._left(_AS_THEY_ARE) / rest)
         able = [entry for entry in entries if entry.can_be_tuned and not entry.failure and not entry.cut]
         for number, entry in enumerate(sorted(able, key=_quickness)):
             self._tuned(entry, time.perf_counter() + self._left() / (len(able) - number))
 
-    def _left(self) -> float:
-        """Seconds; never nothing, so that slow learners do not shut out quick ones."""
-        return max(self.deadline - time.perf_counter(), _AT_LEAST * self.budget)
+    def _left(self, part: float = 1.0) -> float:
+        """Seconds of a part of the budget; never none, so that slow learners do not shut out quick ones."""
+        return max(self.started + part * self.budget - time.perf_counter(), _AT_LEAST * self.budget)
 
     def _plain(self, entry: Entry, k: int, share: float) -> None:
         """The learner's own settings on a fold."""
