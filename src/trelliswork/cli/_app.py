@@ -277,7 +277,9 @@ def inspect(
 
 @app.command()
 def compare(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="tag, classify, parse, fold or align.")],
+    task: Annotated[
+        str, typer.Argument(metavar="TASK", help="tag, classify, parse, transduce, fold or align.")
+    ],
     source: Annotated[str, typer.Argument(metavar="DATA", help="File, as train TASK reads it.")],
     learners: Annotated[
         str, typer.Option(help="Learners, such as CRF,SODA: names of the classes in Python.")

@@ -280,7 +280,8 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         check_samples(X, y, empty=True)
         self._check_columns(X)
         y = self._check_labels(y)
-        check_constraints(self.space_, constraints)
+        if constraints:
+            check_constraints(self.space_, constraints)
         if self.compiled is not None and y is None and not constraints:
             return self.compiled.pack(self.space_, X, n_jobs=self.n_jobs)
         marked = {} if y is None else {"unknown": "mark"}  # outputs that are not possible are no mistake

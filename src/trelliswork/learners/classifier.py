@@ -86,6 +86,31 @@ class ClassifierVerbs:
         return batch.marginals(scores).label
 
     @available_if(has_single_labels)
+    def predict_log_proba(self, X: Any, **constraints: Any) -> np.ndarray:
+        """Logarithms of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : matrix or list of rows
+            As in ``fit``.
+        **constraints
+            Passed to the structure.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns as in ``classes_``.
+
+        Examples
+        --------
+        >>> from trelliswork import CRF, Classes
+        >>> CRF(Classes()).fit([[0.0], [1.0]], ["low", "high"]).predict_log_proba([[0.5]]).round(2)
+        array([[-0.6, -0.8]])
+        """
+        with np.errstate(divide="ignore"):  # a class that cannot be
+            return np.log(self.predict_proba(X, **constraints))
+
+    @available_if(has_single_labels)
     @accepts_iterators
     def decision_function(self, X: Any, **constraints: Any) -> np.ndarray:
         """Scores of the classes, where outputs are single labels.

@@ -38,6 +38,8 @@ class Structure(BaseEstimator):
     moment_reference: ClassVar[str] = "uniform"  # law that moment learners compare true outputs with
     moment_ridge: ClassVar[float] = 1e-6  # their default ridge with it, in mean variances of a feature
     tuning: ClassVar[tuple[Tunable, ...]] = ()  # what is worth tuning
+    # Parameters while it is fitted to a part of the data, whose other part may have symbols of its own.
+    on_a_part: ClassVar[Mapping[str, Any]] = {}
     limits: Limits = Limits()  # no hyper-parameters: model files do not hold them
 
     @classmethod
@@ -172,6 +174,22 @@ class Structure(BaseEstimator):
     def complete(self) -> Structure:
         """The same structure with a weight for every feature, for models made of counts."""
         return self
+
+    def alternatives(self, y: Any) -> list[Any]:
+        """All outputs that count as right where one is given; here it alone.
+
+        Parameters
+        ----------
+        y : output
+            The truth about one sample.
+
+        Examples
+        --------
+        >>> from trelliswork import Chain, Transducer
+        >>> Chain().alternatives(["D", "N"]), Transducer().alternatives({"ab", "ba"})
+        ([['D', 'N']], ['ab', 'ba'])
+        """
+        return [y]
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
         """Share of outputs that are wholly right."""

@@ -78,8 +78,14 @@ class Batch(ABC):
         """
         return None
 
-    def cautions(self) -> list[str]:
-        """What looks like a mistake in the inputs, a line each; here nothing."""
+    def cautions(self, names: Sequence[str] | None = None) -> list[str]:
+        """What looks like a mistake in the inputs, a line each; here nothing.
+
+        Parameters
+        ----------
+        names : sequence of str or None
+            Names of the columns, where inputs are rows of a data frame.
+        """
         return []
 
     # -- samples -----------------------------------------------------------------------

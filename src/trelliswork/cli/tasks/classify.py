@@ -154,9 +154,14 @@ def train(
     if ancestor_weight is not None and estimator.structure.taxonomy is None:
         raise InputError("--ancestor-weight needs --taxonomy FILE")
     held_out = None if dev is None else _read(dev, layout)
-    scale = scale and learning.entry.learner.__name__ != "Generative"  # which takes counts
+    scale = scale and _scaled(learning.entry.learner.__name__)
     scaler = RowScaler(text=layout["text"], numbers=scale) if scale or layout["text"] else None
     _fit_and_save(learning, estimator, scaler, rows, held_out, layout, output, quiet)
+
+
+def _scaled(learner: str) -> bool:
+    """Whether numbers are standardised for a learner, by the name of its class; one of them takes counts."""
+    return learner != "Generative"
 
 
 def _names(text: str | None) -> list[str] | None:
@@ -217,14 +222,17 @@ def samples(
     label, text, taxonomy, encoding : str or None
         As in :func:`train`.
     """
-    from trelliswork.cli._comparing import Samples
+    from trelliswork.cli._comparing import Samples, with_features
+    from trelliswork.features import RowScaler
     from trelliswork.structures import Classes
     from trelliswork.structures.classes.taxonomy import Taxonomy
 
-    layout = {"format": None, "label": label, "columns": None, "text": _names(text) or [], "separator": None}
+    words = _names(text) or []
+    layout = {"format": None, "label": label, "columns": None, "text": words, "separator": None}
     rows = _read(source, {**layout, "encoding": encoding or "utf-8"})
-    links = None if taxonomy is None else Taxonomy.read(taxonomy).edges
-    return Samples(rows.X, rows.y, Classes(links))
+    structure = Classes(rows.taxonomy if taxonomy is None else Taxonomy.read(taxonomy).edges)
+    learners = with_features(structure, lambda name: RowScaler(text=words, numbers=_scaled(name)))
+    return Samples(rows.X, rows.y, structure, learners)
 
 
 def stored_layout(opened: OpenModel, request: Request) -> dict[str, Any]:

@@ -115,7 +115,7 @@ def train(
     if invalid not in ("repair", "strict"):
         raise InputError(f"--invalid must be repair or strict, got {invalid!r}")
     chosen, between = _options.parse_columns(columns), _options.parse_separator(separator)
-    usual = "word" if learning.entry.learner.__name__ in _MULTINOMIAL else "default"
+    usual = _usual_template(learning.entry.learner.__name__)
     text = _template(usual if template is None else template, chosen)
     _options.check_output(output, model=True)
     learning.check_dev(dev, source)
@@ -140,6 +140,11 @@ def train(
     if unknown is not None:
         y = [[_options.known_label(label, [unknown]) for label in row] for row in y]
     _fit_and_save(learning, estimator, text, document, layout, y, held_out, output, quiet)
+
+
+def _usual_template(learner: str) -> str:
+    """Features of a token without ``--template``, by the name of the class of the learner."""
+    return "word" if learner in _MULTINOMIAL else "default"
 
 
 def _template(text: str, columns: list[int] | None) -> str:
@@ -248,13 +253,11 @@ def samples(source: str, *, label: str | None = None, encoding: str | None = Non
     ----------
     source : str
         File.
-    label : str or None
-        Number of the column of the labels.
-    encoding : str or None
-        Encoding of the text.
+    label, encoding : str or None
+        Number of the column of the labels; encoding of the text.
     """
     from trelliswork.cli._columns import Document
-    from trelliswork.cli._comparing import Samples
+    from trelliswork.cli._comparing import Samples, with_features
     from trelliswork.features import TokenWindow
     from trelliswork.structures import Chain
 
@@ -263,8 +266,8 @@ def samples(source: str, *, label: str | None = None, encoding: str | None = Non
     document = Document(source, encoding=encoding or "utf-8")
     layout = _layout(document, None if label is None else int(label), None, "default")
     assert layout.label is not None
-    window = TokenWindow.from_template("default")
-    return Samples(document.take(layout.inputs), document.take([layout.label]), Chain(), window)
+    learners = with_features(Chain(), lambda name: TokenWindow.from_template(_usual_template(name)))
+    return Samples(document.take(layout.inputs), document.take([layout.label]), Chain(), learners)
 
 
 def predict(opened: OpenModel, request: Request) -> None:

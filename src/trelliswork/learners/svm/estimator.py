@@ -9,7 +9,7 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._stored import Declared, matrix, numbers
-from trelliswork._tuning import Path
+from trelliswork._tuning import Choice, Path
 from trelliswork._validate import check_number
 from trelliswork.kernels import Precomputed, as_kernel
 from trelliswork.learners.base import StructuredEstimator, combined_weights
@@ -151,7 +151,7 @@ class StructuredSVM(StructuredEstimator):
         "dual_coef_": numbers("rows", "columns", optional=True),
         "linear_coef_": numbers("other features", optional=True),
     }
-    tuning = (Path("C", weaker="up"),)
+    tuning = (Path("C", weaker="up"), Choice("rescale", ("margin", "slack"), on_request=True))
     loosen = ("raise C",)
 
     support_: list[tuple[int, Any, float]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -58,8 +58,14 @@ class ChainParts(Batch):
         """Outputs with one label for all tokens."""
         return same_label(codes, self.space.labels, "token")
 
-    def cautions(self) -> list[str]:
-        """An attribute that dwarfs the others."""
+    def cautions(self, names: Sequence[str] | None = None) -> list[str]:
+        """An attribute that dwarfs the others.
+
+        Parameters
+        ----------
+        names : sequence of str or None
+            Not used: attributes of tokens have their own.
+        """
         return self.emission.cautions(self.space.attributes)
 
     def __len__(self) -> int:

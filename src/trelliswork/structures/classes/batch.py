@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
@@ -74,9 +74,16 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled, PartlyKnown
         """Outputs that are all the same class."""
         return same_label(codes, self.space.labels, "sample")
 
-    def cautions(self) -> list[str]:
-        """A column that dwarfs the others."""
-        return self.emission.cautions(self.space.attributes)
+    def cautions(self, names: Sequence[str] | None = None) -> list[str]:
+        """A column that dwarfs the others.
+
+        Parameters
+        ----------
+        names : sequence of str or None
+            Names of the columns, where they have any.
+        """
+        attributes = self.space.attributes
+        return self.emission.cautions(attributes if names is None else [names[int(a)] for a in attributes])
 
     def __len__(self) -> int:
         return self.emission.n_tokens

@@ -11,6 +11,7 @@ from trelliswork._errors import InputError
 from trelliswork._ngrams import check_sequences
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._stored import fitting, lengths, numbers, whole
+from trelliswork._validate import warn_nothing_known
 from trelliswork.structures.backoff import Contexts
 from trelliswork.structures.base import Space, Structure
 from trelliswork.structures.transducer import names, store
@@ -141,6 +142,9 @@ class TransducerSpace(Space):
         inputs = [symbols_of(x, i, "an input") for i, x in enumerate(X)]
         batch = store.packed(self, inputs, n_jobs)
         if y is None:
+            if batch.x.values.size and batch.x.values.max() < 0:
+                n, example = batch.x.values.size, next(s for symbols in inputs for s in symbols)
+                warn_nothing_known("symbols", n, example, self.input_symbols[0])
             return batch
         if not hasattr(y, "__len__") or len(y) != len(inputs):
             got = len(y) if hasattr(y, "__len__") else type(y).__name__
