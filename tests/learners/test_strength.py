@@ -73,8 +73,20 @@ def test_units_are_told():
     assert voted.r_.min() == 1.0
     moments = tw.ZScore(tw.Chain()).fit(WORDS, TAGS)
     assert moments.reference_ == "generative"
-    assert moments.lam_ > 0
+    assert moments.lam_ == pytest.approx(0.01 * found.norm * found.support)
+    assert (moments.loss_, moments.total_margin_) == ("hamming", 4.0)
+    alone = tw.ZScore(tw.Chain(), loss=None).fit(WORDS, TAGS)
+    assert alone.lam_ == found.ridge("generative")
     assert tw.ZScore(tw.Classes()).fit(X, Y).reference_ == "uniform"
+
+
+@pytest.mark.parametrize("learner", [tw.ZScore, tw.SODA])
+def test_reference_of_moments_by_structure(learner):
+    for structure in (tw.RNA(), tw.Grammar(), tw.Alignment()):
+        X, y = next(iter(type(structure).examples()))[1:]
+        model = learner(structure).fit(X, y)
+        assert (model.reference_, model.loss_, model.total_margin_) == ("generative", None, None)
+    assert tw.RNA("nearest-neighbour").moment_reference == "uniform"
 
 
 def test_a_chain_with_negative_numbers_has_a_reference():

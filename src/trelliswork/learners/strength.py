@@ -23,7 +23,7 @@ from trelliswork.structures.base import Batch
 __all__ = ["DataScale"]
 
 _L2, _L1, _PRICE = 0.004, 0.05, 3.0
-_RIDGE = {"generative": 0.08, "observed": 0.1}
+_RIDGE = {"generative": (0.08, 0.5), "observed": (0.1, 0.5), "total": (0.01, 1.0)}
 
 
 class DataScale(NamedTuple):
@@ -90,5 +90,13 @@ class DataScale(NamedTuple):
         return _PRICE * self.n_samples / self.norm
 
     def ridge(self, reference: str) -> float:
-        """Ridge beside a sum of covariances under a reference law: a multiple of V sqrt(m)."""
-        return _RIDGE[reference] * self.norm * self.support**0.5
+        """Ridge beside a sum of covariances under a reference law.
+
+        Parameters
+        ----------
+        reference : {"generative", "observed", "total"}
+            The law: ``0.08 V sqrt(m)`` and ``0.1 V sqrt(m)``; "total" is the generative one where margins
+            are those of the whole model, ``0.01 V m``.
+        """
+        factor, power = _RIDGE[reference]
+        return factor * self.norm * self.support**power

@@ -35,7 +35,9 @@ class Structure(BaseEstimator):
     space_class: ClassVar[type[Space] | None] = None  # what ``bind`` returns
     batch_class: ClassVar[type[Batch] | None] = None  # what ``Space.pack`` returns
     output_kind: ClassVar[str | None] = None  # what an output is; losses say which kinds they compare
-    moment_reference: ClassVar[str] = "uniform"  # law that moment learners compare true outputs with
+    moment_reference: str = "uniform"  # law that moment learners compare true outputs with
+    moment_loss: ClassVar[str | None] = None  # that they ask for margins of
+    moment_margin: ClassVar[float | None] = None  # per unit of it, of scores with those of a generative law
     moment_ridge: ClassVar[float] = 1e-6  # their default ridge with it, in mean variances of a feature
     tuning: ClassVar[tuple[Tunable, ...]] = ()  # what is worth tuning
     limits: Limits = Limits()  # no hyper-parameters: model files do not hold them

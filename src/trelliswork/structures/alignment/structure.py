@@ -125,7 +125,7 @@ class Alignment(Structure):
     batch_class: ClassVar[type[Batch]] = AlignmentBatch
     output_kind: ClassVar[str] = "alignment"
     # Of all alignments of two sequences nearly all are absurd: being better than these is easy.
-    moment_reference: ClassVar[str] = "generative"
+    moment_reference: str = "generative"
     limits: AlignmentLimits = AlignmentLimits()
 
     def __init__(
