@@ -35,6 +35,7 @@ class Structure(BaseEstimator):
     space_class: ClassVar[type[Space] | None] = None  # what ``bind`` returns
     batch_class: ClassVar[type[Batch] | None] = None  # what ``Space.pack`` returns
     output_kind: ClassVar[str | None] = None  # what an output is; losses say which kinds they compare
+    generative_smoothing: ClassVar[float] = 1.0  # count added to every event, in mean values of a feature
     moment_reference: str = "uniform"  # law that moment learners compare true outputs with
     moment_loss: ClassVar[str | None] = None  # that they ask for margins of
     moment_margin: ClassVar[float | None] = None  # per unit of it, of scores with those of a generative law

@@ -344,6 +344,10 @@ class Batch(ABC):
         """Sum of the feature vectors of the true outputs, times a weight per sample."""
         return self.pull(self.indicators(self.gold_codes, weights))
 
+    def count_unit(self, weights: np.ndarray | None = None) -> float:
+        """What a feature adds to a count each time, on average; here 1."""
+        return 1.0
+
     def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
         """Weights made of smoothed counts; here log-odds of true outputs against uniform ones."""
         gold = self.gold_sum(weights)

@@ -113,7 +113,9 @@ def hmm_log_probabilities(
 ) -> np.ndarray:
     """Log-probabilities of a hidden Markov model of the chain's order.
 
-    Emissions of a label are one multinomial over all attributes and the unknown symbol.
+    Emissions of a label are one multinomial over all attributes and the unknown symbol. Where a token is
+    one symbol and none was unknown, unknown ones count as often as those that were seen once: smoothing
+    alone would give them to the rarest labels.
     With end weights, "stop" is one more outcome of each transition, so that the model is a
     distribution over sequences of every length. Of an n-gram it is the probability of its last
     label after the others, in longer n-grams among those that do not stop. Attributes with negative
@@ -132,13 +134,15 @@ def hmm_log_probabilities(
         raise InputError("Generative needs counts: the features must not be negative; use CRF or Perceptron")
     table = np.zeros_like(gold)
     unknown_counts = gold[markers["unknown"]] if "unknown" in markers else np.zeros(k)
+    codes = batch.gold_codes.values
+    tokens = np.ones(codes.size) if weights is None else np.repeat(weights, np.diff(batch.offsets))
+    if "unknown" in markers and countable and not unknown_counts.any() and counts.sum() <= tokens.sum():
+        unknown_counts = counts[counts.sum(axis=1) == 1.0].sum(axis=0)
     total = counts.sum(axis=0) + unknown_counts + a * (n_real + 1)
     if countable:
         table[:n_real] = np.log((counts + a) / total)
     if countable and "unknown" in markers:
         table[markers["unknown"]] = np.log((unknown_counts + a) / total)
-    codes = batch.gold_codes.values
-    tokens = np.ones(codes.size) if weights is None else np.repeat(weights, np.diff(batch.offsets))
     filled = np.diff(batch.offsets) > 0
     first, last = batch.offsets[:-1][filled], batch.offsets[1:][filled] - 1
     if "start" in markers:

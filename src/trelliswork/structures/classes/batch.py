@@ -269,6 +269,10 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
         """Class probabilities, shape (n_samples, n_labels)."""
         return parts.label
 
+    def count_unit(self, weights: np.ndarray | None = None) -> float:
+        """Mean value of an attribute where it is not 0."""
+        return self.emission.mean_value(len(self.space.attributes), weights)
+
     def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
         """Weights of multinomial naive Bayes; with a taxonomy those of the base class."""
         if not self._flat:
