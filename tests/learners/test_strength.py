@@ -68,6 +68,9 @@ def test_units_are_told():
     assert tw.CRF(tw.Chain(), l2=0.25).fit(WORDS, TAGS).l2_ == 0.25
     assert pytest.approx(6.0 * 3 / found.norm) == tw.StructuredSVM(tw.Chain(), 2.0).fit(WORDS, TAGS).C_
     assert tw.StructuredSVM(tw.Chain(), 2.0, C_mode="absolute").fit(WORDS, TAGS).C_ == 2.0
+    folds = next(iter(tw.RNA.examples()))[1:]
+    expected = 2.0 * scale(tw.RNA(), *folds).prior_price  # the same for any number of samples
+    assert pytest.approx(expected) == tw.StructuredSVM(tw.RNA(), 2.0).fit(*folds).C_
     voted = tw.VotedCRF(tw.Chain()).fit(WORDS, TAGS)
     assert voted.penalty_unit_ == pytest.approx(found.l1 / 3)
     assert voted.r_.min() == 1.0

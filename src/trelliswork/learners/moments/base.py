@@ -13,9 +13,10 @@ from trelliswork._signature import signature
 from trelliswork._tuning import Choice, Path
 from trelliswork._validate import check_number
 from trelliswork.learners.base import StructuredEstimator, combined_weights
+from trelliswork.learners.head_start import RemainingMargin
 from trelliswork.learners.moments.constraints import fit_constrained
 from trelliswork.learners.moments.newton import newton_steps
-from trelliswork.learners.moments.reference import TotalMargin, reference_scores, reference_weights
+from trelliswork.learners.moments.reference import reference_scores, reference_weights
 from trelliswork.learners.moments.state import MomentState
 from trelliswork.learners.moments.sums import BatchMoments, MomentSums, SampledMoments
 from trelliswork.learners.optimize.progress import Progress
@@ -263,7 +264,7 @@ class MomentLearner(StructuredEstimator):
     ) -> BatchMoments | SampledMoments:
         loss, margin = self._loss, self._margin
         if loss is not None and reference is not None and margin is not None:
-            loss = TotalMargin(as_loss(loss), margin, reference)
+            loss = RemainingMargin(as_loss(loss), margin, lambda part: reference_scores(part, reference))
         if self.moments == "exact":
             return BatchMoments(batch, scores, weights, loss)
         seed = check_random_state(self.random_state).randint(2**31)

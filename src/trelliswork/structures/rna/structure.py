@@ -189,6 +189,11 @@ class RNA(Structure):
         return "uniform" if self.grammar == NEAREST else "generative"
 
     @property
+    def svm_prior(self) -> str | None:  # type: ignore[override]
+        """Frequencies of the rules: a few wrong pairs cost more than none, and weights of 0 have none."""
+        return None if self.grammar == NEAREST else "generative"
+
+    @property
     def widest(self) -> int:
         """Pairs are less than so many bases apart."""
         return sys.maxsize if self.window is None else int(self.window)
