@@ -23,13 +23,14 @@ _MAX_STEPS, _LEAST_GAIN = 100, 1e-6  # of EM; the gain is relative
 
 
 class Generative(StructuredEstimator):
-    """Generative model with Laplace smoothing: a hidden Markov model on chains.
+    """Generative model with smoothed counts: a hidden Markov model on chains.
 
     Weights are logarithms of smoothed relative frequencies; one pass over the data, no
     search. On a chain: first labels, transitions and emissions (with several attributes
     per token these count as independent, as in naive Bayes, and an unknown symbol has its
-    own share). On structures without multinomials: log-odds of how often a feature
-    occurs in the given outputs against how often it occurs in all outputs.
+    own share: that of the symbols seen once, where a token is one symbol). On structures
+    without multinomials: log-odds of how often a feature occurs in the given outputs against
+    how often it occurs in all outputs.
 
     Where only part of the outputs is known, expected counts over all outputs that agree take the place of
     counts (EM); log-odds are taken of outputs that a first model fills in.
@@ -38,8 +39,9 @@ class Generative(StructuredEstimator):
     ----------
     structure : Structure
         Output space, for instance ``Chain()``.
-    smoothing : float, default=1.0
-        Count added to every event.
+    smoothing : float or "auto", default="auto"
+        Count added to every event. "auto" is 0.2 times the mean value of a feature (where it is not 0) for
+        chains and classes, and 1 for the rest.
     n_jobs : int or None, default=None
         Threads (-1: all cores).
 
@@ -53,6 +55,8 @@ class Generative(StructuredEstimator):
     completed_by_ : str or None
         The learner that filled in outputs that are known in part ("crf"), on structures without multinomials;
         None where nothing was filled in.
+    smoothing_ : float
+        Count that was added.
 
     Examples
     --------
@@ -67,7 +71,7 @@ class Generative(StructuredEstimator):
     command_options = ("smoothing",)
     tuning = (Path("smoothing", decades=(1.0, 3.5)),)
 
-    def __init__(self, structure: Structure, smoothing: float = 1.0, *, n_jobs: int | None = None):
+    def __init__(self, structure: Structure, smoothing: float | str = "auto", *, n_jobs: int | None = None):
         self.structure = structure
         self.smoothing = smoothing
         self.n_jobs = n_jobs
@@ -82,16 +86,21 @@ class Generative(StructuredEstimator):
         sample_weight : array-like of shape (n_samples,) or None
             Weight of each sample.
         """
-        check_number("smoothing", self.smoothing, 0, above=True)
+        if self.smoothing != "auto":
+            check_number("smoothing", self.smoothing, 0, above=True)
         space, batch = self._start(X, y, structure=self._checked_structure().complete())
         weights = check_weights(sample_weight, len(batch))
+        if isinstance(self.smoothing, str):
+            self.smoothing_ = self.structure.generative_smoothing * batch.count_unit(weights)
+        else:
+            self.smoothing_ = float(self.smoothing)
         self.history_, self.completed_by_ = [], None
         partly = known_in_part(batch)
         if partly is not None and partly.known is not None and batch.is_generative:
-            self.coef_, self.history_ = _em(batch, self.smoothing, weights)
+            self.coef_, self.history_ = _em(batch, self.smoothing_, weights)
         else:
             batch, self.completed_by_ = filled_in(batch, weights)
-            self.coef_ = batch.generative_weights(self.smoothing, weights)
+            self.coef_ = batch.generative_weights(self.smoothing_, weights)
         self.space_ = space
         self.n_iter_ = max(len(self.history_), 1)
         return self

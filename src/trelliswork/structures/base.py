@@ -35,7 +35,11 @@ class Structure(BaseEstimator):
     space_class: ClassVar[type[Space] | None] = None  # what ``bind`` returns
     batch_class: ClassVar[type[Batch] | None] = None  # what ``Space.pack`` returns
     output_kind: ClassVar[str | None] = None  # what an output is; losses say which kinds they compare
-    moment_reference: ClassVar[str] = "uniform"  # law that moment learners compare true outputs with
+    generative_smoothing: ClassVar[float] = 1.0  # count added to every event, in mean values of a feature
+    svm_prior: str | None = None  # model whose weights a structural SVM is pulled towards
+    moment_reference: str = "uniform"  # law that moment learners compare true outputs with
+    moment_loss: ClassVar[str | None] = None  # that they ask for margins of
+    moment_margin: ClassVar[float | None] = None  # per unit of it, of scores with those of a generative law
     moment_ridge: ClassVar[float] = 1e-6  # their default ridge with it, in mean variances of a feature
     tuning: ClassVar[tuple[Tunable, ...]] = ()  # what is worth tuning
     # Parameters while it is fitted to a part of the data, whose other part may have symbols of its own.

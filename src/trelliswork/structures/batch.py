@@ -354,6 +354,10 @@ class Batch(ABC):
         """Sum of the feature vectors of the true outputs, times a weight per sample."""
         return self.pull(self.indicators(self.gold_codes, weights))
 
+    def count_unit(self, weights: np.ndarray | None = None) -> float:
+        """What a feature adds to a count each time, on average; here 1."""
+        return 1.0
+
     @property
     def is_generative(self) -> bool:
         """Whether :meth:`generative_weights` score inputs with outputs by log-probabilities; here not."""

@@ -43,7 +43,7 @@ def test_crf_is_multinomial_logistic_regression(make):
 def test_generative_is_naive_bayes():
     rng = np.random.default_rng(1)
     X, y = rng.integers(0, 5, (40, 6)).astype(float), rng.integers(0, 3, 40)
-    ours, theirs = Generative(Classes()).fit(X, y), MultinomialNB().fit(X, y)
+    ours, theirs = Generative(Classes(), 1.0).fit(X, y), MultinomialNB().fit(X, y)
     np.testing.assert_allclose(ours.coef_.reshape(7, 3)[:6].T, theirs.feature_log_prob_)
     with pytest.raises(InputError, match="must not be negative"):
         Generative(Classes()).fit(-X, y)

@@ -14,6 +14,7 @@ from trelliswork._validate import check_number
 from trelliswork.kernels import Precomputed, as_kernel
 from trelliswork.learners.base import StructuredEstimator, combined_weights
 from trelliswork.learners.completion import best_completion, first_completion
+from trelliswork.learners.head_start import RemainingMargin
 from trelliswork.learners.known import check_loss, known_in_part
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.strength import DataScale
@@ -62,7 +63,7 @@ class StructuredSVM(StructuredEstimator):
     C_mode : {"relative", "absolute"}, default="relative"
         Whether the weight of the mean slack is ``C_ = 3 C n_samples / V``, with V the mean squared norm of
         the features of one part of an output (a token with its label; with a kernel its mean value for
-        equal rows), or C itself. (``C_ / n_samples`` is what other tools call C.)
+        equal rows; ``5 C / V`` with a prior), or C itself. (``C_ / n_samples`` is what other tools call C.)
     loss : str or Loss, default="hamming"
         ``"hamming"``, ``"zero-one"``, ``"tree"``, ``"f1"``, ``"edit"`` (``Edit(cap=3)``), or an object
         of :mod:`trelliswork.losses`.
@@ -70,6 +71,13 @@ class StructuredSVM(StructuredEstimator):
         Penalty on slacks; ``"none"`` is the hard margin, for separable data.
     rescale : {"margin", "slack", None}, default="margin"
         Where the loss enters.
+    prior : {"auto", "generative", None}, default="auto"
+        Weights that the others are pulled towards: ``|w|^2`` becomes ``|w - prior|^2``, with the weights of
+        :class:`Generative`. "auto" is "generative" for the grammars of RNA, where otherwise the structure
+        without a pair is best for data of many families, and None for the rest. It goes with L1 slacks,
+        ``rescale="margin"``, a loss that is a sum over parts, and no kernel.
+    prior_margin : float, default=0.1
+        With a prior: margin per unit of the loss, in the units of its scores.
     solver : {"auto", "bcfw", "working-set", "one-slack"}, default="auto"
         All reach the same optimum. ``"bcfw"``, block-coordinate Frank-Wolfe with line search
         over cached outputs, is the default. ``"working-set"`` solves the problem over all
@@ -110,6 +118,8 @@ class StructuredSVM(StructuredEstimator):
         Weights (linear models).
     C_ : float
         Weight of the mean slack.
+    prior_coef_ : ndarray of shape (n_features,) or None
+        Weights of the prior; they are part of ``coef_``.
     support_ : list of (int, output, float)
         Sample, output and dual variable of every constraint in use.
     n_constraints_ : int
@@ -144,12 +154,13 @@ class StructuredSVM(StructuredEstimator):
     """
 
     # What models had that were saved before the parameter was there.
-    _before: ClassVar[Mapping[str, Any]] = {"C_mode": "absolute"}
+    _before: ClassVar[Mapping[str, Any]] = {"C_mode": "absolute", "prior": None}
 
     stored: ClassVar[Mapping[str, Declared]] = {
         "support_rows_": matrix("rows", "attributes", optional=True),
         "dual_coef_": numbers("rows", "columns", optional=True),
         "linear_coef_": numbers("other features", optional=True),
+        "prior_coef_": numbers("features", optional=True),
     }
     tuning = (Path("C", weaker="up"), Choice("rescale", ("margin", "slack"), on_request=True))
     loosen = ("raise C",)
@@ -168,6 +179,8 @@ class StructuredSVM(StructuredEstimator):
         loss: str | Loss = "hamming",
         slack: str = "l1",
         rescale: str | None = "margin",
+        prior: str | None = "auto",
+        prior_margin: float = 0.1,
         solver: str = "auto",
         kernel: Any = None,
         tol: float = 1e-3,
@@ -187,6 +200,8 @@ class StructuredSVM(StructuredEstimator):
         self.loss = loss
         self.slack = slack
         self.rescale = rescale
+        self.prior = prior
+        self.prior_margin = prior_margin
         self.solver = solver
         self.kernel = kernel
         self.tol = tol
@@ -211,10 +226,16 @@ class StructuredSVM(StructuredEstimator):
             Weight of each sample; 2 is the same as having the sample twice.
         """
         form, loss, kernel = self._checked()
-        space, batch = self._start(X, y)
+        structure = self._checked_structure()
+        with_prior = self._with_prior(form, kernel)
+        space, batch = self._start(X, y, structure=structure.complete() if with_prior else structure)
         weights = combined_weights(batch, sample_weight, self.class_weight)
-        price = self._price(batch, weights, kernel)
+        partly = known_in_part(batch)
+        prior = self._prior(batch, weights, loss, partly is not None) if with_prior else None
+        price = self._price(batch, weights, kernel, prior is not None)
         check_loss(batch, loss)
+        if prior is not None:
+            loss = RemainingMargin(loss, self.prior_margin, lambda part: part.scores(prior))
         options: dict[str, Any] = {
             "weights": weights,
             "solver": self.solver,
@@ -228,7 +249,6 @@ class StructuredSVM(StructuredEstimator):
         }
         warm = self.warm_start and self.__sklearn_is_fitted__() and self.solver != "one-slack"
         start = (self._prepared(X), self.support_) if warm else None
-        partly = known_in_part(batch)
         rounds: list[dict[str, Any]] = []
         with Progress("StructuredSVM", self.max_iter, self.verbose) as progress:
             options["progress"] = progress
@@ -253,8 +273,8 @@ class StructuredSVM(StructuredEstimator):
         if isinstance(model, Expansion):
             self.support_rows_, self.dual_coef_, self.linear_coef_ = model
         else:
-            self.coef_ = model
-        self.space_, self.C_, self.rounds_ = space, price, rounds
+            self.coef_ = model if prior is None else model + prior
+        self.space_, self.C_, self.prior_coef_, self.rounds_ = space, price, prior, rounds
         self.support_, self.n_constraints_ = solution.support, solution.n_constraints
         self.primal_, self.dual_, self.gap_ = solution.primal, solution.dual, solution.gap
         self.history_, self.n_iter_, self.stop_ = progress.history, solution.n_iter, solution.stop
@@ -265,7 +285,27 @@ class StructuredSVM(StructuredEstimator):
         same = self.__sklearn_is_fitted__() and self.space_.feature_names == space.feature_names
         return bool(self.warm_start) and same
 
-    def _price(self, batch: Batch, weights: np.ndarray | None, kernel: Any) -> float:
+    def _with_prior(self, form: Form, kernel: Any) -> bool:
+        """Whether there is to be a prior, as far as parameters tell."""
+        if self.prior != "auto":
+            return self.prior is not None
+        return form.additive and kernel is None and self.structure.svm_prior is not None
+
+    def _prior(self, batch: Batch, weights: np.ndarray | None, loss: Loss, partly: bool) -> np.ndarray | None:
+        """Weights of the prior; with "auto" None for a loss or for outputs that do not go with one."""
+        if partly:
+            if self.prior == "auto":
+                return None
+            raise InputError("the prior needs outputs that are known as a whole; use prior=None")
+        loss.check(batch.space)
+        if loss.part_costs(batch) is None:
+            if self.prior == "auto":
+                return None
+            raise InputError(f"{loss!r} is not a sum over parts; use loss='hamming' or prior=None")
+        smoothing = self.structure.generative_smoothing * batch.count_unit(weights)
+        return batch.generative_weights(smoothing, weights)
+
+    def _price(self, batch: Batch, weights: np.ndarray | None, kernel: Any, prior: bool) -> float:
         """Weight of the mean slack."""
         if self.C_mode == "absolute":
             return self.C
@@ -273,11 +313,13 @@ class StructuredSVM(StructuredEstimator):
         if kernel is not None:
             rows = require(batch, Rows).row_view().rows[:_ROWS]
             scale = scale._replace(norm=float(np.mean(np.diagonal(kernel(rows, rows)))) + 1.0)
-        return self.C * scale.price
+        return self.C * (scale.prior_price if prior else scale.price)
 
     def _checked(self) -> tuple[Form, Loss, Any]:
         form, loss = check_form(self.slack, self.rescale), as_loss(self.loss)
-        for name in ("C", "tol", "cache_mb"):
+        if self.prior not in ("auto", "generative", None):
+            raise InputError(f"prior must be 'auto', 'generative' or None, got {self.prior!r}")
+        for name in ("C", "tol", "cache_mb", "prior_margin"):
             check_number(name, getattr(self, name), 0, above=True)
         check_number("max_iter", self.max_iter, 1, whole=True)
         if self.C_mode not in ("relative", "absolute"):
@@ -289,6 +331,8 @@ class StructuredSVM(StructuredEstimator):
             raise InputError("StructuredSVM compares rows itself: give the kernel, not precomputed values")
         if self.solver == "one-slack" and (form.slack != "l1" or kernel is not None):
             raise InputError("solver='one-slack' needs slack='l1' and no kernel; use solver='working-set'")
+        if self.prior == "generative" and (not form.additive or kernel is not None):
+            raise InputError("prior='generative' needs slack='l1', rescale='margin' and no kernel")
         if self.average and (self.solver not in ("auto", "bcfw") or kernel is not None):
             raise InputError("average=True needs solver='bcfw' and no kernel")
         return form, loss, kernel

@@ -598,6 +598,11 @@ class ChainBatch(
         """Weights of a hidden Markov model; those of orders above 1 telescope."""
         return hmm.hmm_weights(self, log_p)
 
+    def count_unit(self, weights: np.ndarray | None = None) -> float:
+        """Mean value of an attribute where it is not 0."""
+        tokens = None if weights is None else np.repeat(weights, np.diff(self.offsets))
+        return self.emission.mean_value(len(self.space.attributes), tokens)
+
     @property
     def is_generative(self) -> bool:
         """Whether weights are log-probabilities: those of a hidden Markov model."""

@@ -117,7 +117,9 @@ def hmm_log_probabilities(
 ) -> np.ndarray:
     """Log-probabilities of a hidden Markov model of the chain's order.
 
-    Emissions of a label are one multinomial over all attributes and the unknown symbol.
+    Emissions of a label are one multinomial over all attributes and the unknown symbol. Where a token is
+    one symbol and none was unknown, unknown ones count as often as those that were seen once: smoothing
+    alone would give them to the rarest labels.
     With end weights, "stop" is one more outcome of each transition, so that the model is a
     distribution over sequences of every length. Of an n-gram it is the probability of its last
     label after the others, in longer n-grams among those that do not stop. Attributes with negative
@@ -137,6 +139,10 @@ def hmm_log_probabilities(
         raise InputError("Generative needs counts: the features must not be negative; use CRF or Perceptron")
     table = np.zeros_like(gold)
     unknown_counts = gold[markers["unknown"]] if "unknown" in markers else np.zeros(k)
+    if "unknown" in markers and countable and counts is None and not unknown_counts.any():
+        tokens = batch.n_tokens if weights is None else float(weights @ np.diff(batch.offsets))
+        if seen.sum() <= tokens:  # a token is one symbol
+            unknown_counts = seen[seen.sum(axis=1) == 1.0].sum(axis=0)
     total = seen.sum(axis=0) + unknown_counts + a * (n_real + 1)
     if countable:
         table[:n_real] = np.log((seen + a) / total)

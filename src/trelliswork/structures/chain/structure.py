@@ -96,7 +96,10 @@ class Chain(Structure):
     output_kind: ClassVar[str] = "label sequence"
     # Labels are mostly skewed: one of them covers most tokens, and against all label sequences alike every
     # model looks good that has learnt just that.
-    moment_reference: ClassVar[str] = "generative"
+    generative_smoothing: ClassVar[float] = 0.2
+    moment_reference: str = "generative"
+    moment_loss: ClassVar[str | None] = "hamming"
+    moment_margin: ClassVar[float | None] = 4.0
     moment_ridge: ClassVar[float] = 0.1
     tuning = (Choice("order", (1, 2)),)
     limits: ChainLimits = ChainLimits()

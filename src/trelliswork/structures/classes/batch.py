@@ -304,6 +304,10 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled, PartlyKnown
         """Class probabilities, shape (n_samples, n_labels)."""
         return parts.label
 
+    def count_unit(self, weights: np.ndarray | None = None) -> float:
+        """Mean value of an attribute where it is not 0."""
+        return self.emission.mean_value(len(self.space.attributes), weights)
+
     @property
     def is_generative(self) -> bool:
         """Whether weights are log-probabilities: those of naive Bayes, without a taxonomy."""

@@ -69,6 +69,7 @@ class Classes(Structure):
     space_class: ClassVar[type[Space]] = ClassesSpace
     batch_class: ClassVar[type[Batch]] = ClassesBatch
     output_kind: ClassVar[str] = "label"
+    generative_smoothing: ClassVar[float] = 0.2
     moment_ridge: ClassVar[float] = 0.1
     limits: ClassesLimits = ClassesLimits()
 

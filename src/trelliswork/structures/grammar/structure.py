@@ -117,6 +117,7 @@ class Grammar(Structure):
     space_class: ClassVar[type[Space]] = GrammarSpace
     batch_class: ClassVar[type[Batch]] = GrammarBatch
     output_kind: ClassVar[str] = "parse tree"
+    moment_reference: str = "generative"
     tuning = (Choice("vertical", (1, 2)), Choice("horizontal", (None, 1, 2)))
     limits: GrammarLimits = GrammarLimits()
 

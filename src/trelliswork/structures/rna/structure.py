@@ -195,6 +195,16 @@ class RNA(Structure):
         return NearestSpace(self) if self.grammar == NEAREST else RNASpace(self)
 
     @property
+    def moment_reference(self) -> str:  # type: ignore[override]
+        """The law of the grammar; loops overlap in their counts, which give no law."""
+        return "uniform" if self.grammar == NEAREST else "generative"
+
+    @property
+    def svm_prior(self) -> str | None:  # type: ignore[override]
+        """Frequencies of the rules: a few wrong pairs cost more than none, and weights of 0 have none."""
+        return None if self.grammar == NEAREST else "generative"
+
+    @property
     def widest(self) -> int:
         """Pairs are less than so many bases apart."""
         return sys.maxsize if self.window is None else int(self.window)
