@@ -101,8 +101,8 @@ class DigitByDigit(BaseEstimator):
 
     def predict(self, X: Any) -> list[list[str]]:
         """Read one digit after the other."""
-        found = iter(self.model_.predict(_single(X)))
-        return [[next(found)[0] for _ in x] for x in X]
+        labels = iter(self.model_.predict(_single(X)))
+        return [[next(labels)[0] for _ in x] for x in X]
 
 
 def _single(X: Any) -> list[Any]:
@@ -160,8 +160,10 @@ def on_new_dates(comparison: Any, train: Dates, test: Dates) -> list[Row]:
     for name, failure in zip(comparison.table["learner"], comparison.table["failure"], strict=True):
         if failure is None:
             model = comparison.learner(name).fit(*train)
-            found = model.predict(test.X)
-            rows.append(Row(name, token_accuracy(test.y, found), sequence_accuracy(test.y, found), model))
+            predicted = model.predict(test.X)
+            rows.append(
+                Row(name, token_accuracy(test.y, predicted), sequence_accuracy(test.y, predicted), model)
+            )
     return rows
 
 

@@ -71,18 +71,18 @@ class ChainAscent:
         while int(start.rank.max(initial=-1)) >= self.beta.shape[1] and self._can_grow():
             self._grow()
         used = np.flatnonzero(start.rank < self.beta.shape[1])
-        at, rank, beta = start.sample[used], start.rank[used], start.beta[used]
+        samples, rank, beta = start.sample[used], start.rank[used], start.beta[used]
         codes = start.codes[used]
-        place = gather_ranges(self.batch.offsets, at)
+        place = gather_ranges(self.batch.offsets, samples)
         self.labels[np.repeat(rank, codes.lengths), place] = codes.values
-        self.height[at, rank], self.beta[at, rank] = start.loss[used], beta
-        self.count[:] = np.bincount(at, minlength=self.count.size)
-        self.mass[:] = np.bincount(at, beta, minlength=self.mass.size)
-        part = self.batch.subset(at)
+        self.height[samples, rank], self.beta[samples, rank] = start.loss[used], beta
+        self.count[:] = np.bincount(samples, minlength=self.count.size)
+        self.mass[:] = np.bincount(samples, beta, minlength=self.mass.size)
+        part = self.batch.subset(samples)
         planes = (part.gold() - part.features(codes)).tocsr()
-        order = np.argsort(at, kind="stable")
-        ends = np.searchsorted(at[order], np.arange(self.count.size + 1))
-        for i in np.unique(at):
+        order = np.argsort(samples, kind="stable")
+        ends = np.searchsorted(samples[order], np.arange(self.count.size + 1))
+        for i in np.unique(samples):
             slots = order[ends[i] : ends[i + 1]]
             rows = planes[slots]
             self.gram[np.ix_([i], rank[slots], rank[slots])] = (rows @ rows.T).toarray()
@@ -167,21 +167,23 @@ class ChainAscent:
         offsets = self.batch.offsets
         kept: list[tuple[np.ndarray, Ragged, np.ndarray]] = []
         for p in range(self.beta.shape[1]):
-            at = np.flatnonzero(self.beta[:, p] > 0)
-            if at.size:
-                codes = Ragged(self.labels[p, gather_ranges(offsets, at)], offsets_of(np.diff(offsets)[at]))
-                kept.append((at, codes, self.beta[at, p]))
+            samples = np.flatnonzero(self.beta[:, p] > 0)
+            if samples.size:
+                codes = Ragged(
+                    self.labels[p, gather_ranges(offsets, samples)], offsets_of(np.diff(offsets)[samples])
+                )
+                kept.append((samples, codes, self.beta[samples, p]))
         self._kept = kept
 
     def support(self) -> list[tuple[int, Any, float]]:
         """Sequence, labels and dual variable of the planes in use when :meth:`keep` was called last."""
         if self._kept is None:
             self.keep()
-        found: list[tuple[int, Any, float]] = []
-        for at, codes, beta in self._kept or []:
+        planes: list[tuple[int, Any, float]] = []
+        for samples, codes, beta in self._kept or []:
             outputs = self.batch.unpack(Ragged(codes.values.astype(np.int64), codes.offsets))
-            found.extend(zip(at.tolist(), outputs, beta.tolist(), strict=True))
-        return sorted(found, key=lambda entry: entry[0])
+            planes.extend(zip(samples.tolist(), outputs, beta.tolist(), strict=True))
+        return sorted(planes, key=lambda entry: entry[0])
 
 
 def ascent(batch: ChainBatch, problem: DualProblem, cache_mb: float) -> ChainAscent | None:

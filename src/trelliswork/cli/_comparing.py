@@ -81,7 +81,7 @@ def compare_file(
 
     samples = able[task].samples(source, **given)
     names = learners if learners == "all" else [name.strip() for name in learners.split(",")]
-    found = compare(
+    comparison = compare(
         samples.X,
         samples.y,
         samples.structure,
@@ -92,8 +92,8 @@ def compare_file(
         n_jobs=jobs,
         verbose=int(not quiet),
     )
-    print(found)
+    print(comparison)
     if output is not None:
-        found.to_html(output, title=f"Which learner? {source}")
+        comparison.to_html(output, title=f"Which learner? {source}")
         if not quiet:
             say(f"wrote {output}")

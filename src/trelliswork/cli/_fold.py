@@ -208,8 +208,8 @@ def _folds(
     scores = learner.part_scores(batch, X)
     chances = batch.pair_probabilities(scores) if probabilities or not best else None
     if best:
-        found = batch.kbest(scores, k)
-        codes, values = [one.codes for one in found], [one.values.tolist() for one in found]
+        lists = batch.kbest(scores, k)
+        codes, values = [one.codes for one in lists], [one.values.tolist() for one in lists]
         structures = [batch.unpack_sample(i, some) for i, some in enumerate(codes)]
     else:
         decoded = batch.most_accurate(chances, batch.space.structure.gamma)

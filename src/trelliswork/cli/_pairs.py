@@ -86,14 +86,14 @@ def joined(output: Any) -> str:
 
 def grouped(pairs: Pairs, unit: str) -> tuple[list[str], list[list[Any]], list[int]]:
     """Inputs without repetition, all outputs of each, and the first line of each."""
-    found: dict[str, list[Any]] = {}
+    outputs: dict[str, list[Any]] = {}
     first: dict[str, int] = {}
     for text, output, line in zip(pairs.inputs, split(pairs.outputs, unit), pairs.lines, strict=True):
-        known = found.setdefault(text, [])
+        known = outputs.setdefault(text, [])
         first.setdefault(text, line)
         if output not in known:
             known.append(output)
-    return list(found), list(found.values()), list(first.values())
+    return list(outputs), list(outputs.values()), list(first.values())
 
 
 def compared(truth: Sequence[Sequence[Any]], predicted: Sequence[Any]) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def compared(truth: Sequence[Sequence[Any]], predicted: Sequence[Any]) -> dict[s
         min((_edits(y, p) for y in ys), key=lambda e: e[0]) for ys, p in zip(truth, predicted, strict=True)
     ]
     wrong = sum(distance for distance, _, _ in steps)
-    pairs = Counter(pair for _, _, found in steps for pair in found)
+    pairs = Counter(pair for _, _, confused in steps for pair in confused)
     order = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))
     return {
         "pairs": len(steps),
@@ -133,19 +133,19 @@ def _edits(y: Any, p: Any) -> tuple[int, int, list[tuple[str, str]]]:
         for j in range(1, m + 1):
             row.append(min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (y[i - 1] != p[j - 1])))
         table.append(row)
-    found, i, j = [], n, m
+    confused, i, j = [], n, m
     while i or j:
         if i and j and table[i][j] == table[i - 1][j - 1] + (y[i - 1] != p[j - 1]):
             i, j = i - 1, j - 1
             if y[i] != p[j]:
-                found.append((str(y[i]), str(p[j])))
+                confused.append((str(y[i]), str(p[j])))
         elif i and table[i][j] == table[i - 1][j] + 1:
             i -= 1
-            found.append((str(y[i]), ""))
+            confused.append((str(y[i]), ""))
         else:
             j -= 1
-            found.append(("", str(p[j])))
-    return table[n][m], n, found
+            confused.append(("", str(p[j])))
+    return table[n][m], n, confused
 
 
 def aligned_rows(pieces: Sequence[tuple[Any, Any]]) -> list[str]:

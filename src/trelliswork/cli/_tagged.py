@@ -63,9 +63,9 @@ class Tagged:
         labels: list[list[Any]] = []
         ranked: list[list[list[float]]] = []
         for k in range(request.kbest):
-            found = [c[k] if k < len(c) else None for c in lists]
-            labels.append([None if c is None else list(map(str, c.output)) for c in found])
-            ranked.append([[0.0 if c is None else c.probability] * n for c, n in zip(found, lengths)])
+            ranked_k = [c[k] if k < len(c) else None for c in lists]
+            labels.append([None if c is None else list(map(str, c.output)) for c in ranked_k])
+            ranked.append([[0.0 if c is None else c.probability] * n for c, n in zip(ranked_k, lengths)])
         return cls(labels, ranked if request.probabilities else None, lengths)
 
     def columns(self, probabilities: bool) -> dict[str, list[str]]:
@@ -97,7 +97,7 @@ def write_jsonl(target: str, tagged: Tagged, tokens: list[list[str]], encoding: 
     """
     lines = []
     for i, words in enumerate(tokens):
-        found = []
+        candidates = []
         for k, ranked in enumerate(tagged.labels):
             if ranked[i] is None:
                 continue
@@ -108,10 +108,10 @@ def write_jsonl(target: str, tagged: Tagged, tokens: list[list[str]], encoding: 
                 candidate |= (
                     {"probability": shares[0] if shares else 1.0} if several else {"probabilities": shares}
                 )
-            found.append(candidate)
-        record = {"tokens": words, **found[0]}
+            candidates.append(candidate)
+        record = {"tokens": words, **candidates[0]}
         if len(tagged.labels) > 1:
-            record = {"tokens": words, "labels": found[0]["labels"], "candidates": found}
+            record = {"tokens": words, "labels": candidates[0]["labels"], "candidates": candidates}
         lines.append(json.dumps(record, ensure_ascii=False) + "\n")
     write_text(target, "".join(lines), encoding)
 

@@ -55,7 +55,7 @@ def warm_up() -> Warmth:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(os.cpu_count() or 1, len(tasks)), context) as pool:
         done = list(pool.map(_warm, tasks))
-    folders = sorted({folder for _, found in done for folder in found})
+    folders = sorted({folder for _, places in done for folder in places})
     return Warmth(time.perf_counter() - started, any(compiled for compiled, _ in done), folders)
 
 

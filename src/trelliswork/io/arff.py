@@ -54,9 +54,9 @@ def read_arff(lines: list[tuple[int, str]], name: str) -> ArffTable:
             rows.append((number, _cells(line, kinds, name, number)))
         elif line.lower().startswith("@data"):
             in_data = True
-        elif found := _ATTRIBUTE.fullmatch(line):
-            header.append(found[1] or found[2] or found[3])
-            kinds.append(found[4].strip())
+        elif declared := _ATTRIBUTE.fullmatch(line):
+            header.append(declared[1] or declared[2] or declared[3])
+            kinds.append(declared[4].strip())
         elif not line.lower().startswith("@relation"):
             raise InputError.at(name, number, f"expected @attribute or @data, got {line[:40]!r}")
     if not header:

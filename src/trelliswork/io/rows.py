@@ -271,15 +271,15 @@ def _arff(
     _check_names(header, [target, *(columns or ())], name, None)
     place = header.index(target)
     wanted = [k for k, c in enumerate(header) if c != target and (columns is None or c in columns)]
-    found = hierarchy(table.kinds[place])
+    declared = hierarchy(table.kinds[place])
     X, y = [], []
     for number, cells in table.rows:
         X.append({header[k]: _cell(cells[k], name, number, header[k]) for k in wanted if cells[k]})
         path = cells[place].split("@")[0]
-        if found is not None and path and path not in found[0]:
+        if declared is not None and path and path not in declared[0]:
             raise InputError.at(name, number, f"the class {path!r} is not in the declared hierarchy")
         if path or not unlabelled:
-            y.append(_label(path if found is None or not path else found[0][path], name, number))
+            y.append(_label(path if declared is None or not path else declared[0][path], name, number))
     complete = len(y) == len(X)
     return Rows(
         X,
@@ -289,7 +289,7 @@ def _arff(
         [number for number, _ in table.rows],
         "arff",
         name,
-        taxonomy=None if found is None else found[1],
+        taxonomy=None if declared is None else declared[1],
     )
 
 

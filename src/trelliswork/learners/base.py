@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from trelliswork._blas import one_blas_thread
 from trelliswork._errors import InputError
+from trelliswork._stored import Declared, fitting, numbers
 from trelliswork._tuning import Tunable
 from trelliswork._validate import (
     as_number,
@@ -27,6 +28,14 @@ from trelliswork.learners.advice import advised, remark
 from trelliswork.learners.calls import Outputs, accepts_iterators
 from trelliswork.learners.classifier import ClassifierVerbs, has_single_labels
 from trelliswork.learners.compiled import CompiledSamples
+from trelliswork.learners.reading import reading
+from trelliswork.learners.scores import (
+    check_finite,
+    check_log_probabilities,
+    check_probabilities,
+    check_sums,
+    shares,
+)
 from trelliswork.structures.abilities import Labelled, require
 from trelliswork.structures.base import Batch, Parts, Space, Structure
 
@@ -104,6 +113,10 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
     # What is worth tuning, most important first; parameters of the structure are declared there.
     tuning: ClassVar[tuple[Tunable, ...]] = ()
 
+    # What the arrays among the fitted attributes may hold; a model file with others is refused. The size
+    # ``features`` is known. A subclass adds to what its base class declares.
+    stored: ClassVar[Mapping[str, Declared]] = {"coef_": numbers("features", optional=True)}
+
     compiled: CompiledSamples | None = None  # samples that several fits share; no copy has it
 
     structure: Structure
@@ -122,6 +135,20 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
                 function = advised(function) if name == "fit" else function
                 setattr(cls, name, function if name == "part_scores" else accepts_iterators(function))
 
+    def check_stored(self) -> None:
+        """Refuse fitted attributes, from a file, that do not fit their declarations and each other."""
+        declared = {k: v for c in reversed(type(self).__mro__) for k, v in vars(c).get("stored", {}).items()}
+        if not isinstance(getattr(self, "space_", None), Space):
+            return  # not fitted
+        arrays = fitting(vars(self), declared, "weights", features=self.space_.n_features)
+        for name, value in arrays.items():
+            setattr(self, name, value if value.ndim else float(value))
+        history = getattr(self, "history_", [])
+        if not (isinstance(history, list) and all(isinstance(record, dict) for record in history)):
+            raise InputError("history_ is not a list of records")
+        if not isinstance(getattr(self, "n_iter_", 0), int):
+            raise InputError("n_iter_ is not a number")
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
 
@@ -137,16 +164,17 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         y = self._check_labels(y)
         if has_single_labels(self):
             self.array_labels_ = hasattr(y, "__array__")
-        if classes is None:
-            compile = structure.compile
-            if self.compiled is not None:
-                compile = functools.partial(self.compiled.compile, structure)
-            space, batch = compile(X, y, n_jobs=self.n_jobs)
-        else:
-            X = structure.prepare(X)
-            space = structure.bind(X, self._check_classes(classes))
-            batch = space.pack(X, y, n_jobs=self.n_jobs)
-        batch.check_gold()
+        with reading(structure, X, y):
+            if classes is None:
+                compile = structure.compile
+                if self.compiled is not None:
+                    compile = functools.partial(self.compiled.compile, structure)
+                space, batch = compile(X, y, n_jobs=self.n_jobs)
+            else:
+                X = structure.prepare(X)
+                space = structure.bind(X, self._check_classes(classes))
+                batch = space.pack(X, y, n_jobs=self.n_jobs)
+            batch.check_gold()
         if getattr(space, "width", None) is not None and has_single_labels(self):
             self.n_features_in_ = space.width  # type: ignore[attr-defined]
         return space, batch
@@ -255,7 +283,8 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         if self.compiled is not None and y is None and not constraints:
             return self.compiled.pack(self.space_, X, n_jobs=self.n_jobs)
         marked = {} if y is None else {"unknown": "mark"}  # outputs that are not possible are no mistake
-        return self.space_.pack(X, y, n_jobs=self.n_jobs, **marked, **constraints)
+        with reading(self.space_.structure, X, y):
+            return self.space_.pack(X, y, n_jobs=self.n_jobs, **marked, **constraints)
 
     @accepts_iterators
     def predict(self, X: Any, **constraints: Any) -> Any:
@@ -275,7 +304,15 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
             array of labels.
         """
         batch = self.pack(X, **constraints)
-        return self._outputs(batch.unpack(batch.predicted(self.part_scores(batch, X)).codes))
+        scores = self.part_scores(batch, X)
+        check_finite(scores)
+        return self._outputs(batch.unpack(batch.predicted(scores).codes))
+
+    def _sum_scores(self, batch: Batch, X: Any) -> Parts:
+        """Scores of parts for verbs that add up all outputs; refused where rounding would decide."""
+        scores = self.part_scores(batch, X)
+        check_sums(batch, scores)
+        return scores
 
     def _outputs(self, outputs: list[Any]) -> Any:
         """Outputs as ``predict`` returns them."""
@@ -301,20 +338,18 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         """
         check_number("k", k, 1, whole=True)
         batch = self.pack(X, **constraints)
-        scores = self.part_scores(batch, X)
+        scores = self._sum_scores(batch, X)
         best = batch.candidates(scores, k)
         log_z = batch.log_partition(scores)
         lists = []
-        for i, found in enumerate(best):
-            outputs = batch.unpack_sample(i, found.codes)
+        for i, best_few in enumerate(best):
+            outputs = batch.unpack_sample(i, best_few.codes)
             # A sample without any output has one entry, of score -inf, that says so.
-            possible = found.values > -np.inf
-            probability = np.zeros(found.values.size)
-            probability[possible] = np.exp(np.minimum(found.values[possible] - log_z[i], 0.0))
+            probability = shares(best_few.values, float(log_z[i]), i)
             lists.append(
                 [
                     Candidate(o, float(v), float(p))
-                    for o, v, p in zip(outputs, found.values, probability, strict=True)
+                    for o, v, p in zip(outputs, best_few.values, probability, strict=True)
                 ]
             )
         return lists
@@ -346,7 +381,7 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         [['A', 'A']]
         """
         batch = self.pack(X, **constraints)
-        return self._outputs(batch.unpack(batch.mea(self.part_scores(batch, X)).codes))
+        return self._outputs(batch.unpack(batch.mea(self._sum_scores(batch, X)).codes))
 
     @accepts_iterators
     def predict_min_risk(self, X: Any, loss: Any = "hamming", k: int = 10, **constraints: Any) -> Any:
@@ -378,18 +413,21 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         measured = as_loss(loss)
         batch = self.pack(X, **constraints)
         measured.check(self.space_)
-        lists = batch.kbest(self.part_scores(batch, X), k)
-        outputs = [batch.unpack_sample(i, found.codes) for i, found in enumerate(lists)]
-        owner = np.repeat(np.arange(len(batch)), [len(found) for found in outputs])
+        lists = batch.kbest(self._sum_scores(batch, X), k)
+        outputs = [batch.unpack_sample(i, best.codes) for i, best in enumerate(lists)]
+        if not all(outputs):
+            i = next(i for i, candidates in enumerate(outputs) if not candidates)
+            raise InputError("the weights and constraints leave no possible output", sample=i)
+        owner = np.repeat(np.arange(len(batch)), [len(candidates) for candidates in outputs])
         X = self.space_.structure.prepare(X)
         rows = X[owner] if hasattr(X, "shape") else [X[i] for i in owner]
         limits = {name: _repeated(value, owner) for name, value in constraints.items()}
-        many = self.space_.pack(rows, [o for found in outputs for o in found], n_jobs=self.n_jobs, **limits)
+        each = [output for candidates in outputs for output in candidates]
+        many = self.space_.pack(rows, each, n_jobs=self.n_jobs, **limits)
         risk = inside(many, measured).risk(self.part_scores(many, rows)) if len(many) else np.zeros(0)
         first = np.searchsorted(owner, np.arange(len(batch)))
-        return self._outputs(
-            [found[int(np.argmin(risk[a : a + len(found)]))] for a, found in zip(first, outputs, strict=True)]
-        )
+        least = [int(np.argmin(risk[a : a + len(c)])) for a, c in zip(first, outputs, strict=True)]
+        return self._outputs([c[i] for i, c in zip(least, outputs, strict=True)])
 
     @accepts_iterators
     def predict_marginals(self, X: Any, **constraints: Any) -> list[Any]:
@@ -406,7 +444,9 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
             Passed to the structure.
         """
         batch = self.pack(X, **constraints)
-        return batch.user_marginals(self.part_scores(batch, X))
+        marginals = batch.user_marginals(self._sum_scores(batch, X))
+        check_probabilities(marginals)
+        return marginals
 
     @accepts_iterators
     def log_prob(self, X: Any, y: Any, **constraints: Any) -> np.ndarray:
@@ -426,10 +466,11 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         batch = self.pack(X, y, **constraints)
-        scores = self.part_scores(batch, X)
+        scores = self._sum_scores(batch, X)
         values = batch.gold_values(scores)
         possible = values > -np.inf
         values[possible] -= batch.log_partition(scores)[possible]
+        check_log_probabilities(values)
         return np.minimum(values, 0.0)  # rounding must not push a certain output above 1
 
     @accepts_iterators
@@ -456,7 +497,7 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         """
         check_number("n_samples", n_samples, 0, whole=True)
         batch = self.pack(X, **constraints)
-        draws = batch.sample(self.part_scores(batch, X), n_samples, np.random.default_rng(random_state))
+        draws = batch.sample(self._sum_scores(batch, X), n_samples, np.random.default_rng(random_state))
         return [list(outputs) for outputs in zip(*map(batch.unpack, draws), strict=True)] or [[] for _ in X]
 
     @accepts_iterators
@@ -474,8 +515,9 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         """
         check_samples(X, y)
         weights = check_weights(sample_weight, count_samples(X))
-        found = self.predict(X)
-        return float(self.space_.accuracy(X, y, found, weights))
+        predicted = self.predict(X)
+        with reading(self.space_.structure, X, y):
+            return float(self.space_.accuracy(X, y, predicted, weights))
 
     def part_scores(self, batch: Batch, X: Any) -> Parts:
         """Scores of the parts of all outputs, for the verbs of a batch.

@@ -44,6 +44,7 @@ class ClassifierVerbs:
         space_: Space
         pack: Callable[..., Batch]
         part_scores: Callable[[Batch, Any], Parts]
+        _sum_scores: Callable[[Batch, Any], Parts]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -82,7 +83,7 @@ class ClassifierVerbs:
         array([[0.55, 0.45]])
         """
         batch = self.pack(X, **constraints)
-        return batch.marginals(self.part_scores(batch, X)).label
+        return batch.marginals(self._sum_scores(batch, X)).label
 
     @available_if(has_single_labels)
     @accepts_iterators

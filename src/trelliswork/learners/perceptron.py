@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
-from typing import Any
+from collections.abc import Generator, Iterable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from trelliswork._errors import InputError
+from trelliswork._stored import Declared, numbers
 from trelliswork._tuning import Choice
 from trelliswork._validate import check_number, check_samples
 from trelliswork.accelerated import find
@@ -71,6 +72,11 @@ class Perceptron(StructuredEstimator):
 
     tuning = (Choice("max_iter", (5, 10, 20, 40)),)
 
+    stored: ClassVar[Mapping[str, Declared]] = {
+        "last_": numbers("features", optional=True),
+        "sum_": numbers("features", optional=True),
+        "clock_": numbers(low=0, optional=True),
+    }
     sequential = True
     loosen = ("raise max_iter",)
     command = "perceptron"

@@ -236,7 +236,7 @@ class WeightedAutomaton:
     @property
     def deterministic(self) -> bool:
         """Whether no state has two arcs with one symbol."""
-        return all(len(found) == 1 for row in self.arcs.values() for found in row.values())
+        return all(len(targets) == 1 for row in self.arcs.values() for targets in row.values())
 
     def determinised(
         self,
@@ -268,7 +268,7 @@ class WeightedAutomaton:
         """
         if not self.deterministic and semiring is None:
             state, label = next(
-                (s, x) for s, row in self.arcs.items() for x, found in row.items() if len(found) > 1
+                (s, x) for s, row in self.arcs.items() for x, unfolded in row.items() if len(unfolded) > 1
             )
             raise InputError(
                 f"the automaton of {what} is not deterministic: state {state!r} has several arcs with symbol "
@@ -298,7 +298,7 @@ class WeightedAutomaton:
                     raise InputError(
                         f"{what}: no arc of the automaton reads {example[name]!r} at position {t}"
                     )
-                values = {state: total(found) for state, found in reached.items()}
+                values = {state: total(unfolded) for state, unfolded in reached.items()}
                 out.append(self._normalised(values, total))
             return out
 
@@ -306,12 +306,12 @@ class WeightedAutomaton:
             ends = [residual + self.final[state] for state, residual in key if state in self.final]
             return total(ends) if ends else np.inf
 
-        found = unfold(
+        unfolded = unfold(
             ((self.start, 0.0),), expand, final, length, symbol, what=f"{what}; simplify it", limit=limit
         )
-        if fixed and np.isinf(found.final[found.layers[-2] :]).any():
+        if fixed and np.isinf(unfolded.final[unfolded.layers[-2] :]).any():
             raise InputError(f"{what}: the automaton rejects some outputs of {length} symbols")
-        return found
+        return unfolded
 
     @staticmethod
     def _normalised(values: dict[Any, float], total: Callable[[list[float]], float]) -> tuple[Any, float]:

@@ -217,12 +217,12 @@ class Loss(BaseEstimator):
         codes : Ragged
             One output per sample.
         """
-        found = self.part_costs(batch)
-        if found is None:
+        additive = self.part_costs(batch)
+        if additive is None:
             read = batch.items if self.of_items else batch.unpack
             pairs = zip(read(batch.gold_codes), read(codes), strict=True)
             return np.array([self(a, b) for a, b in pairs], dtype=np.float64)
-        costs, constant = found
+        costs, constant = additive
         return batch.evaluate(codes, batch.scores(np.zeros(batch.space.n_features)) + costs) + constant
 
 

@@ -62,9 +62,9 @@ class Inside(ABC):
 
     def log_risk(self, scores: Parts) -> np.ndarray:
         """Log of the sum of ``L exp(s)``, for losses that are not negative; -inf where all are 0."""
-        found = self.risk(scores)
+        risk = self.risk(scores)
         with np.errstate(divide="ignore"):
-            return self.batch.log_partition(scores) + np.log(np.maximum(found, 0.0))
+            return self.batch.log_partition(scores) + np.log(np.maximum(risk, 0.0))
 
     @property
     def _nothing(self) -> Parts:
@@ -197,10 +197,10 @@ def _accepting(batch: Batch, loss: Loss, automata: list[LossAutomaton]) -> list[
         for a, end in zip(automata, ends, strict=True)
     ]
     nothing = batch.scores(np.zeros(batch.space.n_features))
-    found = require(batch, ReadByAutomata).product(marked).argmax(nothing)
-    if (found.values > 0.5).any():
-        i = int(np.argmax(found.values))
-        name, output = type(loss).__name__, batch.unpack(found.codes)[i]
+    accepted = require(batch, ReadByAutomata).product(marked).argmax(nothing)
+    if (accepted.values > 0.5).any():
+        i = int(np.argmax(accepted.values))
+        name, output = type(loss).__name__, batch.unpack(accepted.codes)[i]
         raise InputError(f"the automaton of {name} rejects the output {output!r:.80}", sample=i)
     return [a._replace(final=np.where(end, 0.0, a.final)) for a, end in zip(automata, ends, strict=True)]
 
@@ -234,7 +234,7 @@ def loss_automata(batch: Batch, loss: Loss, limit: int = MAX_STATES) -> list[Los
     if type(loss).automaton is Loss.automaton or not isinstance(batch, ReadByAutomata):
         return None
     known: dict[Any, LossAutomaton | None] = {}
-    found, total = [], 0
+    automata, total = [], 0
     for i, reading in enumerate(batch.readings()):
         key = tuple(reading.truth), tuple(reading.alphabet), reading.length, reading.fixed
         if key not in known:
@@ -248,7 +248,7 @@ def loss_automata(batch: Batch, loss: Loss, limit: int = MAX_STATES) -> list[Los
         one = known[key]
         if one is None:
             return None
-        found.append(one)
+        automata.append(one)
         total += one.step.size
         if total > _MAX_ENTRIES:
             raise TooManyStates(
@@ -256,7 +256,7 @@ def loss_automata(batch: Batch, loss: Loss, limit: int = MAX_STATES) -> list[Los
                 "cap of the loss, or take fewer or shorter samples",
                 sample=i,
             )
-    return found
+    return automata
 
 
 def _that_fit(space: Space) -> str:
@@ -301,7 +301,7 @@ def inside(batch: Batch, loss: Loss | None) -> Inside:
     """
     if loss is None:
         return Additive(batch, None, None, 0.0)
-    found = loss.part_costs(batch)
-    if found is not None:
-        return Additive(batch, loss, *found)
+    additive = loss.part_costs(batch)
+    if additive is not None:
+        return Additive(batch, loss, *additive)
     return _by_automata(batch, loss)

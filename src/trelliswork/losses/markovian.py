@@ -62,14 +62,14 @@ class Markovian(Loss):
             raise InputError(f"Markovian: cost must be a function cost(y_true, t, labels), got {self.cost!r}")
 
     def _cost(self, y_true: Any, t: int, labels: tuple[Any, ...]) -> float:
-        found = self.cost(y_true, t, labels)
+        given = self.cost(y_true, t, labels)
         try:
-            value = float(found)
+            value = float(given)
         except (TypeError, ValueError):
             value = np.nan
         if not np.isfinite(value):
             raise InputError(
-                f"Markovian: the cost of {labels!r} at position {t} is {found!r}; it must be a finite number"
+                f"Markovian: the cost of {labels!r} at position {t} is {given!r}; it must be a finite number"
             )
         return value
 

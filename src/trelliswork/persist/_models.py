@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError, ModelFileError
+from trelliswork._stored import fitting, numbers
 from trelliswork.persist import _sklearn
 from trelliswork.persist._classes import class_name, class_of, space_class
 from trelliswork.persist._values import Decoder, Encoder, refusal
@@ -172,23 +173,21 @@ class ModelDecoder(Decoder):
         return model
 
     def _restore(self, model: Any, state: dict[str, Any]) -> None:
-        if hasattr(model, "__tw_restore__"):
-            model.__tw_restore__(state)
-            return
         if _sklearn.class_of(type(model).__name__) is type(model):
             _sklearn.restore(model, state)
             return
-        for key, value in state.items():
-            if not _is_fitted_name(key) or callable(getattr(type(model), key, None)):
-                raise ValueError(f"{key!r:.60} is not a fitted attribute")
-            setattr(model, key, value)
-        if "coef_" not in state:
-            return
-        coef, space = state["coef_"], getattr(model, "space_", None)
-        if not (isinstance(coef, np.ndarray) and coef.dtype == np.float64 and np.isfinite(coef).all()):
-            raise ValueError("its weights are not an array of finite numbers")
-        if isinstance(space, Space) and coef.shape != (space.n_features,):
-            raise ValueError(f"{coef.size} weights for {space.n_features} features")
+        if hasattr(model, "__tw_restore__"):
+            model.__tw_restore__(state)
+        else:
+            for key, value in state.items():
+                if not _is_fitted_name(key) or callable(getattr(type(model), key, None)):
+                    raise ValueError(f"{key!r:.60} is not a fitted attribute")
+                setattr(model, key, value)
+        if hasattr(model, "check_stored"):
+            model.check_stored()
+        elif "coef_" in state and isinstance(getattr(model, "space_", None), Space):
+            declared = {"coef_": numbers("features")}
+            model.coef_ = fitting(state, declared, "weights", features=model.space_.n_features)["coef_"]
 
 
 def _compare(structure: Structure, cls: type, values: dict[str, Any]) -> None:
@@ -211,10 +210,10 @@ def _index(number: Any) -> int:
 
 def _number_type(name: Any) -> type:
     """Type of numbers with a name, as encoders and vectorisers take one."""
-    found = np.dtype(str(name))
-    if found.kind not in "biuf":
+    dtype = np.dtype(str(name))
+    if dtype.kind not in "biuf":
         raise ValueError("not a type of numbers")
-    return found.type
+    return dtype.type
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -291,13 +291,13 @@ def predict(opened: OpenModel, request: Request) -> None:
         document = layout.read(request.source)
     inputs, label = document.match(layout, request.columns)
     try:
-        found = _tagged.Tagged.of(opened, document.take(inputs), request)
+        tagged = _tagged.Tagged.of(opened, document.take(inputs), request)
     except InputError as error:
         raise document.located(error) from None
     if request.form == "jsonl":
-        _tagged.write_jsonl(request.output, found, document.take(inputs[:1]), layout.encoding)
+        _tagged.write_jsonl(request.output, tagged, document.take(inputs[:1]), layout.encoding)
     else:
-        document.write(request.output, found.columns(request.probabilities), label)
+        document.write(request.output, tagged.columns(request.probabilities), label)
 
 
 def _require(opened: OpenModel, what: str) -> None:

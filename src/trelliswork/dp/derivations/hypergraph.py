@@ -394,21 +394,7 @@ def tangent(
 
 @njit
 def moments_dense(
-    graph_ptr,
-    node_ptr,
-    tail_ptr,
-    tails,
-    scores,
-    feat_ptr,
-    feat_idx,
-    feat_val,
-    start,
-    stop,
-    log_beta,
-    weights,
-    mean_sum,
-    cov_sum,
-    means,
+    graph_ptr, node_ptr, tail_ptr, tails, scores, features, start, stop, log_beta, weights, cov_sum, means
 ):
     """Mean and covariance of the feature totals, by martingale increments.
 
@@ -423,20 +409,21 @@ def moments_dense(
     ----------
     graph_ptr, node_ptr, tail_ptr, tails, scores : ndarray
         The batch, see the module docstring.
-    feat_ptr, feat_idx, feat_val : ndarray
-        Features of the edges in CSR form; repeated indices add up.
+    features : tuple of ndarray
+        Features of the edges in CSR form (pointers, indices, values); repeated indices add up.
     start, stop : int
         Range of graphs.
     log_beta : ndarray of shape (n_nodes,)
         From ``inside``.
     weights : ndarray of shape (n_graphs,)
-        Weight of every graph in the two sums.
-    mean_sum, cov_sum : ndarray of shape (d,) and (d, d)
-        Outputs *added to*, hence one pair per thread.
+        Weight of every graph in the sum.
+    cov_sum : ndarray of shape (d, d)
+        Output *added to*, hence one per thread.
     means : ndarray of shape (n_graphs, d)
         Output: mean of every graph.
     """
-    d = mean_sum.shape[0]
+    feat_ptr, feat_idx, feat_val = features
+    d = cov_sum.shape[0]
     n_nodes, n_edges = _largest(graph_ptr, node_ptr, start, stop)
     p = np.empty(n_edges)
     rho = np.empty(n_nodes)
@@ -463,8 +450,6 @@ def moments_dense(
                         for j in range(d):
                             row[j] += pe * below[j]
         means[i] = m[hi - 1 - lo]
-        for j in range(d):
-            mean_sum[j] += weights[i] * means[i, j]
         if weights[i] == 0.0:
             continue
         rho[: hi - lo] = 0.0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from trelliswork._errors import InputError
 from trelliswork._signature import signature
+from trelliswork._stored import Declared, numbers
 from trelliswork._tuning import Choice, Path
 from trelliswork._validate import check_number
 from trelliswork.learners.base import StructuredEstimator, combined_weights
@@ -404,6 +405,7 @@ class MomentLearner(StructuredEstimator):
 
     # -- files -----------------------------------------------------------------------------
 
+    stored: ClassVar[Mapping[str, Declared]] = {"reference_coef_": numbers("features", optional=True)}
     _FITTED = (
         "coef_",
         "reference_coef_",
@@ -431,11 +433,6 @@ class MomentLearner(StructuredEstimator):
                 setattr(self, name, state[name])
         if "moments" in state:
             self.moments_ = MomentState.from_state(state["moments"], self.n_jobs)
-        if not hasattr(self, "coef_"):
-            return
-        for vector in (self.coef_, self.reference_coef_):
-            if vector is not None and np.shape(vector) != (self.space_.n_features,):
-                raise InputError(f"the weights do not fit {self.space_.n_features} features")
 
     # -- checks ----------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
+from trelliswork._stored import fitting, numbers
 from trelliswork.learners.optimize.ridge import Matrix, SecondMoment
 from trelliswork.losses import as_loss
 from trelliswork.structures.base import Batch, Parts, Space
@@ -152,8 +153,8 @@ class BatchMoments:
     def _cost_sums(self) -> tuple[float, np.ndarray]:
         """Mean of the loss and its covariance with the features."""
         mean, covariance = 0.0, np.zeros(self._law.n_features)
-        for batch, law, _, costs, own in self._pieces():
-            mean += float(own.sum())
+        for batch, law, _, costs, mean_costs in self._pieces():
+            mean += float(mean_costs.sum())
             covariance += batch.pull(law.tangent(costs))
         return mean, covariance
 
@@ -178,8 +179,8 @@ class BatchMoments:
     def cost_deviation(self) -> np.ndarray:
         """Mean loss times deviation, summed."""
         total = np.zeros(self._law.n_features)
-        for _, law, _, _, own in self._pieces():
-            total += law.deviation(own)
+        for _, law, _, _, mean_costs in self._pieces():
+            total += law.deviation(mean_costs)
         return total
 
 
@@ -355,16 +356,16 @@ class MomentSums:
         if old is new:
             return self
         place = {name: i for i, name in enumerate(new.feature_names)}
-        at = np.array([place[name] for name in old.feature_names], dtype=np.int64)
+        columns = np.array([place[name] for name in old.feature_names], dtype=np.int64)
         out = dict(self.arrays)
         d = new.n_features
         check_dense(d)
         for name in self._SQUARE:
             out[name] = np.zeros((d, d))
-            out[name][np.ix_(at, at)] = self.arrays[name]
+            out[name][np.ix_(columns, columns)] = self.arrays[name]
         for name in self._VECTORS:
             out[name] = np.zeros(d)
-            out[name][at] = self.arrays[name]
+            out[name][columns] = self.arrays[name]
         return MomentSums(out)
 
     def __add__(self, other: MomentSums) -> MomentSums:
@@ -373,9 +374,10 @@ class MomentSums:
     @classmethod
     def checked(cls, arrays: Mapping[str, Any], d: int) -> MomentSums:
         """Sums from a file."""
-        shapes = dict.fromkeys(cls._SQUARE, (d, d)) | dict.fromkeys(cls._VECTORS, (d,))
-        for name, shape in shapes.items():
-            value = arrays[name]
-            if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype != np.float64:
-                raise InputError(f"stored moments do not fit {d} features")
-        return cls({**{n: arrays[n] for n in shapes}, **{n: float(arrays[n]) for n in cls._NUMBERS}})
+        declared = (
+            dict.fromkeys(cls._SQUARE, numbers("features", "features"))
+            | dict.fromkeys(cls._VECTORS, numbers("features"))
+            | dict.fromkeys(cls._NUMBERS, numbers())
+        )
+        stored = fitting(arrays, declared, "moments", features=d)
+        return cls(stored | {n: float(stored[n]) for n in cls._NUMBERS})

@@ -108,24 +108,24 @@ class LazyAdaGrad:
         self.clock = 0
         self.seen = np.zeros(w.size, dtype=np.int64)
 
-    def _rate(self, at: Any) -> np.ndarray:
-        root = np.sqrt(self.squares[at])
+    def _rate(self, features: Any) -> np.ndarray:
+        root = np.sqrt(self.squares[features])
         # Before its first gradient a weight has no step size, and is zero unless it was given.
         return np.divide(self.step, root, out=np.zeros_like(root), where=root > 0)
 
-    def catch_up(self, at: Any) -> None:
+    def catch_up(self, features: Any) -> None:
         """Make the proximal steps that some weights have waited for."""
-        waited = self.clock - self.seen[at]
-        self.w[at] = shrink(self.w[at], waited * self._rate(at) * self.l1[at])
-        self.seen[at] = self.clock
+        waited = self.clock - self.seen[features]
+        self.w[features] = shrink(self.w[features], waited * self._rate(features) * self.l1[features])
+        self.seen[features] = self.clock
 
-    def update(self, at: np.ndarray, gradient: np.ndarray) -> None:
-        """Step along a sparse gradient; ``at`` is up to date."""
-        self.squares[at] += gradient**2
-        rate = self._rate(at)
-        self.w[at] = shrink(self.w[at] - rate * gradient, rate * self.l1[at])
+    def update(self, features: np.ndarray, gradient: np.ndarray) -> None:
+        """Step along a sparse gradient; ``features`` are up to date."""
+        self.squares[features] += gradient**2
+        rate = self._rate(features)
+        self.w[features] = shrink(self.w[features] - rate * gradient, rate * self.l1[features])
         self.clock += 1
-        self.seen[at] = self.clock
+        self.seen[features] = self.clock
 
     def finish(self) -> None:
         """Bring all weights up to date."""

@@ -176,17 +176,17 @@ def lbfgs(
             d = -pseudo
         step = 1.0 if pairs.count else min(1.0, 1.0 / gradient_norm(pseudo))
         search = _orthant_search if sparse else _wolfe_search
-        found = search(value, w, objective, g, pseudo, d, step, l1)
-        n_evaluations += found.n_evaluations
-        if found.w is None:
+        point = search(value, w, objective, g, pseudo, d, step, l1)
+        n_evaluations += point.n_evaluations
+        if point.w is None:
             if pairs.count:
                 pairs.count = 0
                 continue
             stop, message = "no progress", "the line search found no lower point"
             break
-        stalled = stalled + 1 if objective - found.objective <= 1e-15 * abs(objective) else 0
-        pairs.add(found.w - w, found.g - g)
-        w, objective, g = found.w, found.objective, found.g
+        stalled = stalled + 1 if objective - point.objective <= 1e-15 * abs(objective) else 0
+        pairs.add(point.w - w, point.g - g)
+        w, objective, g = point.w, point.objective, point.g
         pseudo = pseudo_gradient(w, g, l1) if sparse else g
         norm = gradient_norm(pseudo) if measure is None else measure(w, g, l1)
         n_iter += 1

@@ -345,9 +345,9 @@ def position_items(X: Any, window: int, symbols: list[Any] | None) -> tuple[Ragg
         owner = np.repeat(np.arange(len(ragged)), ragged.lengths)
         wide = np.zeros((rows, (2 * window + 1) * width))
         for j in range(-window, window + 1):
-            at = np.arange(rows) + j
-            inside = (at >= 0) & (at < rows)
-            inside[inside] &= owner[at[inside]] == owner[inside]
-            wide[inside, (j + window) * width : (j + window + 1) * width] = ragged.values[at[inside]]
+            neighbour = np.arange(rows) + j
+            inside = (neighbour >= 0) & (neighbour < rows)
+            inside[inside] &= owner[neighbour[inside]] == owner[inside]
+            wide[inside, (j + window) * width : (j + window + 1) * width] = ragged.values[neighbour[inside]]
         ragged = Ragged(wide, ragged.offsets)
     return ragged, alphabet

@@ -91,10 +91,10 @@ def solve_masks(F: np.ndarray, Y: np.ndarray, ridge: float, masks: np.ndarray, e
 
 
 def _solved(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    found = solve_definite(np.ascontiguousarray(A), B)
-    if found is None:
+    solution = solve_definite(np.ascontiguousarray(A), B)
+    if solution is None:
         raise InputError("ridge is too small for these features: the system is singular; use a larger ridge")
-    return found
+    return solution
 
 
 class _System:

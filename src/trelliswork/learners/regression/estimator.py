@@ -414,16 +414,16 @@ class KernelRegression(BaseEstimator):
         """
         check_samples(X, y)
         weights = check_weights(sample_weight, count_samples(X))
-        found = self.predict(X)
+        predicted = self.predict(X)
         if isinstance(self.code_, ValueCode):
             from sklearn.metrics import r2_score
 
-            return float(r2_score(y, found, sample_weight=weights))
+            return float(r2_score(y, predicted, sample_weight=weights))
         check_sequences(y, "y")
-        w = np.ones(len(found)) if weights is None else weights
+        w = np.ones(len(predicted)) if weights is None else weights
         distance = Edit()
-        errors = np.array([distance(a, b) for a, b in zip(y, found, strict=True)])
-        sizes = np.array([max(len(a), len(b)) for a, b in zip(y, found, strict=True)])
+        errors = np.array([distance(a, b) for a, b in zip(y, predicted, strict=True)])
+        sizes = np.array([max(len(a), len(b)) for a, b in zip(y, predicted, strict=True)])
         return float(1.0 - (w @ errors) / max(float(w @ sizes), 1e-300))
 
     @property

@@ -170,21 +170,21 @@ def preimage(
         raise InputError(f"no string has these counts: {_why(graph, fault, whole, symbols, boundary)}")
     if method == "euler":
         codes = search.concatenated(graph)
-        found = [codes], 0.0, graph.number(), False
+        strings = [codes], 0.0, graph.number(), False
         exact = fault is None
     elif fault is None and method != "repair":
-        found, exact = search.strings(graph, wanted), True
+        strings, exact = search.strings(graph, wanted), True
     else:
-        found = search.repaired(wanted)
-        exact = bool(found[1] == 0.0)
-    candidates = [_decoded(codes, symbols, plain) for codes in found[0]]
-    cost = found[1]
+        strings = search.repaired(wanted)
+        exact = bool(strings[1] == 0.0)
+    candidates = [_decoded(codes, symbols, plain) for codes in strings[0]]
+    cost = strings[1]
     if method == "euler":
         coded = encode([candidates[0]], symbols)[0]
         windows, _ = ngram_windows(padded(coded, n, start, end) if given else coded, n)
         cost = float(((_recount(rows, windows) - wanted) ** 2).sum())
         exact = cost == 0.0
-    return Preimage(candidates[0], exact, cost, found[2], candidates, found[3])
+    return Preimage(candidates[0], exact, cost, strings[2], candidates, strings[3])
 
 
 class Search:
@@ -264,13 +264,13 @@ class Search:
         """Codes of the strings of realisable counts, best first; cost, number, truncated."""
         if self.model is None:
             return [self._codes(graph, graph.trail())], 0.0, graph.number(), False
-        found = graph.trails(self.cap)
-        candidates = [self._codes(graph, row) for row in found.edges]
+        trails = graph.trails(self.cap)
+        candidates = [self._codes(graph, row) for row in trails.edges]
         if len(candidates) > 1:
             scores = [self.model.log_prob_codes([self.translate[c] for c in row]) for row in candidates]
             candidates = [candidates[i] for i in sorted(range(len(scores)), key=lambda i: (-scores[i], i))]
-        number = graph.number() if found.truncated else len(candidates)
-        return candidates, 0.0, number, found.truncated
+        number = graph.number() if trails.truncated else len(candidates)
+        return candidates, 0.0, number, trails.truncated
 
     def repaired(
         self, wanted: np.ndarray, lower: Lower | None = None

@@ -165,7 +165,7 @@ def _flow(
         whole = np.concatenate([np.ones(n_arcs), np.zeros(2 * n_short)])
     from scipy.optimize import Bounds, LinearConstraint, milp  # slow to import
 
-    found = (
+    optimum = (
         None
         if not costs.size
         else milp(
@@ -176,12 +176,12 @@ def _flow(
             options={"presolve": lower is not None},  # costs more than it saves on plain flows
         )
     )
-    if found is None or found.x is None:
+    if optimum is None or optimum.x is None:
         raise InputError(
             "no string can be made of these n-grams: nothing leads from the start to the end; "
             "name more n-grams in allowed"
         )
-    return np.bincount(edge, weights=np.rint(found.x[:n_main]), minlength=len(wanted)).astype(np.int64)
+    return np.bincount(edge, weights=np.rint(optimum.x[:n_main]), minlength=len(wanted)).astype(np.int64)
 
 
 def _join(graph: DeBruijn, flow: np.ndarray, wanted: np.ndarray, loss: str, price: np.ndarray) -> np.ndarray:

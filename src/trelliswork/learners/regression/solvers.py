@@ -60,9 +60,9 @@ def solve_dual(K: np.ndarray, Y: np.ndarray, ridge: float) -> np.ndarray:
     K = np.ascontiguousarray(K)
     diagonal = K.diagonal().copy()
     K[np.diag_indices_from(K)] += ridge
-    found = solve_definite(K, Y)
-    if found is not None:
-        return found
+    solution = solve_definite(K, Y)
+    if solution is not None:
+        return solution
     K = np.triu(K, 1)  # what the factorisation has left as it was
     K += K.T
     K[np.diag_indices_from(K)] = diagonal

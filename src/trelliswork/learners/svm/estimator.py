@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._stored import Declared, matrix, numbers
 from trelliswork._tuning import Path
 from trelliswork._validate import check_number
 from trelliswork.kernels import Precomputed, as_kernel
@@ -134,6 +135,12 @@ class StructuredSVM(StructuredEstimator):
 
     # What models had that were saved before the parameter was there.
     _before: ClassVar[Mapping[str, Any]] = {"C_mode": "absolute"}
+
+    stored: ClassVar[Mapping[str, Declared]] = {
+        "support_rows_": matrix("rows", "attributes", optional=True),
+        "dual_coef_": numbers("rows", "columns", optional=True),
+        "linear_coef_": numbers("other features", optional=True),
+    }
     tuning = (Path("C", weaker="up"),)
     loosen = ("raise C",)
 

@@ -122,18 +122,18 @@ class Shard:
 
     # -- constraints --------------------------------------------------------------------------
 
-    def add(self, found: Found, weights: Weights) -> int:
+    def add(self, violated: Found, weights: Weights) -> int:
         """Take up the constraints that are violated; returns how many are new."""
-        keys = self._keys(found.codes)
+        keys = self._keys(violated.codes)
         known = (self.key == keys[:, None]) & self.in_use
-        at = np.flatnonzero((found.value > 0) & (self.shares > 0) & ~known.any(axis=1))
-        if not at.size:
+        samples = np.flatnonzero((violated.value > 0) & (self.shares > 0) & ~known.any(axis=1))
+        if not samples.size:
             return 0
-        h, s = self.form.plane(found.loss)
-        rows = contrast(self.batch, found.codes, at)
-        rows.data = rows.data * np.repeat(s[at], np.diff(rows.indptr))
-        self._make_room(at, rows.nnz, weights)
-        slot = self._insert(at, rows, h[at], weights)
+        h, s = self.form.plane(violated.loss)
+        rows = contrast(self.batch, violated.codes, samples)
+        rows.data = rows.data * np.repeat(s[samples], np.diff(rows.indptr))
+        self._make_room(samples, rows.nnz, weights)
+        slot = self._insert(samples, rows, h[samples], weights)
         while np.any(slot == -2):
             # Every slot is in use: more slots, or, at the bound on memory, give up the smallest plane.
             full = np.flatnonzero(slot == -2)
@@ -142,15 +142,15 @@ class Shard:
             if slots < _LEAST_SLOTS or self.nbytes + more <= self._bytes:
                 self._tables(2 * slots)
             else:
-                self._release(at[full], weights)
-            slot[full] = self._insert(at[full], rows[full], h[at[full]], weights)
+                self._release(samples[full], weights)
+            slot[full] = self._insert(samples[full], rows[full], h[samples[full]], weights)
         new = np.flatnonzero(slot >= 0)
-        self.factor[at[new], slot[new]] = s[at[new]]
-        self.key[at[new], slot[new]] = keys[at[new]]
+        self.factor[samples[new], slot[new]] = s[samples[new]]
+        self.key[samples[new], slot[new]] = keys[samples[new]]
         serial = self.n_added + np.arange(new.size)
-        self.serial[at[new], slot[new]] = serial
-        for number, i in zip(serial.tolist(), at[new].tolist(), strict=True):
-            self._codes[number] = found.codes[i].astype(np.int32)
+        self.serial[samples[new], slot[new]] = serial
+        for number, i in zip(serial.tolist(), samples[new].tolist(), strict=True):
+            self._codes[number] = violated.codes[i].astype(np.int32)
         self.n_added += new.size
         if len(self._codes) > 2 * int(self.count.sum()) + 64:
             self._drop_codes()
@@ -163,20 +163,20 @@ class Shard:
         gold = self.batch.gold_codes
         for rank in range(int(start.rank.max(initial=-1)) + 1):
             chosen = np.flatnonzero(start.rank == rank)
-            at = start.sample[chosen]
+            samples = start.sample[chosen]
             rows = [gold[i] for i in range(len(self.batch))]
             value, loss = np.zeros(len(rows)), np.zeros(len(rows))
-            for entry, i in zip(chosen.tolist(), at.tolist(), strict=True):
+            for entry, i in zip(chosen.tolist(), samples.tolist(), strict=True):
                 rows[i], value[i], loss[i] = start.codes[entry], 1.0, start.loss[entry]
             codes = Ragged(np.concatenate(rows), offsets_of([row.size for row in rows]))
             self.add(Found(codes, loss, value), weights)
-            match = (self.key[at] == self._keys(codes)[at, None]) & self.in_use[at]
+            match = (self.key[samples] == self._keys(codes)[samples, None]) & self.in_use[samples]
             there, slot = np.nonzero(match)
             metric = Metric(weights.work(self.number), *weights.metric(self.number))
-            solvers_planes.shift(at[there], slot, start.beta[chosen[there]], self._planes(), metric)
+            solvers_planes.shift(samples[there], slot, start.beta[chosen[there]], self._planes(), metric)
             weights.settle(self.number)
 
-    def _make_room(self, at: np.ndarray, n_entries: int, weights: Weights) -> None:
+    def _make_room(self, samples: np.ndarray, n_entries: int, weights: Weights) -> None:
         """Stay below the bound on memory: first idle constraints go, then the smallest of crowded samples."""
         if self._filled + n_entries <= self._idx.size or self.nbytes + 24 * n_entries <= self._bytes:
             return
@@ -184,7 +184,7 @@ class Shard:
         self._compact(n_entries)
         if self.nbytes <= self._bytes:
             return
-        crowded = at[self.count[at] >= _LEAST_SLOTS]
+        crowded = samples[self.count[samples] >= _LEAST_SLOTS]
         if crowded.size:
             self._release(crowded, weights)
             self.forget(_EVER)
@@ -204,7 +204,9 @@ class Shard:
         sums = np.add.reduceat(terms, codes.offsets[:-1]) if len(codes) else np.zeros(0, dtype=np.int64)
         return np.where(codes.lengths > 0, sums, 0)
 
-    def _insert(self, at: np.ndarray, rows: sp.csr_matrix, h: np.ndarray, weights: Weights) -> np.ndarray:
+    def _insert(
+        self, samples: np.ndarray, rows: sp.csr_matrix, h: np.ndarray, weights: Weights
+    ) -> np.ndarray:
         from trelliswork.dp.solvers import planes as solvers_planes
 
         self._reserve(rows.nnz)
@@ -212,10 +214,10 @@ class Shard:
         self._idx[base : base + rows.nnz] = weights.place(self.number, rows.indices)
         self._val[base : base + rows.nnz] = rows.data
         self._filled += rows.nnz
-        slot = np.empty(at.size, dtype=np.int64)
+        slot = np.empty(samples.size, dtype=np.int64)
         kernel, n_columns, _ = weights.metric(self.number)
         solvers_planes.insert(
-            at,
+            samples,
             rows.indptr.astype(np.int64),
             base,
             h,
@@ -227,11 +229,11 @@ class Shard:
         )
         return slot
 
-    def _release(self, at: np.ndarray, weights: Weights) -> None:
+    def _release(self, samples: np.ndarray, weights: Weights) -> None:
         from trelliswork.dp.solvers import planes as solvers_planes
 
         metric = Metric(weights.work(self.number), *weights.metric(self.number))
-        solvers_planes.release(at, self._planes(), metric)
+        solvers_planes.release(samples, self._planes(), metric)
         weights.settle(self.number)
 
     def _planes(self) -> Planes:

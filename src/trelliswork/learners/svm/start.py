@@ -40,8 +40,10 @@ class Start(NamedTuple):
         """Entries of some samples (sorted), which are counted anew."""
         place = np.searchsorted(samples, self.sample)
         inside = np.append(samples, -1)[place] == self.sample
-        at = np.flatnonzero(inside)
-        return Start(place[at], self.rank[at], self.codes[at], self.loss[at], self.beta[at])
+        entries = np.flatnonzero(inside)
+        return Start(
+            place[entries], self.rank[entries], self.codes[entries], self.loss[entries], self.beta[entries]
+        )
 
 
 def as_start(
@@ -60,28 +62,28 @@ def as_start(
     entries = [(i, output, alpha) for i, output, alpha in support if i < len(batch) and shares[i] > 0]
     if not entries:
         return None
-    at = np.array([i for i, _, _ in entries], dtype=np.int64)
-    rows = [X[i] for i in at] if isinstance(X, (list, tuple)) else X[at]
+    sample = np.array([i for i, _, _ in entries], dtype=np.int64)
+    rows = [X[i] for i in sample] if isinstance(X, (list, tuple)) else X[sample]
     packed = batch.space.pack(rows, [output for _, output, _ in entries], unknown="mark")
     nothing = packed.scores(np.zeros(batch.space.n_features))
     possible = np.flatnonzero(packed.evaluate(packed.gold_codes, nothing) > -np.inf)
     if not possible.size:
         return None
-    codes, at = packed.gold_codes[possible], at[possible]
-    losses = loss.evaluate(batch.subset(at), codes)
-    same = [bool(np.array_equal(codes[j], batch.gold_codes[int(i)])) for j, i in enumerate(at)]
+    codes, sample = packed.gold_codes[possible], sample[possible]
+    losses = loss.evaluate(batch.subset(sample), codes)
+    same = [bool(np.array_equal(codes[j], batch.gold_codes[int(i)])) for j, i in enumerate(sample)]
     scale = form.plane(losses)[1]
     keep = np.flatnonzero((scale > 0) & ~np.array(same, dtype=bool))
     if not keep.size:
         return None
-    at, codes, losses = at[keep], codes[keep], losses[keep]
+    sample, codes, losses = sample[keep], codes[keep], losses[keep]
     alpha = np.array([alpha for _, _, alpha in entries])[possible][keep]
     beta = alpha / scale[keep]
     if form.slack == "l1":
-        total = np.bincount(at, beta, minlength=len(batch))
-        beta *= np.minimum(1.0, shares / np.maximum(total, 1e-300))[at]
-    order = np.argsort(at, kind="stable")
-    first = np.searchsorted(at[order], at[order])
-    rank = np.empty(at.size, dtype=np.int64)
-    rank[order] = np.arange(at.size) - first
-    return Start(at, rank, codes, losses, beta)
+        total = np.bincount(sample, beta, minlength=len(batch))
+        beta *= np.minimum(1.0, shares / np.maximum(total, 1e-300))[sample]
+    order = np.argsort(sample, kind="stable")
+    first = np.searchsorted(sample[order], sample[order])
+    rank = np.empty(sample.size, dtype=np.int64)
+    rank[order] = np.arange(sample.size) - first
+    return Start(sample, rank, codes, losses, beta)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._stored import Declared, numbers, whole
 from trelliswork._tuning import Path
 from trelliswork._validate import check_number
 from trelliswork.learners.base import StructuredEstimator, combined_weights
@@ -26,6 +27,11 @@ class Voted(StructuredEstimator):
 
     # What models had that were saved before the parameter was there.
     _before: ClassVar[Mapping[str, Any]] = {"penalty_mode": "absolute"}
+
+    stored: ClassVar[Mapping[str, Declared]] = {
+        "r_": numbers("families", low=0, optional=True),
+        "family_of_": whole("features", high="families", optional=True),
+    }
     searches = True
     loosen = (
         "lower lam",

@@ -356,12 +356,12 @@ def stream_vcrf(
         # Means over the part; shares stay what they are among all samples.
         share = problem.share[order[first : first + batch_size]] * (order.size / len(part))
         # The uniform law uses every part: its mean features are the weights that matter here.
-        at = np.unique(part.means().indices)
-        solver.catch_up(at)
+        features = np.unique(part.means().indices)
+        solver.catch_up(features)
         made = inside(part, problem.loss)
         log_sum, expected = made.expect(w, share)
         gold = part.gold_sum(share)
-        total += (float(share @ log_sum) - float(gold[at] @ w[at])) * share.size
-        solver.update(at, expected[at] - gold[at])
+        total += (float(share @ log_sum) - float(gold[features] @ w[features])) * share.size
+        solver.update(features, expected[features] - gold[features])
     solver.finish()
     return total / max(order.size, 1)

@@ -372,9 +372,9 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
         """Independent alignments from the Gibbs law of the scores."""
         law, seed = self._law(scores, sums=True), int(rng.integers(0, 2**31))
         pieces = self._run(lambda a, b: [draw(self, law, p, n, seed) for p in range(a, b)])
-        found = [piece for chunk in pieces for piece in chunk]
-        lengths = np.concatenate([np.zeros(0, dtype=np.int64), *(lengths for _, lengths in found)])
-        values = np.concatenate([np.zeros(0, dtype=np.int64), *(codes for codes, _ in found)])
+        drawn = [piece for chunk in pieces for piece in chunk]
+        lengths = np.concatenate([np.zeros(0, dtype=np.int64), *(lengths for _, lengths in drawn)])
+        values = np.concatenate([np.zeros(0, dtype=np.int64), *(codes for codes, _ in drawn)])
         draws = Ragged(values, offsets_of(lengths))  # row i * n + r is draw r of sample i
         return [draws[np.arange(len(self)) * n + r] for r in range(n)]
 

@@ -98,15 +98,18 @@ class Columns(NamedTuple):
         done_first, done_second = (
             np.concatenate([[0], np.cumsum(taken)]) for taken in (takes_first, takes_second)
         )
-        at = np.arange(values.size)
-        i, j = done_first[at] - done_first[begin], done_second[at] - done_second[begin]  # before the column
+        place = np.arange(values.size)
+        i, j = (
+            done_first[place] - done_first[begin],
+            done_second[place] - done_second[begin],
+        )  # before the column
         match = values == 0
         pair = batch.of_pair[
             batch.first.values[batch.first.offsets[:-1][owner[match]] + i[match]],
             batch.second.values[batch.second.offsets[:-1][owner[match]] + j[match]],
         ]
         previous = np.concatenate([[-1], values[:-1]]) if values.size else values
-        opening = (at == begin) | (previous != values)
+        opening = (place == begin) | (previous != values)
         flags = batch.flags
         gap = (values == 1) | (values == 2)
         if flags & FREE_FIRST:
@@ -143,5 +146,5 @@ def reference_pairs(y: Any, gap: Any = "-", core: str = "all") -> set[tuple[int,
 
 def accuracy(y_true: Any, y_pred: Any, gap: Any = "-", core: str = "all") -> float:
     """Share of the true pairs that are predicted; 1 where there are none."""
-    true, found = reference_pairs(y_true, gap, core), reference_pairs(y_pred, gap)
-    return len(true & found) / len(true) if true else 1.0
+    true, predicted = reference_pairs(y_true, gap, core), reference_pairs(y_pred, gap)
+    return len(true & predicted) / len(true) if true else 1.0

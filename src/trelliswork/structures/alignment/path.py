@@ -129,13 +129,15 @@ class AlignPath:
             return "".join(f"{number}{move}" for move, number in self.runs)
         self._check_fits(first, second)
         same = ["=" if first[i] == second[j] else "X" for i, j in self.pairs().tolist()]
-        out, at = [], 0
+        out, column = [], 0
         for move, number in self.runs:
             if move != "M":
                 out.append(f"{number}{move}")
                 continue
-            out += [f"{sum(1 for _ in group)}{kind}" for kind, group in groupby(same[at : at + number])]
-            at += number
+            out += [
+                f"{sum(1 for _ in group)}{kind}" for kind, group in groupby(same[column : column + number])
+            ]
+            column += number
         return "".join(out)
 
     def moves(self) -> str:

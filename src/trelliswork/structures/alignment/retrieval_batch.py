@@ -181,13 +181,16 @@ class RetrievalBatch(Storable, LossProfiles):
         chosen_law = (
             law if law.feature.ndim == 1 else Parts(feature=law.feature[chosen], miss=None, cell=None)
         )
-        found = part.argmax(chosen_law, None if fast else Parts(feature=None, miss=None, cell=None))
-        return Decoded(self._coded(chosen, found.codes), found.values + choice[chosen])
+        aligned = part.argmax(chosen_law, None if fast else Parts(feature=None, miss=None, cell=None))
+        return Decoded(self._coded(chosen, aligned.codes), aligned.values + choice[chosen])
 
     def mea(self, scores: Parts) -> Decoded:
         """Most probable candidate of every sample, aligned for most right pairs; values are probabilities."""
         law, choice = self._law(scores, None)
         p = self._softmax(self.pairs.log_partition(law) + choice)[1]
+        if np.isnan(p).any():
+            sample = int(self.owner[np.isnan(p)][0])
+            raise InputError("the weights leave no possible alignment", sample=sample)
         chosen = self._best(p)
         chosen_law = (
             law if law.feature.ndim == 1 else Parts(feature=law.feature[chosen], miss=None, cell=None)

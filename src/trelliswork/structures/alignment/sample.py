@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trelliswork._errors import InputError
 from trelliswork.dp.alignment.flags import LOCAL
 from trelliswork.dp.alignment.pairs import Pair
 
@@ -76,15 +77,21 @@ def draw(batch: AlignmentBatch, law: Law, p: int, n: int, seed: int) -> tuple[np
     uniform = rng.random((n, n1 + n2 + 1))
     local = bool(law.flags & LOCAL)
     state = np.full(n, sample.NOT_STARTED if local else 0)
-    at, paths, used = np.zeros((n, 2), np.int64), np.empty((n, n1 + n2), np.int64), np.zeros(n, np.int64)
+    position, paths, used = (
+        np.zeros((n, 2), np.int64),
+        np.empty((n, n1 + n2), np.int64),
+        np.zeros(n, np.int64),
+    )
     marks = rng.random(n) if local else np.zeros(n)
     order, passed = np.argsort(marks, kind="stable"), 0.0
     for q in range(pair.n_blocks):
         low, high = pair.block(q)
         if local:
             passed = sample.start_block(
-                low, min(high, n1), pair.entry, passed, marks, order, state, at, paths, used
+                low, min(high, n1), pair.entry, passed, marks, order, state, position, paths, used
             )
-        sample.walk_block(low, high, n1, n2, law.flags, pair.moves, uniform, state, at, paths, used)
-    sample.finish(n1, n2, law.flags, at, paths, used)
+        walks = state, position, paths, used
+        if not sample.walk_block(low, high, n1, n2, law.flags, pair.moves, uniform, *walks):
+            raise InputError("the scores overflow; scale the weights or the features down", sample=p)
+    sample.finish(n1, n2, law.flags, position, paths, used)
     return paths[np.arange(n1 + n2) < used[:, None]], used

@@ -87,8 +87,8 @@ class AlignmentSpace(Space):
     @property
     def folds_case(self) -> bool:
         """Whether lower case is read as upper case: in named alphabets, and in residues found in data."""
-        found = self.structure.alphabet is None and bool(self.symbols)
-        return self.structure.folds_case or (found and all(s in RESIDUES for s in self.symbols))
+        read_off_data = self.structure.alphabet is None and bool(self.symbols)
+        return self.structure.folds_case or (read_off_data and all(s in RESIDUES for s in self.symbols))
 
     @property
     def flags(self) -> int:

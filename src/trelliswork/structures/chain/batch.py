@@ -461,14 +461,14 @@ class ChainBatch(
         labels = np.where(known, codes.values, 0)
         total = np.where(known, trellis.unary[np.arange(self.n_tokens), labels], -np.inf)
         before = context_before(labels, self.offsets, k, self.space.order)
-        at = np.flatnonzero(before >= 0)
+        inner = np.flatnonzero(before >= 0)
         owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
-        total[at] += trellis.trans[trellis.which[owner[at]], before[at], labels[at]]
+        total[inner] += trellis.trans[trellis.which[owner[inner]], before[inner], labels[inner]]
         if self.joint is not None:
             cells, tokens = self.joint.of_labels(labels, self.offsets)
             np.add.at(total, tokens, trellis.edge[cells] if cells.size else 0.0)
         elif trellis.edge.size:
-            total[at] += trellis.edge[at, labels[at - 1], labels[at]]
+            total[inner] += trellis.edge[inner, labels[inner - 1], labels[inner]]
         # reduceat gives an empty sequence the first term of the next one, possibly -inf.
         sums = np.add.reduceat(np.append(total, 0.0), self.offsets[:-1])
         return np.where(np.diff(self.offsets) > 0, sums, 0.0)

@@ -54,11 +54,11 @@ def context_before(labels: np.ndarray, offsets: np.ndarray, n_labels: int, order
     length = np.minimum(position, order)
     out = np.full(labels.size, -1, dtype=np.int64)
     for j in range(1, order + 1):
-        at = np.flatnonzero(length == j)
-        code = np.zeros(at.size, dtype=np.int64)
+        tokens = np.flatnonzero(length == j)
+        code = np.zeros(tokens.size, dtype=np.int64)
         for back in range(j, 0, -1):
-            code = code * n_labels + labels[at - back]
-        out[at] = levels[j - 1] + code
+            code = code * n_labels + labels[tokens - back]
+        out[tokens] = levels[j - 1] + code
     return out
 
 

@@ -56,8 +56,8 @@ class ChainFactors(Factors):
             pieces.append(of_attributes(space.edge_layout, used.T @ rest))
         by_length = [0.0, 0.0]
         for n in range(2, space.order + 2):
-            at = self._position >= n - 1
-            by_length.append(float(np.sum(token[at] * (1.0 if own else contexts[at] / k ** (n - 1)))))
+            deep = self._position >= n - 1
+            by_length.append(float(np.sum(token[deep] * (1.0 if own else contexts[deep] / k ** (n - 1)))))
         pieces.append(np.array([by_length[len(gram)] for gram in space.ngrams]))
         return np.concatenate(pieces)
 
@@ -114,15 +114,15 @@ class ChainFactors(Factors):
             size = k**depth
             step = max(1, 4_000_000 // (size * k))
             for start in range(0, tokens.size, step):
-                at = tokens[start : start + step]
-                drawn = signs(rng, (at.size, size, k)) * root[at, None, None]
-                unary[at] = drawn.sum(axis=1)
+                chunk = tokens[start : start + step]
+                drawn = signs(rng, (chunk.size, size, k)) * root[chunk, None, None]
+                unary[chunk] = drawn.sum(axis=1)
                 if depth:
                     trans[levels[depth - 1] : levels[depth]] += drawn.sum(axis=0)
                     if batch.joint is not None:
-                        _add_to_cells(batch.joint, drawn, at, edge)
+                        _add_to_cells(batch.joint, drawn, chunk, edge)
                     elif edge is not None:
-                        edge[at] = drawn.reshape(at.size, -1, k, k).sum(axis=1)
+                        edge[chunk] = drawn.reshape(chunk.size, -1, k, k).sum(axis=1)
         return batch.pull(Parts(unary=unary, trans=trans, edge=edge))
 
 

@@ -172,14 +172,14 @@ class PlainChain(GibbsChain):
         order = order[by_sequence[order] > 0]
         bounds, sources = [0], []
         pairs, doubtful = np.zeros((2, k, k))
-        for n, at in zip(lengths.tolist(), base.tolist(), strict=False):
+        for n, start in zip(lengths.tolist(), base.tolist(), strict=False):
             size = int(np.searchsorted(by_sequence[order], n, side="right")) - bounds[-1]
-            joint = rho[at : at + n - 1, :, None] * moves[n - 1 : 0 : -1]
+            joint = rho[start : start + n - 1, :, None] * moves[n - 1 : 0 : -1]
             total = float(self.sample_weights[order[bounds[-1] : bounds[-1] + size]].sum())
             pairs += total * joint.sum(axis=0)
             doubtful += total * (joint * (1.0 - joint)).sum(axis=0)
             cuts = range(_MOST_LANES, size, _MOST_LANES)
-            sources += [at] * (len(cuts) + 1)
+            sources += [start] * (len(cuts) + 1)
             bounds += [bounds[-1] + cut for cut in cuts] + [bounds[-1] + size]
         return _PlainTables(order, np.array(bounds), np.array(sources), moves, rho, pairs, doubtful)
 

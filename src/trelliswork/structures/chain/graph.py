@@ -146,16 +146,16 @@ def edge_values(
     return out
 
 
-def joint_cells(batch: ChainBatch, chain: ChainGraph, at: np.ndarray) -> list[np.ndarray]:
+def joint_cells(batch: ChainBatch, chain: ChainGraph, edges: np.ndarray) -> list[np.ndarray]:
     """For every length of joined n-grams the cell of each of some edges, -1 for none."""
     joint = batch.joint
     assert joint is not None
     k, levels = batch.space.n_labels, batch.space.level_ptr
-    level = np.searchsorted(levels, chain.context[at], side="right") - 1
-    code = (chain.context[at] - levels[level]) * k + chain.label[at]
+    level = np.searchsorted(levels, chain.context[edges], side="right") - 1
+    code = (chain.context[edges] - levels[level]) * k + chain.label[edges]
     cells = []
     for n, first in zip(joint.joins.lengths, joint.joins.offsets(k), strict=False):
-        key = chain.token[at] * joint.n_columns + first + code % k**n
+        key = chain.token[edges] * joint.n_columns + first + code % k**n
         cells.append(np.where(level + 2 >= n, joint.find(key), -1))
     return cells
 
@@ -174,9 +174,9 @@ def edge_features(
     pieces = [_placed(emission, chain.token, used, chain.label, space.emission_layout)]
     if batch.joint is not None:
         shape = (chain.token.size, batch.joint.matrix.shape[0])
-        chosen, at = sp.csr_matrix(shape), np.flatnonzero(inner)
-        for cell in joint_cells(batch, chain, at):
-            places = at[cell >= 0], cell[cell >= 0]
+        chosen, steps = sp.csr_matrix(shape), np.flatnonzero(inner)
+        for cell in joint_cells(batch, chain, steps):
+            places = steps[cell >= 0], cell[cell >= 0]
             chosen = chosen + sp.csr_matrix((np.ones(places[0].size), places), shape=shape)
         pieces.append(chosen @ batch.joint.matrix)
     elif edge is not None and space.edge_layout is not None:
@@ -191,9 +191,9 @@ def _placed(
     tokens: sp.csr_matrix, token: np.ndarray, used: np.ndarray, column: np.ndarray, layout: Layout
 ) -> sp.csr_matrix:
     """Attributes of the token of each used edge, each combined with one column."""
-    at = np.flatnonzero(used)
-    rows = tokens[token[at]].tocoo()
-    edge = at[rows.row]
+    edges = np.flatnonzero(used)
+    rows = tokens[token[edges]].tocoo()
+    edge = edges[rows.row]
     flat = rows.col.astype(np.int64) * layout.n_columns + column[edge]
     value = rows.data
     if layout.flat is not None:

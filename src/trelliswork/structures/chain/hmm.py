@@ -71,8 +71,8 @@ def hmm_choices(batch: ChainBatch) -> dict[Any, np.ndarray]:
     for context, features in sorted(after.items()):
         out[("transition", *(space.labels[i] for i in context))] = np.array(features, dtype=np.int64)
     symbol = (kind < 0) | (kind == names.index("unknown")) if "unknown" in names else kind < 0
-    for i, own in enumerate(space.labels):
-        out[("emission", own)] = np.flatnonzero(symbol & (label == i))
+    for i, name in enumerate(space.labels):
+        out[("emission", name)] = np.flatnonzero(symbol & (label == i))
     return out
 
 
@@ -102,8 +102,8 @@ def _token_scores(tokens: TokenMap, W: np.ndarray, layout: Layout, owner: np.nda
     if layout.flat is None:
         values = W[sequence[:, None], flat]
     else:
-        at = np.minimum(np.searchsorted(layout.flat, flat), layout.flat.size - 1)
-        values = np.where(layout.flat[at] == flat, W[sequence[:, None], at], 0.0)
+        place = np.minimum(np.searchsorted(layout.flat, flat), layout.flat.size - 1)
+        values = np.where(layout.flat[place] == flat, W[sequence[:, None], place], 0.0)
     gather = sp.csr_matrix((entries.data, (entries.row, np.arange(entries.nnz))), (owner.size, entries.nnz))
     return np.asarray(gather @ values)
 

@@ -88,11 +88,11 @@ def label_codes(labels: np.ndarray, offsets: np.ndarray, n: int, n_labels: int) 
     """Number of the last ``n`` labels at every token, -1 where there are fewer."""
     position = np.arange(labels.size) - np.repeat(offsets[:-1], np.diff(offsets))
     out = np.full(labels.size, -1, dtype=np.int64)
-    at = np.flatnonzero(position >= n - 1)
-    code = np.zeros(at.size, dtype=np.int64)
+    tokens = np.flatnonzero(position >= n - 1)
+    code = np.zeros(tokens.size, dtype=np.int64)
     for back in range(n - 1, -1, -1):
-        code = code * n_labels + labels[at - back]
-    out[at] = code
+        code = code * n_labels + labels[tokens - back]
+    out[tokens] = code
     return out
 
 
@@ -149,33 +149,33 @@ class JointCells:
     def _places(self, lo: int, hi: int) -> list[tuple[int, np.ndarray]]:
         """Cells of the tokens from ``lo`` to ``hi``, by length."""
         first, last = np.searchsorted(self.token, [lo, hi])
-        at = np.arange(first, last)
-        return [(n, at[self.length[at] == n]) for n in self.joins.lengths]
+        cells = np.arange(first, last)
+        return [(n, cells[self.length[cells] == n]) for n in self.joins.lengths]
 
     def dense(self, values: np.ndarray, lo: int, hi: int) -> np.ndarray:
         """Tables (tokens, contexts, labels) of some tokens; shorter n-grams count in all their contexts."""
         k = self.n_labels
         out = np.zeros((hi - lo, self.width * k))
-        for n, at in self._places(lo, hi):
+        for n, cells in self._places(lo, hi):
             view = out.reshape(hi - lo, -1, k**n)
-            view[self.token[at] - lo, :, self.code[at]] += values[at, None]
+            view[self.token[cells] - lo, :, self.code[cells]] += values[cells, None]
         return out.reshape(hi - lo, self.width, k)
 
     def gather(self, tables: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """Adjoint of :meth:`dense`, into the cells of those tokens."""
-        for n, at in self._places(lo, hi):
+        for n, cells in self._places(lo, hi):
             view = tables.reshape(hi - lo, -1, self.n_labels**n)
-            out[at] = view[self.token[at] - lo, :, self.code[at]].sum(axis=1)
+            out[cells] = view[self.token[cells] - lo, :, self.code[cells]].sum(axis=1)
 
     def of_labels(self, labels: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Cells that given labels use, and the tokens of those."""
         cells, tokens = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         for n, first in zip(self.joins.lengths, self.joins.offsets(self.n_labels), strict=False):
             code = label_codes(labels, offsets, n, self.n_labels)
-            at = np.flatnonzero(code >= 0)
-            place = self.find(at * self.n_columns + first + code[at])
+            reached = np.flatnonzero(code >= 0)
+            place = self.find(reached * self.n_columns + first + code[reached])
             cells.append(place[place >= 0])
-            tokens.append(at[place >= 0])
+            tokens.append(reached[place >= 0])
         return np.concatenate(cells), np.concatenate(tokens)
 
     def find(self, key: np.ndarray) -> np.ndarray:

@@ -158,20 +158,20 @@ class ChainParts(Batch):
         unary = np.zeros((self.n_tokens, k))
         unary[np.arange(self.n_tokens), labels] = value
         before = context_before(labels, self.offsets, k, self.space.order)
-        at = np.flatnonzero(before >= 0)
-        flat = before[at] * k + labels[at]
+        inner = np.flatnonzero(before >= 0)
+        flat = before[inner] * k + labels[inner]
         size = n_contexts * k
         if each:
-            flat = flat + owner[at] * size
+            flat = flat + owner[inner] * size
         n_tables = len(self) if each else 1
-        trans = np.bincount(flat, weights=value[at], minlength=n_tables * size)
+        trans = np.bincount(flat, weights=value[inner], minlength=n_tables * size)
         trans = trans.reshape(n_tables, n_contexts, k)
         edge = self._no_edges()
         if self.joint is not None:
             cells, tokens = self.joint.of_labels(labels, self.offsets)
             edge[cells] = value[tokens]
         elif edge is not None:
-            edge[at, labels[at - 1], labels[at]] = value[at]
+            edge[inner, labels[inner - 1], labels[inner]] = value[inner]
         return Parts(unary=unary, trans=trans if each else trans[0], edge=edge)
 
     def unit_norm(self, weights: np.ndarray | None = None) -> float:

@@ -111,15 +111,15 @@ class ChainSpace(Space):
                 self.emission_layout.n_attributes, n, np.concatenate([pairs, markers]).astype(np.int64)
             )
         if self.edge_layout is not None and (seen_only or self.sparse_joins):
-            found, n_columns = [], self.edge_layout.n_columns
+            observed, n_columns = [], self.edge_layout.n_columns
             for length, first in zip(self.joins.lengths, self.joins.offsets(n), strict=False):
                 names = self.joins.attributes(self.attributes, length)
                 columns = Alphabet((name, self.edge_columns[name]) for name in names)
                 code = label_codes(codes, offsets, length, n)
-                at = np.flatnonzero(code >= 0)
-                found.append(_observed_pairs(table, columns, at, first + code[at], n_columns))
+                tokens = np.flatnonzero(code >= 0)
+                observed.append(_observed_pairs(table, columns, tokens, first + code[tokens], n_columns))
             self.edge_layout = Layout(
-                self.edge_layout.n_attributes, n_columns, np.unique(np.concatenate(found))
+                self.edge_layout.n_attributes, n_columns, np.unique(np.concatenate(observed))
             )
 
     def restrict_to_named(self, names: Sequence[Any]) -> None:
@@ -353,9 +353,9 @@ class ChainSpace(Space):
         assert isinstance(batch, ChainBatch)
         n = self.n_labels
         codes, offsets = batch.gold_codes.values, batch.offsets
-        at = np.flatnonzero(context_before(codes, offsets, n, 1) >= 0)
+        tokens = np.flatnonzero(context_before(codes, offsets, n, 1) >= 0)
         seen = np.zeros((n, n), dtype=bool)
-        seen[codes[at - 1], codes[at]] = True
+        seen[codes[tokens - 1], codes[tokens]] = True
         seen[~seen.any(axis=1)] = True
         space = ChainSpace(self.structure, self.labels, self.attributes, self.allowed & seen, self.width)
         space.emission_layout, space.edge_layout = self.emission_layout, self.edge_layout

@@ -7,16 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._stored import fitting, flags, lengths, whole
 from trelliswork.structures.abilities import RowView
-from trelliswork.structures.tokens import TokenMap, whole_numbers
+from trelliswork.structures.tokens import TokenMap
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain.batch import ChainBatch
     from trelliswork.structures.chain.space import ChainSpace
 
 __all__ = ["batch_state", "into_space", "joined", "restored", "row_view"]
+
+_STORED = {
+    "gold": whole("tokens", high="labels"),
+    "lengths": lengths("sentences", "tokens"),
+    "allowed": flags("tokens", "labels", optional=True),
+}
 
 
 def into_space(batch: ChainBatch, space: ChainSpace) -> ChainBatch:
@@ -84,20 +90,14 @@ def restored(space: ChainSpace, state: Mapping[str, Any], n_jobs: int | None) ->
     """Inverse of :func:`batch_state`; a file is not trusted, so everything is checked."""
     from trelliswork.structures.chain.batch import ChainBatch
 
-    lengths = whole_numbers(state["lengths"], 0, None)
-    n_tokens = int(lengths.sum())
-    gold = whole_numbers(state["gold"], 0, space.n_labels)
-    if gold.size != n_tokens:
-        raise InputError("stored labels do not fit the lengths")
+    stored = fitting(state, _STORED, "sentences", labels=space.n_labels)
+    gold, n_tokens = stored["gold"], stored["gold"].size
     emission = TokenMap.restored(state["emission"], space.emission_layout, n_tokens)
     edge = None
     if space.edge_layout is not None:
         edge = TokenMap.restored(state["edge"], space.edge_layout, n_tokens)
-    allowed = state.get("allowed")
-    if allowed is not None and (allowed.shape != (n_tokens, space.n_labels) or allowed.dtype != bool):
-        raise InputError("stored limits of labels do not fit")
-    offsets = offsets_of(lengths)
-    return ChainBatch(space, offsets, emission, edge, Ragged(gold, offsets), allowed, n_jobs)
+    offsets = offsets_of(stored["lengths"])
+    return ChainBatch(space, offsets, emission, edge, Ragged(gold, offsets), stored.get("allowed"), n_jobs)
 
 
 def row_view(batch: ChainBatch) -> RowView:

@@ -177,8 +177,8 @@ class Chain(Structure):
         seen = np.zeros((len(labels), len(labels)), dtype=bool)
         inner = np.ones(codes.size, dtype=bool)
         inner[X.offsets[:-1][np.diff(X.offsets) > 0]] = False
-        at = np.flatnonzero(inner)
-        seen[codes[at - 1], codes[at]] = True
+        tokens = np.flatnonzero(inner)
+        seen[codes[tokens - 1], codes[tokens]] = True
         allowed = transition_mask(self.transitions, labels, seen)
         space = ChainSpace(self, labels, attributes, allowed, table.width)
         space.restrict_to_observed(table, codes, X.offsets)

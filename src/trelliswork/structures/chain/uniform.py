@@ -176,12 +176,12 @@ class UniformChain(TokenSums):
     def _pair_sums(self, g: sp.csr_matrix) -> tuple[sp.csr_matrix, sp.csr_matrix, Any, Any]:
         """Weighted sums of g g', g g(next)', f(before) g' and f g' over the pairs of tokens."""
         f, inner, weight = self.batch.emission.token_matrix(), self._inner(), self.token_weights()
-        at = np.flatnonzero(inner)
-        middle = at[inner[at - 1] > 0]  # the pair before is in the same sequence
-        w = sp.diags_array(weight[at]).tocsr()
-        s0 = g[at].T @ w @ g[at]
+        tokens = np.flatnonzero(inner)
+        middle = tokens[inner[tokens - 1] > 0]  # the pair before is in the same sequence
+        w = sp.diags_array(weight[tokens]).tocsr()
+        s0 = g[tokens].T @ w @ g[tokens]
         s1 = g[middle - 1].T @ sp.diags_array(weight[middle]).tocsr() @ g[middle]
-        return s0, s1, f[at - 1].T @ w @ g[at], f[at].T @ w @ g[at]
+        return s0, s1, f[tokens - 1].T @ w @ g[tokens], f[tokens].T @ w @ g[tokens]
 
     def _covariance(self) -> np.ndarray:
         """EE, EX, XX blocks; plain transitions are pairs with the one feature g = 1."""

@@ -10,13 +10,14 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
+from trelliswork._stored import fitting, whole
 from trelliswork._threads import n_threads
 from trelliswork.structures.abilities import Factored, Labelled, LossProfiles, Rows, RowView, Storable
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.derivations.graph import integer_costs
 from trelliswork.structures.labels import same_label
-from trelliswork.structures.tokens import TokenMap, whole_numbers
+from trelliswork.structures.tokens import TokenMap
 
 if TYPE_CHECKING:
     from trelliswork.structures.classes.space import ClassesSpace
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from trelliswork.structures.limits import ClassesLimits
 
 __all__ = ["ClassesBatch", "single_labels"]
+
+_STORED = {"gold": whole("samples", high="labels")}
 
 
 class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
@@ -98,7 +101,7 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
     @classmethod
     def restored(cls, space: ClassesSpace, state: Mapping[str, Any], n_jobs: int | None) -> ClassesBatch:
         """Inverse of :meth:`state`; a file is not trusted, so everything is checked."""
-        gold = whole_numbers(state["gold"], 0, space.n_labels)
+        gold = fitting(state, _STORED, "classes", labels=space.n_labels)["gold"]
         return cls(
             space, TokenMap.restored(state["emission"], space.layout, gold.size), single_labels(gold), n_jobs
         )

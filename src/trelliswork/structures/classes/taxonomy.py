@@ -151,7 +151,7 @@ class Taxonomy:
         inner = {node for nodes in above for node in nodes if weights.get(node, 0.0) > 0.0} - classes
         nodes = [*labels, *(node for node in self.children if node in inner)]
         place = {node: j for j, node in enumerate(nodes)}
-        pairs = [(i, place[node]) for i, found in enumerate(above) for node in found if node in place]
+        pairs = [(i, place[node]) for i, ancestors in enumerate(above) for node in ancestors if node in place]
         row, column = np.array(sorted(pairs), dtype=np.int64).T
         values = np.array([1.0 if node in classes else weights[node] for node in nodes])[column]
         return nodes, sp.csr_matrix((values, (row, column)), shape=(len(labels), len(nodes)))

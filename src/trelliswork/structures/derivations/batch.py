@@ -294,9 +294,9 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
         if self._reads is None:
             alphabets: list[dict[Any, int]] = []
             reads = []
-            for own in self.parts:
+            for names in self.parts:
                 alphabet: dict[Any, int] = {}
-                reads.append([-1 if p is None else alphabet.setdefault(p, len(alphabet)) for p in own])
+                reads.append([-1 if p is None else alphabet.setdefault(p, len(alphabet)) for p in names])
                 alphabets.append(alphabet)
             flat = np.array([r for row in reads for r in row], dtype=np.int64)
             self._reads = flat, alphabets, longest_reading(self.graph, flat)
@@ -372,10 +372,10 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
     def unpack_marginals(self, parts: Parts) -> list[dict[Any, float]]:
         """Per sample, the expected number of times that each part is in the output."""
         out = []
-        for i, own in enumerate(self.parts):
+        for i, names in enumerate(self.parts):
             total: dict[Any, float] = {}
             for part, p in zip(
-                own, parts.edge[self.edge_ptr[i] : self.edge_ptr[i + 1]].tolist(), strict=True
+                names, parts.edge[self.edge_ptr[i] : self.edge_ptr[i + 1]].tolist(), strict=True
             ):
                 if part is not None:
                     total[part] = total.get(part, 0.0) + p

@@ -28,12 +28,12 @@ def derivation_of(graph: Graph, sample: int, parts: list[Any], wanted: list[Any]
         ends: dict[int, tuple[int, list[int]]] = {}
         missing = None
         for e in range(graph.node_ptr[base + v] - shift, graph.node_ptr[base + v + 1] - shift):
-            at = start
+            reached = start
             if parts[e] is not None:
                 if start >= len(wanted) or parts[e] != wanted[start]:
                     continue
-                at += 1
-            fronts: dict[int, list[int]] = {at: []}  # end so far -> ends of the tails so far
+                reached += 1
+            fronts: dict[int, list[int]] = {reached: []}  # end so far -> ends of the tails so far
             for u in _tails(graph, e + shift, base):
                 ahead: dict[int, list[int]] = {}
                 for middle, path in fronts.items():

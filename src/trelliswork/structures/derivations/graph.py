@@ -58,7 +58,7 @@ def argmax_at_loss(
     """
     from trelliswork.dp.derivations import loss as derivations_loss
 
-    found, values = [], np.empty(losses.size)
+    derivations, values = [], np.empty(losses.size)
     for i, loss in enumerate(losses.tolist()):
         base, stop = graph.graph_ptr[i], graph.graph_ptr[i + 1]
         table = np.empty((stop - base, loss + 1))
@@ -69,12 +69,12 @@ def argmax_at_loss(
         values[i] = profile[0, loss]
         if values[i] == -np.inf:
             raise InputError(f"no output has loss {loss}", sample=first + i)
-        found.append(
+        derivations.append(
             derivations_loss.profile_derivation(
                 graph.tail_ptr, graph.tails, costs, table, choice, base, stop - 1, loss
             )
         )
-    return found, values
+    return derivations, values
 
 
 def moments(
@@ -95,9 +95,7 @@ def moments(
     def task(start: int, stop: int) -> np.ndarray:
         hypergraph.inside(*graph, scores, start, stop, log_beta)
         covariance = np.zeros((d, d))
-        hypergraph.moments_dense(
-            *graph, scores, *features, start, stop, log_beta, weights, np.zeros(d), covariance, means
-        )
+        hypergraph.moments_dense(*graph, scores, features, start, stop, log_beta, weights, covariance, means)
         return covariance
 
     total = np.zeros((d, d))

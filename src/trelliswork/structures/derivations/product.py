@@ -251,9 +251,9 @@ def _branching(graph: Graph, nodes: range, reads: np.ndarray, automaton: Any) ->
                 partial: list[tuple[int, list[tuple[int, int, int]]]] = [(state, [])]
                 for tail in graph.tails[graph.tail_ptr[e] : graph.tail_ptr[e + 1]].tolist():
                     partial = [
-                        (end, [*below, (tail, at, end)])
-                        for at, below in partial
-                        for end in after.get((tail, at), ())
+                        (end, [*below, (tail, middle, end)])
+                        for middle, below in partial
+                        for end in after.get((tail, middle), ())
                     ]
                 for end, below in partial:
                     ends[end] = None

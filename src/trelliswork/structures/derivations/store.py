@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._stored import fitting, lengths, matrix, pointers, whole
 from trelliswork.structures.derivations.graph import Graph
 
 if TYPE_CHECKING:
@@ -17,6 +18,16 @@ if TYPE_CHECKING:
     from trelliswork.structures.derivations.space import DerivationSpace
 
 __all__ = ["batch_state", "into_space", "joined", "restored"]
+
+_STORED = {
+    "tails": whole("tails"),
+    "phi": matrix("edges", "features"),
+    "tail_ptr": pointers("edges", "tails"),
+    "node_ptr": pointers("nodes", "edges"),
+    "graph_ptr": pointers("graphs", "nodes"),
+    "gold": whole("gold"),
+    "gold_lengths": lengths("graphs", "gold"),
+}
 
 
 def into_space(batch: DerivationBatch, space: DerivationSpace) -> DerivationBatch:
@@ -72,27 +83,20 @@ def restored(space: DerivationSpace, state: Mapping[str, Any], n_jobs: int | Non
     """Inverse of :func:`batch_state`; a file is not trusted, so everything is checked."""
     from trelliswork.structures.derivations.batch import DerivationBatch
 
-    graph = Graph(*(np.asarray(state[name], dtype=np.int64) for name in Graph._fields))
-    for pointer, target in zip(graph[:3], (graph.node_ptr.size, graph.tail_ptr.size, graph.tails.size + 1)):
-        if pointer.ndim != 1 or not pointer.size or pointer[0] != 0 or np.any(np.diff(pointer) < 0):
-            raise InputError("a stored graph is damaged")
-        if pointer[-1] != target - 1:
-            raise InputError("the arrays of a stored graph do not fit together")
+    stored = fitting(state, _STORED, "graphs", features=space.n_features)
+    graph = Graph(*(stored[name] for name in Graph._fields))
     sizes = np.diff(graph.graph_ptr)
     head = np.repeat(np.arange(graph.node_ptr.size - 1), np.diff(graph.node_ptr))
     below = np.repeat(head, np.diff(graph.tail_ptr))
     first = np.repeat(graph.graph_ptr[:-1], sizes)[below]
     if np.any(sizes < 1) or np.any(graph.tails >= below) or np.any(graph.tails < first):
         raise InputError("a stored graph has a cycle or an edge out of its graph")
-    n_edges, phi, parts = graph.tail_ptr.size - 1, state["phi"], state["parts"]
-    if not sp.issparse(phi) or phi.shape != (n_edges, space.n_features) or phi.dtype != np.float64:
-        raise InputError("stored features do not fit the graph")
+    phi, parts = stored["phi"], state["parts"]
     edges = np.diff(graph.edge_ptr)
-    if [len(own) for own in parts] != edges.tolist():
+    if [len(names) for names in parts] != edges.tolist():
         raise InputError("stored parts do not fit the graph")
-    gold = Ragged(np.asarray(state["gold"], dtype=np.int64), offsets_of(state["gold_lengths"]))
-    limits = np.repeat(edges, gold.lengths) if len(gold) == edges.size else np.zeros(0)
-    if len(gold) != edges.size or np.any(gold.values < 0) or np.any(gold.values >= limits):
+    gold = Ragged(stored["gold"], offsets_of(stored["gold_lengths"]))
+    if np.any(gold.values >= np.repeat(edges, gold.lengths)):
         raise InputError("stored outputs do not fit the graph")
     n = edges.size
     return DerivationBatch(space, graph, sp.csr_matrix(phi), [None] * n, parts, [None] * n, gold, n_jobs)

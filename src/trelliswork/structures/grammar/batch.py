@@ -326,9 +326,9 @@ class _RuleCovariance(Covariance):
                 feature = batch.grammar.feature[forest.rule]
                 ptr, fired = offsets_of(feature >= 0), feature[feature >= 0]
                 features = (ptr, fired, np.ones(fired.size))
-                sums = (weight[i : i + 1], np.zeros(d), total, np.empty((1, d)))
+                sums = (weight[i : i + 1], total, np.empty((1, d)))
                 hypergraph.inside(*forest.graph, edge, 0, 1, log_beta)
-                hypergraph.moments_dense(*forest.graph, edge, *features, 0, 1, log_beta, *sums)
+                hypergraph.moments_dense(*forest.graph, edge, features, 0, 1, log_beta, *sums)
             return total
 
         return sum(batch._run(chunk), np.zeros((d, d)))

@@ -45,9 +45,9 @@ class Brackets:
             if rule[0] == "unary":
                 children[number[rule[1]]].append(number[rule[2]])
         below: list[set[str]] = []
-        for own, symbols in zip(self.labels, children):  # children come before their heads
+        for labels, symbols in zip(self.labels, children):  # children come before their heads
             below.append({label for c in symbols for label in (*self.labels[c], *below[c])})
-            if below[-1].intersection(own):
+            if below[-1].intersection(labels):
                 return True
         return False
 

@@ -53,9 +53,9 @@ class Forest(NamedTuple):
         keys = (self.end[:-1] * n + (n - self.start[:-1])) * size + self.symbol[:-1]
         wanted = (end * n + (n - start)) * size + symbol
         place = np.searchsorted(keys, wanted)
-        found = (symbol < size - 1) & (place < keys.size)
-        found[found] = keys[place[found]] == wanted[found]
-        return np.where(symbol < 0, self.n_nodes - 1, np.where(found, place, -1))
+        known = (symbol < size - 1) & (place < keys.size)
+        known[known] = keys[place[known]] == wanted[known]
+        return np.where(symbol < 0, self.n_nodes - 1, np.where(known, place, -1))
 
 
 class ForestStore:

@@ -310,11 +310,11 @@ class GrammarParts(Storable, Multinomials):
         """Brackets of the true tree; per edge, its brackets and how many of them are right."""
         row = self.gold_codes[i]
         key = (int(self.index[i]), row.tobytes())
-        found = self.store.counts.get(key)
-        if found is None:
-            found = self.space.brackets.phrase_counts(self.forest(i), self._nodes_of(i, row), row)
-            self.store.counts[key] = found
-        return found
+        counts = self.store.counts.get(key)
+        if counts is None:
+            counts = self.space.brackets.phrase_counts(self.forest(i), self._nodes_of(i, row), row)
+            self.store.counts[key] = counts
+        return counts
 
     def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
         """Log-probabilities of the rules given their heads, smoothed: a probabilistic grammar."""

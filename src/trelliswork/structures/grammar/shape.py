@@ -61,7 +61,7 @@ def labels_of(symbol: str) -> tuple[str, ...]:
     if is_artificial(symbol):
         return ()
     label = _masked(symbol).partition("^")[0]
-    ends = [*(at for at, mark in enumerate(label) if mark == "+"), len(label)]
+    ends = [*(place for place, mark in enumerate(label) if mark == "+"), len(label)]
     starts = [0, *(end + 1 for end in ends)]
     return tuple(_ESCAPED.sub(r"\1", symbol[a:b]) for a, b in zip(starts, ends))
 
@@ -258,8 +258,8 @@ class Writer:
     """
 
     def __init__(self, kinds: Sequence[str], labels: Sequence[tuple[str, ...]]):
-        self.opens = ["".join(f" ({label}" for label in own) for own in labels]
-        self.closes = [")" * len(own) for own in labels]
+        self.opens = ["".join(f" ({label}" for label in chain) for chain in labels]
+        self.closes = [")" * len(chain) for chain in labels]
         self.arity = [{"lexical": 0, "binary": 2}.get(kind, 1) for kind in kinds]
         self.wraps = [kind == "wrap" for kind in kinds]
 
@@ -268,18 +268,18 @@ class Writer:
         out: list[str] = []
         left: list[int] = []  # children that open rules still lack
         rules: list[int] = []
-        at = 0
+        word = 0
         for code in codes:
             out.append(self.opens[code])
             if self.arity[code]:
                 left.append(self.arity[code])
                 rules.append(code)
                 if self.wraps[code]:
-                    out.append(f" {words[at]}")
-                    at += 1
+                    out.append(f" {words[word]}")
+                    word += 1
                 continue
-            out.append(f" {words[at]}{self.closes[code]}")
-            at += 1
+            out.append(f" {words[word]}{self.closes[code]}")
+            word += 1
             while left:
                 if left[-1] > 1:
                     left[-1] -= 1
@@ -287,7 +287,7 @@ class Writer:
                 left.pop()
                 done = rules.pop()
                 if self.wraps[done]:
-                    out.append(f" {words[at]}")
-                    at += 1
+                    out.append(f" {words[word]}")
+                    word += 1
                 out.append(self.closes[done])
         return "".join(out)[1:]

@@ -9,7 +9,8 @@ import numpy as np
 
 from trelliswork import _trees as trees
 from trelliswork._errors import InputError
-from trelliswork._ragged import Ragged
+from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._stored import fitting, lengths, whole
 from trelliswork.structures.base import Space, Structure
 from trelliswork.structures.grammar.batch import GrammarBatch
 from trelliswork.structures.grammar.brackets import Brackets
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     from trelliswork.structures.grammar.structure import Grammar
 
 __all__ = ["GrammarSpace"]
+
+_STORED = {
+    "gold": whole("rules of the trees", high="rules"),
+    "gold_lengths": lengths("sentences", "rules of the trees"),
+}
 
 
 class GrammarSpace(Space):
@@ -194,13 +200,8 @@ class GrammarSpace(Space):
         """Batch from its state; a file is not trusted, so trees are checked."""
         inputs = [[tuple(t) if isinstance(t, list) else t for t in x] for x in state["inputs"]]
         batch = self.pack(inputs, n_jobs=n_jobs)
-        lengths = np.asarray(state["gold_lengths"], dtype=np.int64)
-        codes = np.asarray(state["gold"], dtype=np.int64)
-        if lengths.size != len(inputs) or lengths.min(initial=0) < 0 or lengths.sum() != codes.size:
-            raise InputError("stored trees do not fit the sentences")
-        if codes.size and (codes.min() < 0 or codes.max() >= self.rule_kind.size):
-            raise InputError("stored trees have unknown rules")
-        gold = Ragged(codes, np.concatenate([[0], np.cumsum(lengths)]))
+        stored = fitting(state, _STORED, "trees", sentences=len(inputs), rules=self.rule_kind.size)
+        gold = Ragged(stored["gold"], offsets_of(stored["gold_lengths"]))
         rows = [self.output(x, row) for x, row in zip(inputs, gold)]
         return self.pack(inputs, rows, n_jobs=n_jobs) if inputs else batch
 

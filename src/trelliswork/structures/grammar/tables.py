@@ -134,8 +134,8 @@ class GrammarTables:
     def codes(self, rules: Sequence[Rule]) -> list[int] | None:
         """Numbers of the rules of a tree in pre-order; None if the grammar lacks one of them."""
         if not self._layered:
-            found = [self._dp_place.get(rule, -1) for rule in rules]
-            return None if -1 in found else found
+            numbers = [self._dp_place.get(rule, -1) for rule in rules]
+            return None if -1 in numbers else numbers
         out: list[int] = []
         inside = 0  # unary rules that are still to come on the same words
         for i, rule in enumerate(rules):
@@ -196,7 +196,7 @@ class GrammarTables:
             elif rule[0] == "wrap":
                 wrapped |= {self.terminals[rule[2]], self.terminals[rule[4]]}
         groups: dict[object, int] = {}
-        keys = [(tuple(sorted(own)), x if x in wrapped else -1) for x, own in enumerate(heads)]
+        keys = [(tuple(sorted(above)), x if x in wrapped else -1) for x, above in enumerate(heads)]
         word_class = np.array([groups.setdefault(key, len(groups)) for key in keys], dtype=np.int32)
         if n * (len(groups) + 1) > _MAX_CONTEXT:
             return np.zeros(len(heads), dtype=np.int32), np.ones((2, n, 2), dtype=np.uint8)

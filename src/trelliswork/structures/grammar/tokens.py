@@ -71,12 +71,12 @@ def tagged(x: Sequence[Any], tree: trees.Node) -> trees.Node:
     return root
 
 
-def difference(x: Sequence[Any], found: Sequence[str], what: str) -> str:
+def difference(x: Sequence[Any], leaves: Sequence[str], what: str) -> str:
     """Where a sentence and the leaves of its tree part, in words."""
-    if len(x) != len(found):
-        return f"the sentence has {len(x)} {what} but its tree has {len(found)}"
-    t = next(t for t, (a, b) in enumerate(zip(x, found)) if trees.escape_token(a) != trees.escape_token(b))
-    return f"token {t} is {x[t]!r} but the tree has {found[t]!r} there"
+    if len(x) != len(leaves):
+        return f"the sentence has {len(x)} {what} but its tree has {len(leaves)}"
+    t = next(t for t, (a, b) in enumerate(zip(x, leaves)) if trees.escape_token(a) != trees.escape_token(b))
+    return f"token {t} is {x[t]!r} but the tree has {leaves[t]!r} there"
 
 
 def short(value: Any, limit: int = 120) -> str:

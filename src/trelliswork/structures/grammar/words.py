@@ -129,12 +129,12 @@ def _checked(head: str, right: list[tuple[bool, str]], shown: str) -> tuple[str,
     return head, right
 
 
-def as_rules(found: Iterable[tuple[str, list[tuple[bool, str]]]], start: str, side: str) -> list[Rule]:
+def as_rules(productions: Iterable[tuple[str, list[tuple[bool, str]]]], start: str, side: str) -> list[Rule]:
     """Rules of the four forms; long ones are binarised."""
     out: dict[Rule, None] = {("root", escape(start)): None}
     defined: set[str] = set()
     used: dict[str, str] = {}
-    for head, right in found:
+    for head, right in productions:
         defined.add(head)
         used |= {text: head for word, text in right if not word}
         names = [text if word else escape(text) for word, text in right]

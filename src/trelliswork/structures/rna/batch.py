@@ -246,7 +246,7 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
                 rows = Ragged(partners[ends[i] : ends[i + 1]], np.arange(counts[i] + 1) * lengths[a + i])
                 yield Decoded(rows, totals[tops[i] : tops[i + 1]])
 
-        return [found for chunk in self._run("viterbi", lambda a, b: list(task(a, b))) for found in chunk]
+        return [lists for chunk in self._run("viterbi", lambda a, b: list(task(a, b))) for lists in chunk]
 
     def _expect(
         self,
@@ -327,7 +327,8 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
                 chart = inside.inside(seq, table, pair, width)
                 uniform = np.random.default_rng([seed, i]).random((n, 2 * seq.size))
                 rows = np.empty((n, seq.size), dtype=np.int64)
-                rna_sample.sample(seq, table, pair, width, *chart, uniform, rows)
+                if not rna_sample.sample(seq, table, pair, width, *chart, uniform, rows):
+                    raise InputError("the scores overflow; scale the weights down", sample=i)
                 out[:, self.bases.offsets[i] : self.bases.offsets[i + 1]] = rows
 
         self._run("inside", task)
@@ -345,12 +346,12 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
 
     def argmax_at_loss(self, scores: Parts, costs: Parts, losses: np.ndarray) -> Decoded:
         """Best structure of every sequence among those with the given total cost; for short sequences."""
-        found = [
+        best = [
             rna_graph.best_at(graph, int(loss), i)
             for i, (graph, loss) in enumerate(zip(self._graphs(scores, costs), losses))
         ]
-        codes = np.concatenate([np.zeros(0, dtype=np.int64), *(table for table, _ in found)])
-        return Decoded(Ragged(codes, self.bases.offsets), np.array([value for _, value in found]))
+        codes = np.concatenate([np.zeros(0, dtype=np.int64), *(table for table, _ in best)])
+        return Decoded(Ragged(codes, self.bases.offsets), np.array([value for _, value in best]))
 
     def argmax_by_counts(
         self, scores: Parts, choose: Callable[[int, int, np.ndarray], tuple[int, int]]

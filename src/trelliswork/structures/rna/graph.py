@@ -58,12 +58,12 @@ def graphs(batch: RNABatch, scores: Parts, costs: Parts | None = None) -> Iterat
         table = tables[i if tables.shape[0] > 1 else 0].ravel()
         value = np.where(rules >= 0, table[rules], 0.0)
         paired = places >= 0
-        at = batch.pair_ptr[i] + places[paired]
+        cells = batch.pair_ptr[i] + places[paired]
         if pairs.size:
-            value[paired] += pairs[at]
+            value[paired] += pairs[cells]
         loss = np.zeros(rules.size, dtype=np.int64)
         if cost.size:
-            loss[paired] = cost[at]
+            loss[paired] = cost[cells]
         graph = Graph(np.array([0, node_ptr.size - 1]), node_ptr, tail_ptr, tails)
         yield RNAGraph(seq.size, graph, rules, places, value, loss)
 

@@ -63,10 +63,10 @@ def encode(i: int, x: Any) -> np.ndarray:
     codes = _TABLE[raw]
     bad = np.flatnonzero(codes < 0)
     if bad.size:
-        at = int(bad[0])
-        hint = "; remove gaps first" if x[at] in "-.~_" else ""
+        place = int(bad[0])
+        hint = "; remove gaps first" if x[place] in "-.~_" else ""
         raise InputError(
-            f"{x[at]!r} at position {at} is no base; expected A, C, G, U (or T), or an IUPAC "
+            f"{x[place]!r} at position {place} is no base; expected A, C, G, U (or T), or an IUPAC "
             f"code such as N for an unknown base{hint}",
             sample=i,
         )
@@ -165,11 +165,11 @@ def _internal_loops(table: np.ndarray) -> Iterator[tuple[tuple[int, int], tuple[
 
 def _helix(table: np.ndarray, i: int, j: int, step: int) -> list[tuple[int, int]]:
     """Pairs stacked on (i, j), going inwards (1) or outwards (-1)."""
-    found = []
+    stacked = []
     while 0 <= i < table.size and table[i] == j:
-        found.append((i, j))
+        stacked.append((i, j))
         i, j = i + step, j - step
-    return found
+    return stacked
 
 
 def _small(table: np.ndarray, min_hairpin: int) -> Iterator[tuple[int, int]]:

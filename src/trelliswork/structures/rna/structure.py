@@ -13,6 +13,7 @@ from trelliswork._counts.base_pairs import base_pair_scores
 from trelliswork._dotbracket import dot_bracket
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._stored import fitting, lengths, numbers, whole
 from trelliswork._tuning import Choice
 from trelliswork._validate import as_number, check_number
 from trelliswork.dp.rna.nearest.layout import LONGEST
@@ -28,6 +29,12 @@ from trelliswork.structures.rna.nearest import NearestBatch
 __all__ = ["NEAREST", "RNA", "NearestSpace", "RNASpace"]
 
 NEAREST = "nearest-neighbour"
+_STORED = {
+    "bases": whole("bases", high=5),
+    "lengths": lengths("sequences", "bases", least=1),
+    "gold": whole("bases", low=-1, within="lengths"),  # the partner of each base, -1 for none
+    "evidence": numbers("pairs", forbids=True, optional=True),
+}
 
 
 class RNA(Structure):
@@ -342,19 +349,11 @@ class RNASpace(Space):
 
     def restore(self, state: Mapping[str, Any], *, n_jobs: int | None = None) -> RNABatch:
         """Batch from its state; refuses arrays that do not fit."""
-        bases = np.asarray(state["bases"], dtype=np.int64)
-        lengths = np.asarray(state["lengths"], dtype=np.int64)
-        if bases.ndim != 1 or lengths.ndim != 1 or np.any(lengths < 1) or lengths.sum() != bases.size:
-            raise InputError("stored sequences do not fit their lengths")
-        if bases.size and not (bases.min() >= 0 and bases.max() <= 4):
-            raise InputError("stored sequences hold something else than bases")
-        rows = Ragged(bases, offsets_of(lengths))
-        gold = Ragged(np.asarray(state["gold"], dtype=np.int64), rows.offsets)
-        if gold.values.size and gold.values.max() >= np.repeat(lengths, lengths).max():
-            raise InputError("stored structures do not fit their sequences")
-        evidence = state.get("evidence")
-        batch = self.batch_class(self, rows, gold, n_jobs, evidence)
-        if evidence is not None and evidence.shape != (batch.pair_ptr[-1],):
+        stored = fitting(state, _STORED, "sequences")
+        rows = Ragged(stored["bases"], offsets_of(stored["lengths"]))
+        gold = Ragged(stored["gold"], rows.offsets)
+        batch = self.batch_class(self, rows, gold, n_jobs, stored.get("evidence"))
+        if "evidence" in stored and stored["evidence"].size != batch.pair_ptr[-1]:
             raise InputError("stored evidence does not fit its sequences")
         batch.check_gold()
         return batch
