@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from trelliswork._errors import InputError, ModelFileError
 from trelliswork._stored import fitting, numbers
@@ -22,6 +22,12 @@ __all__ = ["ModelDecoder", "ModelEncoder", "WrongStructure"]
 
 # Parameters that are no part of a model.
 _CACHES = {name: {"memory"} for name in ("sklearn.Pipeline", "pipelines.Pipeline")}
+
+
+def _is_pipeline(cls: type) -> bool:
+    """Whether a class is a pipeline; nothing is one before pipelines have been imported."""
+    pipelines = sys.modules.get("sklearn.pipeline")
+    return pipelines is not None and issubclass(cls, pipelines.Pipeline)
 
 
 class WrongStructure(InputError):
@@ -81,7 +87,7 @@ class ModelEncoder(Encoder):
         params = value.get_params(deep=False)
         for cache in _CACHES.get(name, ()):
             params.pop(cache, None)
-        steps = params.pop("steps", None) if isinstance(value, Pipeline) else None
+        steps = params.pop("steps", None) if _is_pipeline(type(value)) else None
         self._holder.append(value)
         tree = {k: self.encode(v, (*path, k), depth + 1) for k, v in params.items()}
         if steps is not None:
@@ -149,7 +155,7 @@ class ModelDecoder(Decoder):
         for key in params:
             if key not in known:
                 raise ModelFileError(f"{cls.__name__} of this release has no parameter {key!r:.60}")
-        if issubclass(cls, Pipeline):
+        if _is_pipeline(cls):
             params = {**params, "steps": [{"!tuple": step} for step in params["steps"]]}
         values = {k: self.decode(v, depth + 1) for k, v in params.items()}
         if issubclass(cls, Structure) and self.structure is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -77,7 +78,8 @@ def train(
         bool,
         typer.Option(
             "--from-pretrained",
-            help="Start from the model of the package and stay near it, which helps with few sequences.",
+            help="Start from the model of the package and stay near it, as far as parts of the data held out "
+            "say that this helps.",
         ),
     ] = False,
     *,
@@ -95,7 +97,7 @@ def train(
     _options.check_output(output, model=True)
     learning.check_dev(dev, source)
 
-    from trelliswork import pretrained
+    from trelliswork._pretrained import best_pull, pretrained
     from trelliswork.structures import RNA
 
     structure = RNA(grammar, depth=depth, invalid="repair" if invalid == "repair" else "strict")
@@ -105,11 +107,16 @@ def train(
         shipped = pretrained("rna")
         structure = shipped.structure.with_params(invalid=structure.invalid)
     estimator = learning.build(structure, quiet)
-    if from_pretrained:
-        estimator.set_params(prior=shipped.coef_)
     data, name = _read(source, encoding)
     held_out = None if dev is None else _read(dev, encoding)[0]
     data, note = _usable(structure, data, name, invalid)
+    if from_pretrained:
+        assert data.y is not None
+        with warnings.catch_warnings():  # trials are stopped early
+            warnings.simplefilter("ignore")
+            prior, part = best_pull(estimator, shipped.coef_, data.X, data.y)
+        estimator.set_params(prior=prior)
+        note += f"; pulled to {part:g} times the weights of the package"
     more = {} if held_out is None else learning.held_out(held_out.X, held_out.y)
     done = watched(
         lambda: estimator.fit(data.X, data.y, **more), estimator, lambda e: e.placed(name, data.names), quiet

@@ -141,10 +141,7 @@ class NearestBatch(RNABatch):
                 towards = np.zeros(0) if along[1] is None else np.asarray(along[1], dtype=np.float64)
                 bent, constant = self._problem(i, along[0], towards)
                 h = bent.table, bent.pair
-            try:
-                found = sums(problem, direction=h, **wanted)
-            except InputError as error:
-                raise InputError(error.message, sample=i) from None
+            found = sums(problem, direction=h, **wanted)
             if pairs:
                 probs[self.pair_ptr[i] : self.pair_ptr[i + 1]] = found.probs
             return found.log_z + constant, found.counts
