@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from trelliswork._errors import FitWarning, InputWarning
 from trelliswork._validate import count_samples
+from trelliswork.structures.abilities import JointLaw
 from trelliswork.structures.batch import Batch
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def _useless(model: StructuredEstimator, X: Any, y: Any) -> str | None:
         return f"saw one label only, {labels[0]!r}, and can predict nothing else; look at y, or give labels="
     weights = getattr(model, "coef_", getattr(model, "dual_coef_", None))
     idle = weights is not None and weights.size and not weights.any()
+    idle = idle and not model.space_.structure.offers(JointLaw)  # which predicts without weights
     found = None
     for size in _SIZES:
         some, truth = _spread(X, y, size)

@@ -12,7 +12,8 @@ from trelliswork._errors import InputError, InputWarning
 from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_weights
 from trelliswork.learners.base import StructuredEstimator, given_weights
-from trelliswork.structures.base import Structure
+from trelliswork.structures.abilities import JointLaw
+from trelliswork.structures.base import Batch, Parts, Structure
 
 __all__ = ["Fixed", "Generative"]
 
@@ -24,7 +25,8 @@ class Generative(StructuredEstimator):
     search. On a chain: first labels, transitions and emissions (with several attributes
     per token these count as independent, as in naive Bayes, and an unknown symbol has its
     own share). On structures without multinomials: log-odds of how often a feature
-    occurs in the given outputs against how often it occurs in all outputs.
+    occurs in the given outputs against how often it occurs in all outputs. On a transducer: the Kneser-Ney
+    model of its pieces, whose weights are not those of features (``coef_`` is zero).
 
     Parameters
     ----------
@@ -71,11 +73,26 @@ class Generative(StructuredEstimator):
         check_number("smoothing", self.smoothing, 0, above=True)
         space, batch = self._start(X, y, structure=self._checked_structure().complete())
         weights = check_weights(sample_weight, len(batch))
-        self.coef_ = batch.generative_weights(self.smoothing, weights)
+        lawful = isinstance(batch, JointLaw)
+        self.coef_ = (
+            np.zeros(space.n_features) if lawful else batch.generative_weights(self.smoothing, weights)
+        )
         self.space_ = space
         self.history_ = []
         self.n_iter_ = 1
         return self
+
+    def part_scores(self, batch: Batch, X: Any) -> Parts:
+        """Scores of the parts of all outputs: those of the structure's own generative law if it has one.
+
+        Parameters
+        ----------
+        batch : Batch
+            Samples from ``pack``, or some of them.
+        X : list of inputs
+            Their inputs.
+        """
+        return batch.law_scores() if isinstance(batch, JointLaw) else super().part_scores(batch, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

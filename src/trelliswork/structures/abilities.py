@@ -25,6 +25,7 @@ __all__ = [
     "ABILITIES",
     "CountedParts",
     "Factored",
+    "JointLaw",
     "Labelled",
     "LossProfiles",
     "Multinomials",
@@ -190,6 +191,19 @@ class ReferenceLaw(Batch):
         """Part scores of :meth:`reference_weights`."""
 
 
+class JointLaw(Batch):
+    """A generative law of inputs and outputs, by which conditional models are multiplied in prediction."""
+
+    @property
+    @abstractmethod
+    def law_weight(self) -> float:
+        """Power of the law, 0 for none."""
+
+    @abstractmethod
+    def law_scores(self) -> Parts:
+        """Log-probabilities of the parts under the law."""
+
+
 class PartlyKnown(Batch):
     """True outputs may be known in part only."""
 
@@ -288,6 +302,7 @@ ABILITIES: dict[type[Batch], str] = {
     Factored: "a factor graph",
     Multinomials: "a generative model made of multinomials",
     ReferenceLaw: "a reference law of its own",
+    JointLaw: "a law of inputs and outputs together",
     PartlyKnown: "outputs known in part",
     Rows: "kernels on input rows",
     Labelled: "weights and costs of labels (class_weight, label_costs)",
