@@ -23,7 +23,8 @@ from trelliswork.learners.optimize.smooth import (
     pseudo_gradient,
 )
 from trelliswork.learners.strength import DataScale
-from trelliswork.structures.base import Batch, Space, Structure
+from trelliswork.structures.abilities import JointLaw
+from trelliswork.structures.base import Batch, Parts, Space, Structure
 
 __all__ = ["CRF"]
 
@@ -196,6 +197,21 @@ class CRF(StructuredEstimator):
         self.n_iter_ = minimum.n_iter
         self.history_ = history
         return self
+
+    def part_scores(self, batch: Batch, X: Any) -> Parts:
+        """Scores of the parts of all outputs, with those of a generative law where the structure has one.
+
+        Parameters
+        ----------
+        batch : Batch
+            Samples from ``pack``, or some of them.
+        X : list of inputs
+            Their inputs.
+        """
+        scores = batch.scores(self.coef_)
+        if isinstance(batch, JointLaw) and batch.law_weight:
+            scores = scores + batch.law_weight * batch.law_scores()
+        return scores
 
     def _check_parameters(self) -> None:
         for name in ("l1", "tol"):

@@ -14,8 +14,8 @@ from trelliswork._validate import check_number, check_weights
 from trelliswork.learners.base import StructuredEstimator, given_weights
 from trelliswork.learners.completion import filled_in
 from trelliswork.learners.known import Target, known_in_part
-from trelliswork.structures.abilities import Multinomials
-from trelliswork.structures.base import Batch, Structure
+from trelliswork.structures.abilities import JointLaw, Multinomials
+from trelliswork.structures.base import Batch, Parts, Structure
 
 __all__ = ["Fixed", "Generative"]
 
@@ -30,7 +30,8 @@ class Generative(StructuredEstimator):
     per token these count as independent, as in naive Bayes, and an unknown symbol has its
     own share: that of the symbols seen once, where a token is one symbol). On structures
     without multinomials: log-odds of how often a feature occurs in the given outputs against
-    how often it occurs in all outputs.
+    how often it occurs in all outputs. On a transducer: the Kneser-Ney model of its pieces, whose
+    weights are not those of features (``coef_`` is zero).
 
     Where only part of the outputs is known, expected counts over all outputs that agree take the place of
     counts (EM); log-odds are taken of outputs that a first model fills in.
@@ -96,7 +97,9 @@ class Generative(StructuredEstimator):
             self.smoothing_ = float(self.smoothing)
         self.history_, self.completed_by_ = [], None
         partly = known_in_part(batch)
-        if partly is not None and partly.known is not None and batch.is_generative:
+        if isinstance(batch, JointLaw):
+            self.coef_ = np.zeros(space.n_features)
+        elif partly is not None and partly.known is not None and batch.is_generative:
             self.coef_, self.history_ = _em(batch, self.smoothing_, weights)
         else:
             batch, self.completed_by_ = filled_in(batch, weights)
@@ -104,6 +107,18 @@ class Generative(StructuredEstimator):
         self.space_ = space
         self.n_iter_ = max(len(self.history_), 1)
         return self
+
+    def part_scores(self, batch: Batch, X: Any) -> Parts:
+        """Scores of the parts of all outputs: those of the structure's own generative law if it has one.
+
+        Parameters
+        ----------
+        batch : Batch
+            Samples from ``pack``, or some of them.
+        X : list of inputs
+            Their inputs.
+        """
+        return batch.law_scores() if isinstance(batch, JointLaw) else super().part_scores(batch, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

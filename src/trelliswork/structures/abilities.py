@@ -27,6 +27,7 @@ __all__ = [
     "ABILITIES",
     "CountedParts",
     "Factored",
+    "JointLaw",
     "Labelled",
     "LossProfiles",
     "Multinomials",
@@ -195,6 +196,19 @@ class ReferenceLaw(Batch):
     @abstractmethod
     def reference_scores(self, w: np.ndarray) -> Parts:
         """Part scores of :meth:`reference_weights`."""
+
+
+class JointLaw(Batch):
+    """A generative law of inputs and outputs, by which conditional models are multiplied in prediction."""
+
+    @property
+    @abstractmethod
+    def law_weight(self) -> float:
+        """Power of the law, 0 for none."""
+
+    @abstractmethod
+    def law_scores(self) -> Parts:
+        """Log-probabilities of the parts under the law."""
 
 
 class PartlyKnown(Batch):
@@ -419,6 +433,7 @@ ABILITIES: dict[type[Batch], str] = {
     Factored: "a factor graph",
     Multinomials: "a generative model made of multinomials",
     ReferenceLaw: "a reference law of its own",
+    JointLaw: "a law of inputs and outputs together",
     PartlyKnown: "outputs known in part",
     Rows: "kernels on input rows",
     Labelled: "weights and costs of labels (class_weight, label_costs)",

@@ -185,22 +185,28 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored, PartlyKn
 
     def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
         """Up to ``k`` best derivations of each sample."""
+        list_ptr, totals, codes = self._kbest(scores, k, costs)
+        return [
+            Decoded(codes[first:last], totals[first:last])
+            for first, last in zip(list_ptr[:-1].tolist(), list_ptr[1:].tolist(), strict=True)
+        ]
+
+    def _kbest(
+        self, scores: Parts, k: int, costs: Parts | None = None
+    ) -> tuple[np.ndarray, np.ndarray, Ragged]:
+        """The same for all samples one after the other: where those of each begin, values, codes."""
         from trelliswork.dp.derivations import kbest as derivations_kbest
 
         score = self._total(scores, costs)
         best, back = self._viterbi(score)
         self._check_possible(best[self.graph.graph_ptr[1:] - 1])
-
-        def task(a: int, b: int) -> list[Decoded]:
-            list_ptr, totals, ptr, edges = derivations_kbest.kbest(*self.graph, score, a, b, k, best, back)
-            out = []
-            for i in range(a, b):
-                first, last = list_ptr[i - a], list_ptr[i - a + 1]
-                codes = edges[ptr[first] : ptr[last]] - self.edge_ptr[i]
-                out.append(Decoded(Ragged(codes, ptr[first : last + 1] - ptr[first]), totals[first:last]))
-            return out
-
-        return [decoded for chunk in self._run(task) for decoded in chunk]
+        found = self._run(lambda a, b: derivations_kbest.kbest(*self.graph, score, a, b, k, best, back))
+        none = [np.zeros(0, dtype=np.int64)]
+        counts = np.concatenate([np.diff(part[0]) for part in found] or none)
+        lengths = np.concatenate([np.diff(part[2]) for part in found] or none)
+        totals, edges = (np.concatenate([part[j] for part in found] or none) for j in (1, 3))
+        first = np.repeat(np.repeat(self.edge_ptr[:-1], counts), lengths)
+        return offsets_of(counts), totals, Ragged(edges - first, offsets_of(lengths))
 
     def _inside(self, score: np.ndarray) -> np.ndarray:
         from trelliswork.dp.derivations import hypergraph
