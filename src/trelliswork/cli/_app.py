@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
@@ -100,9 +101,21 @@ def _root(
     debug: Annotated[
         bool, typer.Option("--debug", help="Show tracebacks (as TRELLISWORK_DEBUG=1 does).")
     ] = False,
+    max_size: Annotated[
+        int | None,
+        typer.Option(
+            "--max-size",
+            min=1,
+            metavar="BYTES",
+            help="Largest size that a compressed file may unpack to (also TRELLISWORK_MAX_SIZE).",
+            show_default="4 GiB",
+        ),
+    ] = None,
 ) -> None:
     """Structured prediction: learn functions whose outputs are structures."""
     show_tracebacks(debug)
+    if max_size is not None:
+        os.environ["TRELLISWORK_MAX_SIZE"] = str(max_size)  # workers inherit it
     if version:
         print(f"trelliswork {trelliswork.__version__}")
         raise typer.Exit

@@ -318,6 +318,10 @@ def _jsonl(
             item = json.loads(line)
         except json.JSONDecodeError as error:
             raise InputError.at(name, number, f"cannot read JSON ({error.msg})") from None
+        except RecursionError:
+            raise InputError.at(name, number, "cannot read JSON (nested too deep)") from None
+        except ValueError:  # Python's limit on the digits of whole numbers
+            raise InputError.at(name, number, "cannot read JSON (a number of too many digits)") from None
         if not isinstance(item, dict):
             raise InputError.at(name, number, f"expected a JSON object, got {type(item).__name__}")
         if target in item:
