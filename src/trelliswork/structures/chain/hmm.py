@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
+from trelliswork._ngrams import Coded, gather_ranges_of, match_rows, ngram_windows
 from trelliswork.structures.base import Parts
 from trelliswork.structures.chain.contexts import context_before
 from trelliswork.structures.tokens import Layout, TokenMap
@@ -44,7 +45,7 @@ def hmm_weights(batch: ChainBatch, log_p: np.ndarray) -> np.ndarray:
     place = {gram: first + number for number, gram in enumerate(space.ngrams)}
     for gram, number in place.items():
         if len(gram) > 2:
-            out[..., number] -= log_p[..., place[gram[1:]]]
+            out[..., number] -= log_p[..., place[gram[1:]]] if gram[1:] in place else 0.0
         if len(gram) == 3:
             out[..., number] += go_on[..., gram[1]]
     return out
@@ -181,6 +182,8 @@ def _ngram_log_probabilities(
 ) -> np.ndarray:
     space = batch.space
     k = space.n_labels
+    if space.sparse is not None:
+        return _sparse_log_probabilities(batch, codes, tokens, last, a, table, markers)
     grams = np.zeros(len(space.ngrams))
     for j in range(1, space.order + 1):
         before = context_before(codes, batch.offsets, k, j)
@@ -194,12 +197,9 @@ def _ngram_log_probabilities(
         outcomes = allowed.sum(axis=1).astype(np.float64)
         seen = pair.sum(axis=1)
         if last is not None and j == 1:
-            stops = np.bincount(codes[last], weights=tokens[last], minlength=k)
-            may_stop = np.ones(k, dtype=bool) if space.end_mask is None else space.end_mask
-            seen = seen + stops
-            outcomes = outcomes + may_stop
-            p_stop = (stops + a) / np.maximum(seen + a * outcomes, a)
-            table[markers["end"]] = np.log(p_stop)  # of no account where the scheme forbids an end
+            seen, outcomes, table[markers["end"]] = _with_stops(
+                batch, codes[last], tokens[last], a, seen, outcomes
+            )
         with np.errstate(divide="ignore", invalid="ignore"):
             log_p = np.log((pair + a) / (seen + a * outcomes)[:, None])
         for number, gram in enumerate(space.ngrams):
@@ -209,3 +209,52 @@ def _ngram_log_probabilities(
                     context_code = context_code * k + label
                 grams[number] = log_p[context_code, gram[-1]]
     return grams
+
+
+def _with_stops(
+    batch: ChainBatch, codes: np.ndarray, tokens: np.ndarray, a: float, seen: np.ndarray, outcomes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Counts and numbers of outcomes after each label with stopping as one more, and its log-probability,
+    which is of no account where the scheme forbids an end.
+    """
+    space = batch.space
+    stops = np.bincount(codes, weights=tokens, minlength=space.n_labels)
+    may_stop = np.ones(space.n_labels, dtype=bool) if space.end_mask is None else space.end_mask
+    seen, outcomes = seen + stops, outcomes + may_stop
+    return seen, outcomes, np.log((stops + a) / np.maximum(seen + a * outcomes, a))
+
+
+def _sparse_log_probabilities(
+    batch: ChainBatch,
+    codes: np.ndarray,
+    tokens: np.ndarray,
+    last: np.ndarray | None,
+    a: float,
+    table: np.ndarray,
+    markers: dict[str, int],
+) -> np.ndarray:
+    """The same for n-grams that are kept as observed."""
+    space = batch.space
+    coded = Coded(codes, batch.offsets)
+    out = np.zeros(len(space.ngrams))
+    lengths = np.array([len(gram) for gram in space.ngrams], dtype=np.int64)
+    for n in range(2, int(lengths.max(initial=1)) + 1):
+        wanted = np.flatnonzero(lengths == n)
+        grams = np.array([space.ngrams[i] for i in wanted], dtype=np.int64).reshape(-1, n)
+        rows, _ = ngram_windows(coded, n)
+        ends = gather_ranges_of(batch.offsets[:-1] + n - 1, np.maximum(coded.lengths - n + 1, 0))
+        place = match_rows(grams, rows)
+        counts = np.bincount(place[place >= 0], tokens[ends[place >= 0]], minlength=len(grams))
+        contexts, group = np.unique(grams[:, :-1], axis=0, return_inverse=True)
+        before = match_rows(contexts, rows[:, :-1])
+        seen = np.bincount(before[before >= 0], tokens[ends[before >= 0]], minlength=len(contexts))
+        outcomes = space.context_mask[contexts[:, -1]].sum(axis=1).astype(np.float64)
+        if last is not None and n == 2:
+            every = [np.zeros(space.n_labels), space.context_mask[: space.n_labels].sum(axis=1)]
+            every[0][contexts[:, 0]] = seen
+            all_seen, all_outcomes, table[markers["end"]] = _with_stops(
+                batch, codes[last], tokens[last], a, every[0], every[1].astype(np.float64)
+            )
+            seen, outcomes = all_seen[contexts[:, 0]], all_outcomes[contexts[:, 0]]
+        out[wanted] = np.log((counts + a) / (seen + a * outcomes)[group.ravel()])
+    return out
