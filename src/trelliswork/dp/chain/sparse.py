@@ -75,7 +75,7 @@ def expect(unary, factors, top, failures, offsets, start, stop, weights, log_z, 
         longest = max(longest, offsets[s + 1] - offsets[s])
     alpha, scale = np.empty((longest, n)), np.empty(longest)
     factor = np.empty((longest, n_labels))
-    below, mass, value = np.empty(n), np.empty(label.size), np.empty(label.size)
+    below, mass, value = np.empty(n), np.empty((longest, label.size)), np.empty(label.size)
     beta, ahead = np.empty(n), np.empty(n)
     for s in range(start, stop):
         lo, n_steps = offsets[s], offsets[s + 1] - offsets[s]
@@ -96,10 +96,10 @@ def expect(unary, factors, top, failures, offsets, start, stop, weights, log_z, 
                 for b in range(n_labels):
                     alpha[0, b] = factor[0, b]
             else:
-                _shared(alpha[t - 1], failures, below, mass)
+                _shared(alpha[t - 1], failures, below, mass[t])
                 for q in range(n):
                     for p in range(pair_ptr[q], pair_ptr[q + 1]):
-                        alpha[t, target[p]] += mass[p] * factors[q, label[p]] * factor[t, label[p]]
+                        alpha[t, target[p]] += mass[t, p] * factors[q, label[p]] * factor[t, label[p]]
             total = 0.0
             for q in range(n):
                 total += alpha[t, q]
@@ -115,7 +115,6 @@ def expect(unary, factors, top, failures, offsets, start, stop, weights, log_z, 
         for q in range(n):
             beta[q] = 1.0
         for t in range(n_steps - 1, 0, -1):
-            _shared(alpha[t - 1], failures, below, mass)
             for b in range(n_labels):
                 unary_out[lo + t, b] = 0.0
             for q in range(n):
@@ -123,7 +122,7 @@ def expect(unary, factors, top, failures, offsets, start, stop, weights, log_z, 
                 for p in range(pair_ptr[q], pair_ptr[q + 1]):
                     b = label[p]
                     value[p] = factors[q, b] * factor[t, b] * beta[target[p]] / scale[t]
-                    expected = weights[s] * mass[p] * value[p]
+                    expected = weights[s] * mass[t, p] * value[p]
                     unary_out[lo + t, b] += expected
                     trans_out[q, b] += expected
                     own += value[p]
