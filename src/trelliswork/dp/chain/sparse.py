@@ -77,6 +77,11 @@ def expect(unary, factors, top, failures, offsets, start, stop, weights, log_z, 
     factor = np.empty((longest, n_labels))
     below, mass, value = np.empty(n), np.empty((longest, label.size)), np.empty(label.size)
     beta, ahead = np.empty(n), np.empty(n)
+    # Steps one after the other: their places in the tables of all contexts and labels are far apart.
+    step, used = np.empty(label.size), np.zeros(label.size)
+    for q in range(n):
+        for p in range(pair_ptr[q], pair_ptr[q + 1]):
+            step[p] = factors[q, label[p]]
     for s in range(start, stop):
         lo, n_steps = offsets[s], offsets[s + 1] - offsets[s]
         log_z[s] = 0.0
@@ -99,7 +104,7 @@ def expect(unary, factors, top, failures, offsets, start, stop, weights, log_z, 
                 _shared(alpha[t - 1], failures, below, mass[t])
                 for q in range(n):
                     for p in range(pair_ptr[q], pair_ptr[q + 1]):
-                        alpha[t, target[p]] += mass[t, p] * factors[q, label[p]] * factor[t, label[p]]
+                        alpha[t, target[p]] += mass[t, p] * step[p] * factor[t, label[p]]
             total = 0.0
             for q in range(n):
                 total += alpha[t, q]
@@ -121,10 +126,10 @@ def expect(unary, factors, top, failures, offsets, start, stop, weights, log_z, 
                 own, others = 0.0, 0.0
                 for p in range(pair_ptr[q], pair_ptr[q + 1]):
                     b = label[p]
-                    value[p] = factors[q, b] * factor[t, b] * beta[target[p]] / scale[t]
+                    value[p] = step[p] * factor[t, b] * beta[target[p]] / scale[t]
                     expected = weights[s] * mass[t, p] * value[p]
                     unary_out[lo + t, b] += expected
-                    trans_out[q, b] += expected
+                    used[p] += expected
                     own += value[p]
                     if up[p] >= 0:
                         others += value[up[p]]
@@ -139,6 +144,9 @@ def expect(unary, factors, top, failures, offsets, start, stop, weights, log_z, 
         for b in range(n_labels):
             if n_steps:
                 unary_out[lo, b] = weights[s] * alpha[0, b] * beta[b]
+    for q in range(n if unary_out.shape[0] else 0):
+        for p in range(pair_ptr[q], pair_ptr[q + 1]):
+            trans_out[q, label[p]] += used[p]
 
 
 @njit
