@@ -27,7 +27,6 @@ from trelliswork.structures.abilities import (
 )
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.chain import hmm, store
-from trelliswork.structures.chain.contexts import context_before
 from trelliswork.structures.chain.known import sure_tokens
 from trelliswork.structures.chain.parts import ChainParts
 from trelliswork.structures.chain.trellis import (
@@ -36,6 +35,7 @@ from trelliswork.structures.chain.trellis import (
     TransitionTables,
     arrange,
     factors_of,
+    sparse_sums,
 )
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.known import least_costs
@@ -168,7 +168,11 @@ class ChainBatch(
         )
 
     def _is_shared(self, trellis: Trellis) -> bool:
-        return trellis.trans.shape[0] == 1 and trellis.edge.size == 0
+        return trellis.trans.shape[0] == 1 and trellis.edge.size == 0 and self.space.sparse is None
+
+    def _scales(self, trellis: Trellis) -> bool:
+        """Whether the recursions with scaled probabilities apply, which know all contexts by arithmetic."""
+        return not trellis.edge.size and self.space.sparse is None
 
     def _graph(self) -> Contexts:
         return Contexts(self.space.successor, self.space.level_ptr, self.offsets)
@@ -261,11 +265,13 @@ class ChainBatch(
         from trelliswork.dp.chain import scaled as chain_scaled
 
         trellis = self._trellis(scores, costs)
+        if self.space.sparse is not None and trellis.trans.shape[0] == 1:
+            return sparse_sums(self, trellis, None, None)[0]
         if self._is_shared(trellis):
             return self._forward_backward(trellis, None, np.zeros((0, self.space.n_labels)))[0]
         log_z = np.empty(len(self))
         chunks = self._sequence_chunks()
-        if not trellis.edge.size:
+        if self._scales(trellis):
             factors, top, room = factors_of(trellis.trans)
             failed = np.zeros(len(self), dtype=bool)
             args = (ScaledTrellis(trellis.unary, factors, top, room, trellis.which), self._graph())
@@ -301,6 +307,9 @@ class ChainBatch(
         if self._scratch is None:
             self._scratch = (np.empty(shape), np.empty(shape))
         trellis = self._trellis(self.scores(w, out=self._scratch[0]), costs, in_place=True)
+        if self.space.sparse is not None and trellis.trans.shape[0] == 1:
+            log_z, trans = sparse_sums(self, trellis, weights, self._scratch[1])
+            return log_z, self.pull(Parts(unary=self._scratch[1], trans=trans, edge=None))
         log_z, parts = self._expected(trellis, weights, False, out=self._scratch[1])
         return log_z, self.pull(parts)
 
@@ -361,7 +370,7 @@ class ChainBatch(
         edge = np.empty_like(trellis.edge)
         tables = TransitionTables(self, each)
         failed = np.ones(n, dtype=bool)
-        if not trellis.edge.size:
+        if self._scales(trellis):
             factors, top, room = factors_of(trellis.trans)
             args = (ScaledTrellis(trellis.unary, factors, top, room, trellis.which), self._graph())
             tables.run(
@@ -418,7 +427,7 @@ class ChainBatch(
         tables = TransitionTables(self, each)
         failed = np.ones(n, dtype=bool)
         moved = Trellis(d_unary, d_trans, d_which, NO_EDGES)
-        if self.edge is None:
+        if self.edge is None and self._scales(trellis):
             factors, top, room = factors_of(trellis.trans)
             scaled = ScaledTrellis(trellis.unary, factors, top, room, trellis.which)
             tables.run(
@@ -469,11 +478,10 @@ class ChainBatch(
     def evaluate(self, codes: Ragged, scores: Parts) -> np.ndarray:
         """Score of given label sequences; -inf where a label is unknown or forbidden."""
         trellis = self._trellis(scores, None)
-        k = self.space.n_labels
         known = codes.values >= 0
         labels = np.where(known, codes.values, 0)
         total = np.where(known, trellis.unary[np.arange(self.n_tokens), labels], -np.inf)
-        before = context_before(labels, self.offsets, k, self.space.order)
+        before = self.space.contexts_before(labels, self.offsets)
         inner = np.flatnonzero(before >= 0)
         owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         total[inner] += trellis.trans[trellis.which[owner[inner]], before[inner], labels[inner]]

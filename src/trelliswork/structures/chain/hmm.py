@@ -13,6 +13,7 @@ from trelliswork.structures.tokens import Layout, TokenMap
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain.batch import ChainBatch
+    from trelliswork.structures.chain.space import ChainSpace
 
 __all__ = ["hmm_choices", "hmm_log_probabilities", "hmm_scores", "hmm_weights", "scores_each"]
 
@@ -43,7 +44,7 @@ def hmm_weights(batch: ChainBatch, log_p: np.ndarray) -> np.ndarray:
     place = {gram: first + number for number, gram in enumerate(space.ngrams)}
     for gram, number in place.items():
         if len(gram) > 2:
-            out[..., number] -= log_p[..., place[gram[1:]]]
+            out[..., number] -= log_p[..., place[gram[1:]]] if gram[1:] in place else 0.0
         if len(gram) == 3:
             out[..., number] += go_on[..., gram[1]]
     return out
@@ -183,6 +184,8 @@ def _ngram_log_probabilities(
     """Log-probabilities of the last labels of n-grams, and of stopping after each label."""
     space = batch.space
     k = space.n_labels
+    if space.sparse is not None:
+        return _sparse_log_probabilities(batch, counts, stops, a)
     grams, log_stops = np.zeros(len(space.ngrams)), np.zeros(k)
     for j in range(1, space.order + 1):
         base, n_contexts = int(space.level_ptr[j - 1]), k**j
@@ -198,12 +201,42 @@ def _ngram_log_probabilities(
         outcomes = space.context_mask[base : base + n_contexts].sum(axis=1).astype(np.float64)
         seen = pair.sum(axis=1)
         if stops is not None and j == 1:
-            may_stop = np.ones(k, dtype=bool) if space.end_mask is None else space.end_mask
-            seen = seen + stops
-            outcomes = outcomes + may_stop
-            # Of no account where the scheme forbids an end.
-            log_stops = np.log((stops + a) / np.maximum(seen + a * outcomes, a))
+            seen, outcomes, log_stops = _with_stops(space, stops, a, seen, outcomes)
         with np.errstate(divide="ignore", invalid="ignore"):
             log_p = np.log((pair + a) / (seen + a * outcomes)[:, None])
         grams[numbers] = log_p[context, last]
     return grams, log_stops
+
+
+def _with_stops(
+    space: ChainSpace, stops: np.ndarray, a: float, seen: np.ndarray, outcomes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Counts and numbers of outcomes after each label with stopping as one more, and its log-probability,
+    which is of no account where the scheme forbids an end.
+    """
+    may_stop = np.ones(space.n_labels, dtype=bool) if space.end_mask is None else space.end_mask
+    seen, outcomes = seen + stops, outcomes + may_stop
+    return seen, outcomes, np.log((stops + a) / np.maximum(seen + a * outcomes, a))
+
+
+def _sparse_log_probabilities(
+    batch: ChainBatch, counts: np.ndarray, stops: np.ndarray | None, a: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same for n-grams that are kept as observed."""
+    space = batch.space
+    out, log_stops = np.zeros(len(space.ngrams)), np.zeros(space.n_labels)
+    lengths = np.array([len(gram) for gram in space.ngrams], dtype=np.int64)
+    for n in range(2, int(lengths.max(initial=1)) + 1):
+        wanted = np.flatnonzero(lengths == n)
+        grams = np.array([space.ngrams[i] for i in wanted], dtype=np.int64).reshape(-1, n)
+        contexts, group = np.unique(grams[:, :-1], axis=0, return_inverse=True)
+        seen: np.ndarray = np.bincount(group.ravel(), counts[wanted], minlength=len(contexts))
+        outcomes = space.context_mask[contexts[:, -1]].sum(axis=1).astype(np.float64)
+        if stops is not None and n == 2:
+            after = np.zeros(space.n_labels)
+            after[contexts[:, 0]] = seen
+            choices = space.context_mask[: space.n_labels].sum(axis=1).astype(np.float64)
+            totals, choices, log_stops = _with_stops(space, stops, a, after, choices)
+            seen, outcomes = totals[contexts[:, 0]], choices[contexts[:, 0]]
+        out[wanted] = np.log((counts[wanted] + a) / (seen + a * outcomes)[group.ravel()])
+    return out, log_stops

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork._names import Alphabet
-from trelliswork._ragged import Ragged
+from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._tokens import TokenTable, check_width
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.chain import store
@@ -25,6 +25,7 @@ from trelliswork.structures.chain.contexts import (
 )
 from trelliswork.structures.chain.joins import Joins, label_codes
 from trelliswork.structures.chain.known import observed_tokens, read_labels, sure_tokens
+from trelliswork.structures.chain.sparse import SparseContexts
 from trelliswork.structures.known import check_known, choices
 from trelliswork.structures.labels import encode_labels, is_list, listed, sorted_labels
 from trelliswork.structures.tokens import Layout, TokenMap
@@ -50,6 +51,8 @@ class ChainSpace(Space):
         Allowed transitions ``[from, to]``, before the tagging scheme.
     width : int or None
         Number of columns, when the attributes are the columns of arrays.
+    grams : list of tuples of int or None
+        Label n-grams that have weights, where only some do.
     """
 
     structure: Chain
@@ -61,6 +64,7 @@ class ChainSpace(Space):
         attributes: list[str],
         allowed: np.ndarray,
         width: int | None = None,
+        grams: Iterable[tuple[int, ...]] | None = None,
     ):
         self.structure = structure
         self.width = width
@@ -87,10 +91,18 @@ class ChainSpace(Space):
         if structure.scheme is not None:
             follows, self.start_mask, self.end_mask = scheme_masks(structure.scheme, self.labels)
             mask = allowed & follows
+        self.sparse: SparseContexts | None = None
+        if structure.keeps_observed(n):
+            self.sparse = sparse = SparseContexts(grams or (), n, mask)
+            self.level_ptr, self.successor, self.ngrams = sparse.level_ptr, sparse.successor, sparse.ngrams
+            self.ngram_matrix, self.context_mask = sparse.matrix, sparse.mask
+            self.everything_allowed = bool(self.context_mask.all())
+            return
         most = structure.limits.ngrams
-        if (self.order + 1) * np.log(max(n, 1)) + np.log(self.order) > np.log(most) or self.order > 64:
+        if not structure.few_ngrams(n):
             raise InputError(
-                f"order {self.order} with {n} labels means over {most:,} n-grams; lower the order"
+                f"order {self.order} with {n} labels means over {most:,} n-grams; lower the order, or keep "
+                "those that occur, with ngrams='observed' (up to order 64, without edge_features)"
             )
         self.level_ptr = level_starts(n, self.order)
         self.successor = successors(n, self.order)
@@ -101,6 +113,12 @@ class ChainSpace(Space):
     def sparse_joins(self) -> bool:
         """Whether attributes are joined with label n-grams longer than pairs; only seen ones have weights."""
         return self.joins.longest > 2
+
+    def contexts_before(self, labels: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Context before each token of label sequences, -1 at the first token of each."""
+        if self.sparse is not None:
+            return self.sparse.before(labels, offsets)
+        return context_before(labels, offsets, self.n_labels, self.order)
 
     def restrict_to_observed(
         self,
@@ -362,7 +380,12 @@ class ChainSpace(Space):
             allowed[np.ix_(codes, codes)] |= space.allowed
         if isinstance(self.structure.transitions, str) and self.structure.transitions == "all":
             allowed[:] = True
-        space = ChainSpace(self.structure, labels, attributes, allowed, self.width)
+        grams = {
+            tuple(place[space.labels[c]] for c in gram)
+            for space in (self, other)
+            for gram in (() if space.sparse is None else space.ngrams)
+        }
+        space = ChainSpace(self.structure, labels, attributes, allowed, self.width, grams)
         seen_only = self.structure.emissions == "observed"
         if seen_only:
             space.emission_layout = _merged_layout(self, other, space, "emission_layout")
@@ -376,6 +399,7 @@ class ChainSpace(Space):
         limits = self.structure.transitions
         seen_only = isinstance(limits, str) and limits == "observed"
         seen_only = seen_only or self.structure.emissions == "observed" or self.sparse_joins
+        seen_only = seen_only or self.sparse is not None
         return self.structure.labels is not None and not seen_only
 
     def observed(self, batch: Batch, symbols: str | Sequence[str] | None = "auto") -> ChainSpace:
@@ -402,7 +426,9 @@ class ChainSpace(Space):
         seen = np.zeros((n, n), dtype=bool)
         seen[codes[tokens - 1], codes[tokens]] = True
         seen[~seen.any(axis=1)] = True
-        space = ChainSpace(self.structure, self.labels, self.attributes, self.allowed & seen, self.width)
+        space = ChainSpace(
+            self.structure, self.labels, self.attributes, self.allowed & seen, self.width, self.ngrams
+        )
         space.emission_layout, space.edge_layout = self.emission_layout, self.edge_layout
         space.columns = self.columns
         space.symbol_mask = self._symbol_mask(batch, symbols)
@@ -495,6 +521,9 @@ class ChainSpace(Space):
             out["edge_flat"] = self.edge_layout.flat
         if self.symbol_mask is not None:
             out["symbol_mask"] = self.symbol_mask
+        if self.sparse is not None:
+            rows = Ragged.from_list(self.ngrams, np.int64)
+            out["grams"], out["gram_lengths"] = rows.values, rows.lengths
         return out
 
     @classmethod
@@ -510,7 +539,13 @@ class ChainSpace(Space):
         if len(set(labels)) != len(labels) or len(set(attributes)) != len(attributes):
             raise InputError("labels or attributes occur twice")
         width = state.get("width")
-        space = cls(structure, labels, attributes, allowed, None if width is None else int(width))
+        grams: list[tuple[int, ...]] = []
+        if "grams" in state:
+            rows = Ragged(np.asarray(state["grams"], dtype=np.int64), offsets_of(state["gram_lengths"]))
+            if np.any(rows.lengths < 2) or np.any(rows.values < 0) or np.any(rows.values >= len(labels)):
+                raise InputError("the label n-grams do not fit the labels")
+            grams = [tuple(row.tolist()) for row in rows]
+        space = cls(structure, labels, attributes, allowed, None if width is None else int(width), grams)
         if "emission_flat" in state:
             space.emission_layout = space.emission_layout.limited(state["emission_flat"])
         if "edge_flat" in state and space.edge_layout is not None:

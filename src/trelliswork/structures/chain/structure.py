@@ -19,6 +19,7 @@ from trelliswork.structures.chain.contexts import check_scheme, check_transition
 from trelliswork.structures.chain.joins import Joins
 from trelliswork.structures.chain.known import read_labels, token_numbers
 from trelliswork.structures.chain.space import ChainSpace
+from trelliswork.structures.chain.sparse import observed_grams
 from trelliswork.structures.known import choices, open_rows
 from trelliswork.structures.labels import (
     check_given_labels,
@@ -30,6 +31,8 @@ from trelliswork.structures.labels import (
 from trelliswork.structures.limits import ChainLimits
 
 __all__ = ["Chain"]
+
+_LONGEST = 64  # highest order, whatever is observed
 
 
 class Chain(Structure):
@@ -55,6 +58,10 @@ class Chain(Structure):
         With a ``scheme``: what happens to given outputs that break it. ``"repair"`` reads their entities as
         the CoNLL script does and writes them as the scheme demands (``I-X`` after ``O`` becomes ``B-X``);
         ``"strict"`` is an error.
+    ngrams : {"auto", "all", "observed"}, default="auto"
+        Label n-grams that have weights. "observed": those of the training data, of any order; memory and
+        time grow with their number, and unseen ones weigh as much as the longest seen n-gram that they end
+        with. "auto" is "all" where these are at most 3 million. Only from order 2 on.
     start, end : bool, default=True
         Weights for the first and for the last label.
     edge_features : "all", list of str, dict or None, default=None
@@ -112,6 +119,7 @@ class Chain(Structure):
         transitions: str | Iterable[tuple[Hashable, Hashable]] = "all",
         scheme: str | None = None,
         invalid: str = "repair",
+        ngrams: str = "auto",
         start: bool = True,
         end: bool = True,
         edge_features: str | Sequence[str] | Mapping[int, str | Sequence[str]] | None = None,
@@ -124,6 +132,7 @@ class Chain(Structure):
         self.transitions = transitions
         self.scheme = scheme
         self.invalid = invalid
+        self.ngrams = ngrams
         self.start = start
         self.end = end
         self.edge_features = edge_features
@@ -143,8 +152,23 @@ class Chain(Structure):
         check_scheme(self.scheme)
         if self.invalid not in ("repair", "strict"):
             raise InputError(f"invalid must be 'repair' or 'strict', got {self.invalid!r}")
+        if self.ngrams not in ("auto", "all", "observed"):
+            raise InputError(f"ngrams must be 'auto', 'all' or 'observed', got {self.ngrams!r}")
+        if self.ngrams == "observed" and self.edge_features is not None and self.order > 1:
+            raise InputError("ngrams='observed' goes without edge_features, which need all n-grams")
         check_given_labels(self.labels)
         Joins(self.edge_features, int(self.order))  # checks them
+
+    def few_ngrams(self, n_labels: int) -> bool:
+        """Whether all n-grams of so many labels can have weights."""
+        log_size = (self.order + 1) * np.log(max(n_labels, 1)) + np.log(self.order)
+        return bool(log_size <= np.log(self.limits.ngrams)) and self.order <= _LONGEST
+
+    def keeps_observed(self, n_labels: int) -> bool:
+        """Whether only the n-grams of the training data have weights."""
+        if self.order == 1 or self.order > _LONGEST or self.ngrams == "all" or self.edge_features is not None:
+            return False
+        return self.ngrams == "observed" or not self.few_ngrams(n_labels)
 
     def prepare(self, X: Any) -> Ragged:
         """Compile token features once (idempotent)."""
@@ -195,7 +219,12 @@ class Chain(Structure):
             if mask is not None:
                 seen |= mask[:-1].astype(np.int64).T @ mask[1:].astype(np.int64) > 0
         allowed = transition_mask(self.transitions, labels, seen)
-        space = ChainSpace(self, labels, attributes, allowed, table.width)
+        grams = None
+        if self.keeps_observed(len(labels)):
+            if any(mask is not None for mask in known or ()):
+                raise InputError("n-grams are kept as observed only where all labels are known; lower order")
+            grams = observed_grams(codes, X.offsets, self.order)
+        space = ChainSpace(self, labels, attributes, allowed, table.width, grams)
         space.restrict_to_observed(table, codes, X.offsets, known)
         return space, codes, known
 
@@ -234,7 +263,10 @@ class Chain(Structure):
             raise InputError("the weights name no label; give them to the structure: Chain(labels=[...])")
         ordered = sorted_labels(labels)
         seen = np.ones((len(ordered), len(ordered)), dtype=bool)
-        space = ChainSpace(self, ordered, list(attributes), transition_mask(self.transitions, ordered, seen))
+        place = {label: i for i, label in enumerate(ordered)}
+        grams = {tuple(place[label] for label in name[1:]) for name in names if name[0] == "transition"}
+        mask = transition_mask(self.transitions, ordered, seen)
+        space = ChainSpace(self, ordered, list(attributes), mask, grams=grams)
         space.restrict_to_named(names)
         return space
 
@@ -251,6 +283,7 @@ class Chain(Structure):
         for order in (1, 2):
             yield cls(order=order), words, y
             yield cls(order=order, emissions="observed", scheme="BIO"), words, y
+        yield cls(order=2, ngrams="observed"), words, y
         yield cls(edge_features="all"), words, y
         yield cls(), [np.arange(2.0 * len(row)).reshape(-1, 2) for row in y], y
 
