@@ -78,7 +78,7 @@ def ner(arguments: Sequence[str]) -> None:
         learner=("CRF", "CRF, Perceptron or StructuredSVM"),
         seed=(0, "which labels are taken away"),
         sentences=(0, "use so many training sentences; 0 for all"),
-        settings=("", "numbers of the settings, as in 0,1; all by default"),
+        settings=("", "numbers of the settings, as in 0,1; all by default; 'stored' writes what is stored"),
     )
     folder = os.path.join(given.data, "conll2002-es")
     data = {part: read_conll(os.path.join(folder, f"esp.{part}.gz")) for part in ("train", "testa", "testb")}
@@ -88,7 +88,9 @@ def ner(arguments: Sequence[str]) -> None:
     y = data["train"].y[:n]
     labels = sorted({label for row in y for label in row})
     settings = _settings(y, np.random.default_rng(given.seed))
-    chosen = [int(number) for number in given.settings.split(",") if number] or range(len(settings))
+    chosen: Sequence[int] = range(len(settings))
+    if given.settings:
+        chosen = [] if given.settings == "stored" else [int(number) for number in given.settings.split(",")]
     name = "partly/ner" if given.learner == "CRF" else f"partly/ner_{given.learner.lower()}"
     name += f"_seed{given.seed}" if given.seed else ""
     kept = load(name)
