@@ -82,8 +82,8 @@ def check_samples(X: Any, y: Any = None, *, empty: bool = False) -> None:
     if y is not None:
         if isinstance(y, (str, bytes)) or not hasattr(y, "__len__"):
             raise InputError(f"y must be a list of outputs, got {type(y).__name__}")
-        if len(y) != n:
-            raise InputError(f"X has {n} samples but y has {len(y)}")
+        if count_samples(y) != n:
+            raise InputError(f"X has {n} samples but y has {count_samples(y)}")
     elif not empty:
         raise InputError(
             "y is missing: fit requires y to be passed, but the target y is None; give one output per sample"
@@ -143,7 +143,13 @@ def warn_nothing_known(what: str, n: int, example: Any, known: Any) -> None:
 
 def count_samples(X: Any) -> int:
     """Number of samples of a list, array or sparse matrix."""
-    return int(X.shape[0]) if hasattr(X, "shape") and X.shape else len(X)
+    shape = getattr(X, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return int(shape[0])
+    try:
+        return len(X)
+    except TypeError:
+        raise InputError(f"expected a list of samples, got {type(X).__name__}") from None
 
 
 def check_weights(sample_weight: Any, n: int) -> np.ndarray | None:

@@ -68,13 +68,28 @@ def test_units_are_told():
     assert tw.CRF(tw.Chain(), l2=0.25).fit(WORDS, TAGS).l2_ == 0.25
     assert pytest.approx(6.0 * 3 / found.norm) == tw.StructuredSVM(tw.Chain(), 2.0).fit(WORDS, TAGS).C_
     assert tw.StructuredSVM(tw.Chain(), 2.0, C_mode="absolute").fit(WORDS, TAGS).C_ == 2.0
+    folds = next(iter(tw.RNA.examples()))[1:]
+    expected = 2.0 * scale(tw.RNA(), *folds).prior_price  # the same for any number of samples
+    assert pytest.approx(expected) == tw.StructuredSVM(tw.RNA(), 2.0).fit(*folds).C_
     voted = tw.VotedCRF(tw.Chain()).fit(WORDS, TAGS)
     assert voted.penalty_unit_ == pytest.approx(found.l1 / 3)
     assert voted.r_.min() == 1.0
     moments = tw.ZScore(tw.Chain()).fit(WORDS, TAGS)
     assert moments.reference_ == "generative"
-    assert moments.lam_ > 0
+    assert moments.lam_ == pytest.approx(0.01 * found.norm * found.support)
+    assert (moments.loss_, moments.total_margin_) == ("hamming", 4.0)
+    alone = tw.ZScore(tw.Chain(), loss=None).fit(WORDS, TAGS)
+    assert alone.lam_ == found.ridge("generative")
     assert tw.ZScore(tw.Classes()).fit(X, Y).reference_ == "uniform"
+
+
+@pytest.mark.parametrize("learner", [tw.ZScore, tw.SODA])
+def test_reference_of_moments_by_structure(learner):
+    for structure in (tw.RNA(), tw.Grammar(), tw.Alignment()):
+        X, y = next(iter(type(structure).examples()))[1:]
+        model = learner(structure).fit(X, y)
+        assert (model.reference_, model.loss_, model.total_margin_) == ("generative", None, None)
+    assert tw.RNA("nearest-neighbour").moment_reference == "uniform"
 
 
 def test_a_chain_with_negative_numbers_has_a_reference():

@@ -91,6 +91,8 @@ BAD = {
         "longest": [Transducer(longest=0)],
         "min_count": [Transducer(min_count=0)],
         "min_context": [Transducer(min_context=0)],
+        "prune": [Transducer(prune=-0.1), Transducer(prune=1.0)],
+        "law": [Transducer(law=-1.0), Transducer(law="much")],
         "output": [Transducer(output="text")],
     },
 }

@@ -15,6 +15,7 @@ from trelliswork._errors import FitWarning, InputWarning
 from trelliswork._validate import count_samples
 from trelliswork.learners.classifier import has_single_labels
 from trelliswork.metrics._crossval import take
+from trelliswork.structures.abilities import JointLaw
 from trelliswork.structures.batch import Batch
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def _useless(model: StructuredEstimator, X: Any, y: Any, few: tuple[Any, Batch])
         return f"saw one label only, {labels[0]!r}, and can predict nothing else; look at y, or give labels="
     weights = getattr(model, "coef_", getattr(model, "dual_coef_", None))
     idle = weights is not None and weights.size and not weights.any()
+    idle = idle and not model.space_.structure.offers(JointLaw)  # which predicts without weights
     found = None
     for size in (_FEW, _MANY):
         some, batch = few if size == _FEW else _look(model, X, y, size)

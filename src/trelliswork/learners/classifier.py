@@ -44,6 +44,7 @@ class ClassifierVerbs:
         space_: Space
         pack: Callable[..., Batch]
         part_scores: Callable[[Batch, Any], Parts]
+        _asked_for_sums: Callable[[Any, dict[str, Any]], tuple[Batch, Parts]]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -81,8 +82,8 @@ class ClassifierVerbs:
         >>> model.predict_proba([[0.5]]).round(2)
         array([[0.55, 0.45]])
         """
-        batch = self.pack(X, **constraints)
-        return batch.marginals(self.part_scores(batch, X)).label
+        batch, scores = self._asked_for_sums(X, constraints)
+        return batch.marginals(scores).label
 
     @available_if(has_single_labels)
     def predict_log_proba(self, X: Any, **constraints: Any) -> np.ndarray:

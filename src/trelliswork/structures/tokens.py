@@ -16,15 +16,22 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork._names import Alphabet
+from trelliswork._stored import fitting, whole
+from trelliswork._stored import matrix as matrix_of
 from trelliswork._threads import balanced_chunks, even_chunks, run
 from trelliswork._tokens import TokenTable
 from trelliswork._validate import warn_nothing_known
 
-__all__ = ["Block", "Layout", "TokenMap", "whole_numbers"]
+__all__ = ["Block", "Layout", "TokenMap"]
 
 _DWARFS = 1000.0
 _SCATTER_FROM = 8  # entries per attribute
 _PARTIAL_TABLES = 4
+_STORED = {
+    "matrix": matrix_of("rows", "columns of the table"),
+    "rows": whole("tokens", low=-1, high="rows"),  # -1 for tokens without a row
+    "columns": whole("columns of the table", high="attributes", optional=True),
+}
 
 
 @dataclass(frozen=True)
@@ -325,6 +332,16 @@ class TokenMap:
             n += sizes[block.index]
         return n
 
+    def mean_value(self, n_real: int, weights: np.ndarray | None) -> float:
+        """Mean of the values other than 0 of the attributes with a number below ``n_real``; 1 without any.
+
+        ``weights`` are those of the tokens.
+        """
+        entries = self.token_matrix().tocoo()
+        used = (entries.col < n_real) & (entries.data != 0)
+        share = np.ones(int(used.sum())) if weights is None else weights[entries.row[used]]
+        return float(share @ np.abs(entries.data[used]) / share.sum()) if share.any() else 1.0
+
     def empty_tokens(self) -> np.ndarray:
         """Tokens without any known attribute."""
         return np.flatnonzero(self.counts() == 0)
@@ -423,34 +440,18 @@ class TokenMap:
         """Inverse of :meth:`state`; a file is not trusted, so everything is checked."""
         blocks = []
         for entry in entries:
-            matrix, columns = entry["matrix"], entry.get("columns")
-            width = layout.n_attributes
-            if columns is not None:
-                columns = whole_numbers(columns, 0, layout.n_attributes)
-                width = columns.size
-            elif not sp.issparse(matrix):
-                raise InputError("a stored table of features has no columns")
-            if matrix.ndim != 2 or matrix.shape[1] != width or matrix.dtype != np.float64:
-                raise InputError("a stored table of features does not fit")
-            index = whole_numbers(entry["rows"], -1, matrix.shape[0]).astype(np.int32)
-            if index.size != n_tokens:
-                raise InputError("stored rows of tokens do not fit the lengths")
+            stored = fitting(entry, _STORED, "features", tokens=n_tokens, attributes=layout.n_attributes)
+            matrix, columns = stored["matrix"], stored.get("columns")
+            if sp.issparse(matrix) != (columns is None) or (
+                columns is None and matrix.shape[1] != layout.n_attributes
+            ):
+                raise InputError("a stored table of features does not fit the attributes of the model")
+            index = stored["rows"].astype(np.int32)
             if columns is None:
                 indices = matrix.indices.astype(np.int32)
                 matrix = sp.csr_matrix((matrix.data, indices, matrix.indptr), matrix.shape)
             blocks.append(Block(matrix, index, columns, _is_identity(index, matrix)))
         return cls(layout, blocks, n_tokens)
-
-
-def whole_numbers(values: Any, low: int, high: int | None) -> np.ndarray:
-    """Array of int64 from a file, whose entries must lie in [low, high)."""
-    values = np.asarray(values)
-    if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
-        raise InputError("whole numbers were expected")
-    values = values.astype(np.int64)
-    if values.size and (values.min() < low or (high is not None and values.max() >= high)):
-        raise InputError("stored numbers lie outside their range")
-    return values
 
 
 def _is_identity(index: np.ndarray, matrix: Any) -> bool:

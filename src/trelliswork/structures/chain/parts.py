@@ -222,4 +222,7 @@ class ChainParts(Batch):
             cost = np.array([float(label_weight.get(label, 1.0)) for label in self.space.labels])[gold]
         unary = np.repeat(cost[:, None], self.space.n_labels, axis=1)
         unary[np.arange(self.n_tokens), gold] = 0.0
+        for i, mask in enumerate(self.known or ()):
+            if mask is not None:  # a label that is possible costs nothing
+                unary[self.offsets[i] : self.offsets[i + 1]][mask] = 0.0
         return Parts(unary=unary, trans=None, edge=None), np.zeros(len(self))
