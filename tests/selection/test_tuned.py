@@ -244,7 +244,7 @@ def test_samples_are_compiled_once_per_split(monkeypatch):
     monkeypatch.setattr(tw.Chain.space_class, "pack", lambda s, *a, **k: packed.append(1) or pack(s, *a, **k))
     tw.Tuned(tw.CRF(tw.Chain()), cv=2, n_values=4, race=None).fit(X, Y)
     assert len(compiled) == 3  # two splits, and all samples
-    assert len(packed) == 4  # what the splits hold out, and two looks at the last model
+    assert len(packed) == 3  # what the splits hold out, and a look at the last model
 
 
 def test_number_of_threads_does_not_matter():
