@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DATA ?= $(or $(TRELLISWORK_DATA),../shared/data)
 
-.PHONY: demo test lint types tests nojit docs bench clean
+.PHONY: fuzz boundscheck demo test lint types tests nojit docs bench clean
 
 demo: $(VENV)/.package
 	$(BIN)/trelliswork demo --output demo-output
@@ -25,6 +25,15 @@ tests: $(VENV)/.dev
 # The recursions as plain Python: slow, but every index is checked.
 nojit: $(VENV)/.dev
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto tests/dp tests/structures
+
+# Damaged model files, calls of any kind, extreme weights: make fuzz MINUTES=30 tries each kind for so long.
+MINUTES ?= 5
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
+
+# Compiled code that stops at a read or write outside of an array; a cache of its own.
+boundscheck: $(VENV)/.dev
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck $(BIN)/python -m pytest -n auto tests/dp tests/structures tests/learners
 
 # The guide is Markdown whose examples run.
 docs: $(VENV)/.dev

@@ -26,6 +26,7 @@ LAYERS = (
         "_ragged",
         "_registry",
         "_signature",
+        "_stored",
         "_text",
         "_threads",
         "_tokens",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.rna import accuracy, family, scale, svm, train
+from experiments.rna import accuracy, family, scale, svm, train, unseen
 
 TABLES = {
     "accuracy": accuracy.accuracy,
@@ -10,4 +10,5 @@ TABLES = {
     "scale": scale.scale,
     "svm": svm.svm,
     "train": train.train,
+    "unseen": unseen.unseen,
 }

@@ -8,6 +8,8 @@ from typing import Any, SupportsIndex
 
 __all__ = ["FitWarning", "InputError", "InputWarning", "ModelFileError", "Unsupported"]
 
+_LONGEST = 500
+
 
 class InputError(ValueError):
     """Input that cannot be used: a sample, a parameter, or a line of a file.
@@ -42,6 +44,9 @@ class InputError(ValueError):
     """
 
     def __init__(self, message: str, *, sample: SupportsIndex | None = None):
+        if len(message) > _LONGEST or "\n" in message:  # a value that is shown may have many lines
+            message = " ".join(message.split())
+            message = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}..."
         self.message = message
         self.sample = None if sample is None else operator.index(sample)  # a NumPy integer becomes an int
         super().__init__(message if self.sample is None else f"sample {self.sample}: {message}")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from trelliswork._errors import InputError
+from trelliswork._errors import InputError, InputWarning
 
 __all__ = [
     "as_number",
@@ -18,8 +21,12 @@ __all__ = [
     "check_weights",
     "count_samples",
     "is_frame",
+    "warn_nothing_known",
     "weights_or_ones",
 ]
+
+_SEVERAL = 3  # that are all new look like a mistake
+_PACKAGE = os.path.dirname(__file__)
 
 
 def as_number(what: str, value: Any, *, sample: int | None = None) -> float:
@@ -75,8 +82,8 @@ def check_samples(X: Any, y: Any = None, *, empty: bool = False) -> None:
     if y is not None:
         if isinstance(y, (str, bytes)) or not hasattr(y, "__len__"):
             raise InputError(f"y must be a list of outputs, got {type(y).__name__}")
-        if len(y) != n:
-            raise InputError(f"X has {n} samples but y has {len(y)}")
+        if count_samples(y) != n:
+            raise InputError(f"X has {n} samples but y has {count_samples(y)}")
     elif not empty:
         raise InputError(
             "y is missing: fit requires y to be passed, but the target y is None; give one output per sample"
@@ -110,9 +117,39 @@ def is_frame(data: Any) -> bool:
     return hasattr(data, "columns") and hasattr(data, "to_numpy")
 
 
+def warn_nothing_known(what: str, n: int, example: Any, known: Any) -> None:
+    """Warn that nothing in the inputs of a prediction was seen in training.
+
+    Parameters
+    ----------
+    what : str
+        What inputs are made of, in the plural.
+    n : int
+        How many there are; a few may well be new, and nothing is said.
+    example, known : object
+        One of them, and one of those that were seen.
+    """
+    if n >= _SEVERAL:
+        frame, level = sys._getframe(), 1
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+            frame, level = frame.f_back, level + 1  # the line of the user's that asked for it
+        warnings.warn(
+            f"none of the {n:,} {what} of these inputs, such as {example!r}, was seen in training "
+            f"({known!r}, ...)",
+            InputWarning,
+            stacklevel=level,
+        )
+
+
 def count_samples(X: Any) -> int:
     """Number of samples of a list, array or sparse matrix."""
-    return int(X.shape[0]) if hasattr(X, "shape") and X.shape else len(X)
+    shape = getattr(X, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return int(shape[0])
+    try:
+        return len(X)
+    except TypeError:
+        raise InputError(f"expected a list of samples, got {type(X).__name__}") from None
 
 
 def check_weights(sample_weight: Any, n: int) -> np.ndarray | None:

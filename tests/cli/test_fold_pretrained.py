@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import trelliswork as tw
+from trelliswork._pretrained import best_pull
 from trelliswork.io import read_bpseq, read_ct, read_dot_bracket
 
 HAIRPIN = "GGGGCGAAAGCUCC"
@@ -145,6 +146,18 @@ def test_contradictory_shape(run, tmp_path, text, message):
     assert done.exit_code == 2
     assert message in done.stderr
     assert done.stdout == ""
+
+
+def test_pull_to_the_model_of_the_package():
+    shipped = tw.pretrained("rna")
+    X, odd = [HAIRPIN] * 3, ["(" + "." * (len(HAIRPIN) - 2) + ")"] * 3
+    usual = shipped.predict(X)
+    crf = tw.CRF(shipped.structure, l2=100.0)
+    for y, part in ((usual, 1.0), (odd, 0.0)):
+        prior, chosen = best_pull(crf, shipped.coef_, X, y)
+        assert chosen == part
+        assert np.array_equal(prior, part * shipped.coef_)
+    assert best_pull(crf, shipped.coef_, X[:2], odd[:2])[1] == 1.0  # nothing to hold out
 
 
 def test_training_from_the_model_of_the_package(run, tmp_path):

@@ -14,6 +14,7 @@
 ``_show``           tables: ``inspect``, and scores
 ``_report``         errors on one line, and exit codes
 ``_warmup``         ``warmup``
+``_startup``        imports that are put off
 ==================  ====================================================================================
 
 Nothing here imports Numba or scikit-learn before a command needs them, so that
@@ -23,6 +24,7 @@ Nothing here imports Numba or scikit-learn before a command needs them, so that
 from __future__ import annotations
 
 from trelliswork.cli._app import app
+from trelliswork.cli._startup import put_off
 
 __all__ = ["app", "main"]
 
@@ -33,4 +35,5 @@ def main() -> None:
     0 is success, 2 a mistake in the input or in the options (one line on standard error), 130 an
     interrupt (a model that was being trained has been saved), 141 a closed pipe, 1 a bug.
     """
+    put_off("scipy.stats")
     app(prog_name="trelliswork")

@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from trelliswork._blas import one_blas_thread
-from trelliswork._errors import InputError
+from trelliswork._errors import InputError, Unsupported
+from trelliswork._stored import Declared, fitting, numbers
 from trelliswork._tuning import Tunable
 from trelliswork._validate import (
     as_number,
@@ -27,7 +28,15 @@ from trelliswork.learners.advice import advised, remark
 from trelliswork.learners.calls import Outputs, accepts_iterators
 from trelliswork.learners.classifier import ClassifierVerbs, has_single_labels
 from trelliswork.learners.compiled import CompiledSamples
-from trelliswork.structures.abilities import Labelled, require
+from trelliswork.learners.reading import reading
+from trelliswork.learners.scores import (
+    check_finite,
+    check_log_probabilities,
+    check_probabilities,
+    check_sums,
+    shares,
+)
+from trelliswork.structures.abilities import Labelled, PartlyKnown, require
 from trelliswork.structures.base import Batch, Parts, Space, Structure
 
 __all__ = ["Candidate", "FitInterrupted", "StructuredEstimator"]
@@ -104,6 +113,10 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
     # What is worth tuning, most important first; parameters of the structure are declared there.
     tuning: ClassVar[tuple[Tunable, ...]] = ()
 
+    # What the arrays among the fitted attributes may hold; a model file with others is refused. The size
+    # ``features`` is known. A subclass adds to what its base class declares.
+    stored: ClassVar[Mapping[str, Declared]] = {"coef_": numbers("features", optional=True)}
+
     compiled: CompiledSamples | None = None  # samples that several fits share; no copy has it
 
     structure: Structure
@@ -122,6 +135,20 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
                 function = advised(function) if name == "fit" else function
                 setattr(cls, name, function if name == "part_scores" else accepts_iterators(function))
 
+    def check_stored(self) -> None:
+        """Refuse fitted attributes, from a file, that do not fit their declarations and each other."""
+        declared = {k: v for c in reversed(type(self).__mro__) for k, v in vars(c).get("stored", {}).items()}
+        if not isinstance(getattr(self, "space_", None), Space):
+            return  # not fitted
+        arrays = fitting(vars(self), declared, "weights", features=self.space_.n_features)
+        for name, value in arrays.items():
+            setattr(self, name, value if value.ndim else float(value))
+        history = getattr(self, "history_", [])
+        if not (isinstance(history, list) and all(isinstance(record, dict) for record in history)):
+            raise InputError("history_ is not a list of records")
+        if not isinstance(getattr(self, "n_iter_", 0), int):
+            raise InputError("n_iter_ is not a number")
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
 
@@ -137,16 +164,17 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         y = self._check_labels(y)
         if has_single_labels(self):
             self.array_labels_ = hasattr(y, "__array__")
-        if classes is None:
-            compile = structure.compile
-            if self.compiled is not None:
-                compile = functools.partial(self.compiled.compile, structure)
-            space, batch = compile(X, y, n_jobs=self.n_jobs)
-        else:
-            X = structure.prepare(X)
-            space = structure.bind(X, self._check_classes(classes))
-            batch = space.pack(X, y, n_jobs=self.n_jobs)
-        batch.check_gold()
+        with reading(structure, X, y):
+            if classes is None:
+                compile = structure.compile
+                if self.compiled is not None:
+                    compile = functools.partial(self.compiled.compile, structure)
+                space, batch = compile(X, y, n_jobs=self.n_jobs)
+            else:
+                X = structure.prepare(X)
+                space = structure.bind(X, self._check_classes(classes))
+                batch = space.pack(X, y, n_jobs=self.n_jobs)
+            batch.check_gold()
         if getattr(space, "width", None) is not None and has_single_labels(self):
             self.n_features_in_ = space.width  # type: ignore[attr-defined]
         return space, batch
@@ -232,7 +260,8 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         y : list of outputs or None
             Outputs to be scored; those that are not possible are no mistake here.
         **constraints
-            Passed to the structure, for instance ``allowed=`` of a chain.
+            Passed to the structure, for instance ``allowed=`` of a chain, or ``known=``: what is known of the
+            outputs, in place of ``y``; what the verbs then take is in ``restricted()`` of the batch.
 
         Returns
         -------
@@ -251,11 +280,22 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         check_samples(X, y, empty=True)
         self._check_columns(X)
         y = self._check_labels(y)
-        check_constraints(self.space_, constraints)
+        if constraints:
+            check_constraints(self.space_, constraints)
         if self.compiled is not None and y is None and not constraints:
             return self.compiled.pack(self.space_, X, n_jobs=self.n_jobs)
         marked = {} if y is None else {"unknown": "mark"}  # outputs that are not possible are no mistake
-        return self.space_.pack(X, y, n_jobs=self.n_jobs, **marked, **constraints)
+        with reading(self.space_.structure, X, y):
+            return self.space_.pack(X, y, n_jobs=self.n_jobs, **marked, **constraints)
+
+    def _asked(self, X: Any, constraints: dict[str, Any]) -> tuple[Batch, Parts]:
+        """Samples, and the scores of the parts of the outputs that agree with what is known."""
+        batch = self.pack(X, **constraints)
+        if batch.known is None:
+            return batch, self.part_scores(batch, X)
+        batch, limits = require(batch, PartlyKnown).restricted()
+        scores = self.part_scores(batch, X)
+        return batch, scores if limits is None else scores + limits
 
     @accepts_iterators
     def predict(self, X: Any, **constraints: Any) -> Any:
@@ -266,7 +306,8 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         X : list of inputs
             As in ``fit``.
         **constraints
-            Passed to the structure, for instance ``allowed=`` of a chain.
+            ``known=``, what is known of the outputs, written as in ``fit``: the best of those that agree;
+            others as the structure has them, for instance ``allowed=`` of a chain.
 
         Returns
         -------
@@ -274,8 +315,18 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
             One output per sample, of the same kind as in ``fit``; an array where ``fit`` was given an
             array of labels.
         """
-        batch = self.pack(X, **constraints)
-        return self._outputs(batch.unpack(batch.predicted(self.part_scores(batch, X)).codes))
+        batch, scores = self._asked(X, constraints)
+        check_finite(scores)
+        best = batch.predicted(scores)
+        if "known" in constraints:
+            require(batch, PartlyKnown).check_possible(best.values)
+        return self._outputs(batch.unpack(best.codes))
+
+    def _asked_for_sums(self, X: Any, constraints: dict[str, Any]) -> tuple[Batch, Parts]:
+        """The same for verbs that add up all outputs; refused where rounding would decide."""
+        batch, scores = self._asked(X, constraints)
+        check_sums(batch, scores)
+        return batch, scores
 
     def _outputs(self, outputs: list[Any]) -> Any:
         """Outputs as ``predict`` returns them."""
@@ -292,7 +343,7 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         k : int, default=5
             Length of the lists; shorter where a sample has fewer outputs.
         **constraints
-            Passed to the structure.
+            As in :meth:`predict`.
 
         Returns
         -------
@@ -300,17 +351,14 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
             Best first.
         """
         check_number("k", k, 1, whole=True)
-        batch = self.pack(X, **constraints)
-        scores = self.part_scores(batch, X)
+        batch, scores = self._asked_for_sums(X, constraints)
         best = batch.candidates(scores, k)
         log_z = batch.log_partition(scores)
         lists = []
         for i, best_few in enumerate(best):
             outputs = batch.unpack_sample(i, best_few.codes)
             # A sample without any output has one entry, of score -inf, that says so.
-            possible = best_few.values > -np.inf
-            probability = np.zeros(best_few.values.size)
-            probability[possible] = np.exp(np.minimum(best_few.values[possible] - log_z[i], 0.0))
+            probability = shares(best_few.values, float(log_z[i]), i)
             lists.append(
                 [
                     Candidate(o, float(v), float(p))
@@ -330,7 +378,7 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         X : list of inputs
             As in ``fit``.
         **constraints
-            Passed to the structure.
+            As in :meth:`predict`.
 
         Returns
         -------
@@ -345,8 +393,8 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         >>> model.predict_mea([["x", "y"]])
         [['A', 'A']]
         """
-        batch = self.pack(X, **constraints)
-        return self._outputs(batch.unpack(batch.mea(self.part_scores(batch, X)).codes))
+        batch, scores = self._asked_for_sums(X, constraints)
+        return self._outputs(batch.unpack(batch.mea(scores).codes))
 
     @accepts_iterators
     def predict_min_risk(self, X: Any, loss: Any = "hamming", k: int = 10, **constraints: Any) -> Any:
@@ -376,20 +424,25 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
 
         check_number("k", k, 1, whole=True)
         measured = as_loss(loss)
-        batch = self.pack(X, **constraints)
+        if "known" in constraints:
+            raise Unsupported("predict_min_risk takes no known=; take the best of predict_kbest instead")
+        batch, scores = self._asked_for_sums(X, constraints)
         measured.check(self.space_)
-        lists = batch.kbest(self.part_scores(batch, X), k)
-        outputs = [batch.unpack_sample(i, found.codes) for i, found in enumerate(lists)]
-        owner = np.repeat(np.arange(len(batch)), [len(found) for found in outputs])
+        lists = batch.kbest(scores, k)
+        outputs = [batch.unpack_sample(i, best.codes) for i, best in enumerate(lists)]
+        if not all(outputs):
+            i = next(i for i, candidates in enumerate(outputs) if not candidates)
+            raise InputError("the weights and constraints leave no possible output", sample=i)
+        owner = np.repeat(np.arange(len(batch)), [len(candidates) for candidates in outputs])
         X = self.space_.structure.prepare(X)
         rows = X[owner] if hasattr(X, "shape") else [X[i] for i in owner]
         limits = {name: _repeated(value, owner) for name, value in constraints.items()}
-        many = self.space_.pack(rows, [o for found in outputs for o in found], n_jobs=self.n_jobs, **limits)
+        each = [output for candidates in outputs for output in candidates]
+        many = self.space_.pack(rows, each, n_jobs=self.n_jobs, **limits)
         risk = inside(many, measured).risk(self.part_scores(many, rows)) if len(many) else np.zeros(0)
         first = np.searchsorted(owner, np.arange(len(batch)))
-        return self._outputs(
-            [found[int(np.argmin(risk[a : a + len(found)]))] for a, found in zip(first, outputs, strict=True)]
-        )
+        least = [int(np.argmin(risk[a : a + len(c)])) for a, c in zip(first, outputs, strict=True)]
+        return self._outputs([c[i] for i, c in zip(least, outputs, strict=True)])
 
     @accepts_iterators
     def predict_marginals(self, X: Any, **constraints: Any) -> list[Any]:
@@ -403,14 +456,18 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         X : list of inputs
             As in ``fit``.
         **constraints
-            Passed to the structure.
+            As in :meth:`predict`.
         """
-        batch = self.pack(X, **constraints)
-        return batch.user_marginals(self.part_scores(batch, X))
+        batch, scores = self._asked_for_sums(X, constraints)
+        marginals = batch.user_marginals(scores)
+        check_probabilities(marginals)
+        return marginals
 
     @accepts_iterators
     def log_prob(self, X: Any, y: Any, **constraints: Any) -> np.ndarray:
         """Log-probability of given outputs; -inf for outputs that are not possible.
+
+        Of an output that is known in part it is the probability of all outputs that agree with it.
 
         Parameters
         ----------
@@ -419,17 +476,26 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         y : list of outputs
             One per sample.
         **constraints
-            Passed to the structure; the probability is then among the outputs that they allow.
+            As in :meth:`predict`; the probability is then among the outputs that they allow.
 
         Returns
         -------
         ndarray of shape (n_samples,)
         """
+        known = constraints.pop("known", None)
         batch = self.pack(X, y, **constraints)
         scores = self.part_scores(batch, X)
+        check_sums(batch, scores)
         values = batch.gold_values(scores)
+        if known is not None:
+            if batch.known is not None:
+                raise InputError("known= goes with outputs that are known as a whole; give y as a whole")
+            codes = batch.gold_codes
+            batch, scores = self._asked(X, constraints | {"known": known})
+            values[batch.evaluate(codes, scores) == -np.inf] = -np.inf
         possible = values > -np.inf
         values[possible] -= batch.log_partition(scores)[possible]
+        check_log_probabilities(values)
         return np.minimum(values, 0.0)  # rounding must not push a certain output above 1
 
     @accepts_iterators
@@ -455,8 +521,8 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
             ``n_samples`` outputs per input.
         """
         check_number("n_samples", n_samples, 0, whole=True)
-        batch = self.pack(X, **constraints)
-        draws = batch.sample(self.part_scores(batch, X), n_samples, np.random.default_rng(random_state))
+        batch, scores = self._asked_for_sums(X, constraints)
+        draws = batch.sample(scores, n_samples, np.random.default_rng(random_state))
         return [list(outputs) for outputs in zip(*map(batch.unpack, draws), strict=True)] or [[] for _ in X]
 
     @accepts_iterators
@@ -475,7 +541,8 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         check_samples(X, y)
         weights = check_weights(sample_weight, count_samples(X))
         predicted = self.predict(X)
-        return float(self.space_.accuracy(X, y, predicted, weights))
+        with reading(self.space_.structure, X, y):
+            return float(self.space_.accuracy(X, y, predicted, weights))
 
     def part_scores(self, batch: Batch, X: Any) -> Parts:
         """Scores of the parts of all outputs, for the verbs of a batch.

@@ -12,9 +12,14 @@ from trelliswork._errors import InputError, InputWarning
 from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_weights
 from trelliswork.learners.base import StructuredEstimator, given_weights
-from trelliswork.structures.base import Structure
+from trelliswork.learners.completion import filled_in
+from trelliswork.learners.known import Target, known_in_part
+from trelliswork.structures.abilities import Multinomials
+from trelliswork.structures.base import Batch, Structure
 
 __all__ = ["Fixed", "Generative"]
+
+_MAX_STEPS, _LEAST_GAIN = 100, 1e-6  # of EM; the gain is relative
 
 
 class Generative(StructuredEstimator):
@@ -26,6 +31,9 @@ class Generative(StructuredEstimator):
     own share: that of the symbols seen once, where a token is one symbol). On structures
     without multinomials: log-odds of how often a feature occurs in the given outputs against
     how often it occurs in all outputs.
+
+    Where only part of the outputs is known, expected counts over all outputs that agree take the place of
+    counts (EM); log-odds are taken of outputs that a first model fills in.
 
     Parameters
     ----------
@@ -41,6 +49,12 @@ class Generative(StructuredEstimator):
     ----------
     coef_ : ndarray of shape (n_features,)
         Log-probabilities.
+    history_ : list of dict
+        Where outputs are known in part: the log-likelihood of what is known (the logarithm of the prior that
+        stands for the smoothing included) after every step of EM; it never falls.
+    completed_by_ : str or None
+        The learner that filled in outputs that are known in part ("crf"), on structures without multinomials;
+        None where nothing was filled in.
     smoothing_ : float
         Count that was added.
 
@@ -80,16 +94,46 @@ class Generative(StructuredEstimator):
             self.smoothing_ = self.structure.generative_smoothing * batch.count_unit(weights)
         else:
             self.smoothing_ = float(self.smoothing)
-        self.coef_ = batch.generative_weights(self.smoothing_, weights)
+        self.history_, self.completed_by_ = [], None
+        partly = known_in_part(batch)
+        if partly is not None and partly.known is not None and batch.is_generative:
+            self.coef_, self.history_ = _em(batch, self.smoothing_, weights)
+        else:
+            batch, self.completed_by_ = filled_in(batch, weights)
+            self.coef_ = batch.generative_weights(self.smoothing_, weights)
         self.space_ = space
-        self.history_ = []
-        self.n_iter_ = 1
+        self.n_iter_ = max(len(self.history_), 1)
         return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True  # counts
         return tags
+
+
+def _em(
+    batch: Batch, smoothing: float, weights: np.ndarray | None
+) -> tuple[np.ndarray, list[dict[str, Any]]]:
+    """Weights by expectation-maximisation, from expected counts over all outputs that agree."""
+    target = Target(batch, weights)
+    events = np.arange(batch.space.n_features)
+    if isinstance(batch, Multinomials):
+        events = np.unique(np.concatenate([*batch.multinomials().values()]))
+    w = batch.generative_weights(smoothing, weights, target(np.zeros(batch.space.n_features))[1])
+    history: list[dict[str, Any]] = []
+    best = w
+    for _ in range(_MAX_STEPS):
+        value, counts = target(w)
+        value += smoothing * float(w[events].sum())
+        if history and not value > history[-1]["log_likelihood"]:
+            break
+        gain = value - history[-1]["log_likelihood"] if history else np.inf
+        history.append({"log_likelihood": value})
+        best = w
+        if gain <= _LEAST_GAIN * abs(value):
+            break
+        w = batch.generative_weights(smoothing, weights, counts)
+    return best, history
 
 
 class Fixed(StructuredEstimator):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from trelliswork._errors import InputError, ModelFileError
+from trelliswork._stored import fitting, numbers
 from trelliswork.persist import _sklearn
 from trelliswork.persist._classes import class_name, class_of, space_class
 from trelliswork.persist._values import Decoder, Encoder, refusal
@@ -21,6 +22,12 @@ __all__ = ["ModelDecoder", "ModelEncoder", "WrongStructure"]
 
 # Parameters that are no part of a model.
 _CACHES = {name: {"memory"} for name in ("sklearn.Pipeline", "pipelines.Pipeline")}
+
+
+def _is_pipeline(cls: type) -> bool:
+    """Whether a class is a pipeline; nothing is one before pipelines have been imported."""
+    pipelines = sys.modules.get("sklearn.pipeline")
+    return pipelines is not None and issubclass(cls, pipelines.Pipeline)
 
 
 class WrongStructure(InputError):
@@ -80,7 +87,7 @@ class ModelEncoder(Encoder):
         params = value.get_params(deep=False)
         for cache in _CACHES.get(name, ()):
             params.pop(cache, None)
-        steps = params.pop("steps", None) if isinstance(value, Pipeline) else None
+        steps = params.pop("steps", None) if _is_pipeline(type(value)) else None
         self._holder.append(value)
         tree = {k: self.encode(v, (*path, k), depth + 1) for k, v in params.items()}
         if steps is not None:
@@ -148,7 +155,7 @@ class ModelDecoder(Decoder):
         for key in params:
             if key not in known:
                 raise ModelFileError(f"{cls.__name__} of this release has no parameter {key!r:.60}")
-        if issubclass(cls, Pipeline):
+        if _is_pipeline(cls):
             params = {**params, "steps": [{"!tuple": step} for step in params["steps"]]}
         values = {k: self.decode(v, depth + 1) for k, v in params.items()}
         if issubclass(cls, Structure) and self.structure is not None:
@@ -166,23 +173,21 @@ class ModelDecoder(Decoder):
         return model
 
     def _restore(self, model: Any, state: dict[str, Any]) -> None:
-        if hasattr(model, "__tw_restore__"):
-            model.__tw_restore__(state)
-            return
         if _sklearn.class_of(type(model).__name__) is type(model):
             _sklearn.restore(model, state)
             return
-        for key, value in state.items():
-            if not _is_fitted_name(key) or callable(getattr(type(model), key, None)):
-                raise ValueError(f"{key!r:.60} is not a fitted attribute")
-            setattr(model, key, value)
-        if "coef_" not in state:
-            return
-        coef, space = state["coef_"], getattr(model, "space_", None)
-        if not (isinstance(coef, np.ndarray) and coef.dtype == np.float64 and np.isfinite(coef).all()):
-            raise ValueError("its weights are not an array of finite numbers")
-        if isinstance(space, Space) and coef.shape != (space.n_features,):
-            raise ValueError(f"{coef.size} weights for {space.n_features} features")
+        if hasattr(model, "__tw_restore__"):
+            model.__tw_restore__(state)
+        else:
+            for key, value in state.items():
+                if not _is_fitted_name(key) or callable(getattr(type(model), key, None)):
+                    raise ValueError(f"{key!r:.60} is not a fitted attribute")
+                setattr(model, key, value)
+        if hasattr(model, "check_stored"):
+            model.check_stored()
+        elif "coef_" in state and isinstance(getattr(model, "space_", None), Space):
+            declared = {"coef_": numbers("features")}
+            model.coef_ = fitting(state, declared, "weights", features=model.space_.n_features)["coef_"]
 
 
 def _compare(structure: Structure, cls: type, values: dict[str, Any]) -> None:

@@ -7,7 +7,6 @@ all ``D * C`` pairs, or only for the pairs listed in ``flat`` (those seen in tra
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,17 +14,24 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from trelliswork._errors import InputError, InputWarning
+from trelliswork._errors import InputError
 from trelliswork._names import Alphabet
+from trelliswork._stored import fitting, whole
+from trelliswork._stored import matrix as matrix_of
 from trelliswork._threads import balanced_chunks, even_chunks, run
 from trelliswork._tokens import TokenTable
+from trelliswork._validate import warn_nothing_known
 
-__all__ = ["Block", "Layout", "TokenMap", "whole_numbers"]
+__all__ = ["Block", "Layout", "TokenMap"]
 
 _DWARFS = 1000.0
-_NAMES_ENOUGH = 3  # a single unseen word is nothing to speak of
 _SCATTER_FROM = 8  # entries per attribute
 _PARTIAL_TABLES = 4
+_STORED = {
+    "matrix": matrix_of("rows", "columns of the table"),
+    "rows": whole("tokens", low=-1, high="rows"),  # -1 for tokens without a row
+    "columns": whole("columns of the table", high="attributes", optional=True),
+}
 
 
 @dataclass(frozen=True)
@@ -145,17 +151,9 @@ class Block:
 
 def _check_known(table: TokenTable, columns: Alphabet) -> None:
     """Warn where no name at all is known: words to a model of dicts, say."""
-    n_names = sum(len(block.names) for block in table.blocks)
-    if n_names < _NAMES_ENOUGH or not len(columns):
-        return
-    if all((target < 0).all() for target in table.columns_in(columns)):
-        name = next(name for block in table.blocks for name in block.names)
-        warnings.warn(
-            f"none of the {n_names:,} attributes of these inputs, such as {name!r}, was seen in training "
-            f"({next(iter(columns))!r}, ...)",
-            InputWarning,
-            stacklevel=8,
-        )
+    if len(columns) and all((target < 0).all() for target in table.columns_in(columns)):
+        names = [name for block in table.blocks for name in block.names]
+        warn_nothing_known("attributes", len(names), names[0] if names else None, next(iter(columns)))
 
 
 class TokenMap:
@@ -442,34 +440,18 @@ class TokenMap:
         """Inverse of :meth:`state`; a file is not trusted, so everything is checked."""
         blocks = []
         for entry in entries:
-            matrix, columns = entry["matrix"], entry.get("columns")
-            width = layout.n_attributes
-            if columns is not None:
-                columns = whole_numbers(columns, 0, layout.n_attributes)
-                width = columns.size
-            elif not sp.issparse(matrix):
-                raise InputError("a stored table of features has no columns")
-            if matrix.ndim != 2 or matrix.shape[1] != width or matrix.dtype != np.float64:
-                raise InputError("a stored table of features does not fit")
-            index = whole_numbers(entry["rows"], -1, matrix.shape[0]).astype(np.int32)
-            if index.size != n_tokens:
-                raise InputError("stored rows of tokens do not fit the lengths")
+            stored = fitting(entry, _STORED, "features", tokens=n_tokens, attributes=layout.n_attributes)
+            matrix, columns = stored["matrix"], stored.get("columns")
+            if sp.issparse(matrix) != (columns is None) or (
+                columns is None and matrix.shape[1] != layout.n_attributes
+            ):
+                raise InputError("a stored table of features does not fit the attributes of the model")
+            index = stored["rows"].astype(np.int32)
             if columns is None:
                 indices = matrix.indices.astype(np.int32)
                 matrix = sp.csr_matrix((matrix.data, indices, matrix.indptr), matrix.shape)
             blocks.append(Block(matrix, index, columns, _is_identity(index, matrix)))
         return cls(layout, blocks, n_tokens)
-
-
-def whole_numbers(values: Any, low: int, high: int | None) -> np.ndarray:
-    """Array of int64 from a file, whose entries must lie in [low, high)."""
-    values = np.asarray(values)
-    if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
-        raise InputError("whole numbers were expected")
-    values = values.astype(np.int64)
-    if values.size and (values.min() < low or (high is not None and values.max() >= high)):
-        raise InputError("stored numbers lie outside their range")
-    return values
 
 
 def _is_identity(index: np.ndarray, matrix: Any) -> bool:

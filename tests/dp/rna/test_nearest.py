@@ -10,6 +10,7 @@ from scipy.special import logsumexp
 from trelliswork import RNA
 from trelliswork.dp.rna.rules import BASES, PAIRS
 from trelliswork.structures import Evidence, Parts, pair_table
+from trelliswork.structures.rna import sums
 
 PLAIN = bool(numba.config.DISABLE_JIT)
 
@@ -196,6 +197,25 @@ def test_derivatives(case):
     moved = case.batch.tangent(case.parts, Parts(rule=case.h, pair=case.hp))
     assert np.allclose(moved.rule, slope @ case.phi)
     assert np.allclose(moved.pair, slope @ case.cells)
+
+
+@pytest.mark.parametrize("k", [0, 1, 4])
+def test_sums_in_logarithms(monkeypatch, k):
+    """The same sums where plain numbers are out of range."""
+    case = Case(SEQUENCES[k], np.random.default_rng(k), k > 0, **PARAMS[k % 3])
+    monkeypatch.setattr(sums, "_scaled", lambda problem: None)
+    test_sums(case)
+    test_derivatives(case)
+    test_draws(case)
+
+
+def test_weights_of_any_size(case):
+    for factor in (300.0, 1e5):
+        parts = case.parts * factor
+        known = 0.0 if case.batch.evidence is None else case.cells @ case.batch.evidence
+        scores = (case.scores - known) * factor + known
+        assert np.isclose(case.batch.log_partition(parts)[0], logsumexp(scores))
+        assert np.allclose(case.batch.marginals(parts).pair, np.exp(scores - logsumexp(scores)) @ case.cells)
 
 
 def test_draws(case):

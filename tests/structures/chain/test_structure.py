@@ -74,7 +74,7 @@ def test_an_order_that_would_fill_the_memory_is_refused_at_once():
 def test_any_hashable_label_comes_back(labels):
     X = [["u", "v"], ["v"], ["u"]]
     y = [[labels[0], labels[1]], [labels[1]], [labels[0]]]
-    model = tw.CRF(tw.Chain(), l2=0.01).fit(X, y)
+    model = tw.CRF(tw.Chain(labels=labels), l2=0.01).fit(X, y)  # given: None and sets are labels, too
     found = model.predict(X)
     assert found == y
     assert all(type(a) is type(b) for row, truth in zip(found, y) for a, b in zip(row, truth))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -37,7 +38,7 @@ PREDICT_HELP = (
     "bpseq, ct or picture (png, svg, pdf)."
 )
 EVALUATE_HELP = "Sequences with structures in; sensitivity, positive predictive value and F1 of base pairs."
-PREDICT_OPTIONS = ("--format", "--mea")
+PREDICT_OPTIONS = ("--format", "--mea", "--known")
 
 _INVALID = ("repair", "drop", "strict")
 _FORMATS = ("dot-bracket", "bpseq", "ct", "picture")
@@ -77,7 +78,8 @@ def train(
         bool,
         typer.Option(
             "--from-pretrained",
-            help="Start from the model of the package and stay near it, which helps with few sequences.",
+            help="Start from the model of the package and stay near it, as far as parts of the data held out "
+            "say that this helps.",
         ),
     ] = False,
     *,
@@ -95,7 +97,7 @@ def train(
     _options.check_output(output, model=True)
     learning.check_dev(dev, source)
 
-    from trelliswork import pretrained
+    from trelliswork._pretrained import best_pull, pretrained
     from trelliswork.structures import RNA
 
     structure = RNA(grammar, depth=depth, invalid="repair" if invalid == "repair" else "strict")
@@ -105,11 +107,16 @@ def train(
         shipped = pretrained("rna")
         structure = shipped.structure.with_params(invalid=structure.invalid)
     estimator = learning.build(structure, quiet)
-    if from_pretrained:
-        estimator.set_params(prior=shipped.coef_)
     data, name = _read(source, encoding)
     held_out = None if dev is None else _read(dev, encoding)[0]
     data, note = _usable(structure, data, name, invalid)
+    if from_pretrained:
+        assert data.y is not None
+        with warnings.catch_warnings():  # trials are stopped early
+            warnings.simplefilter("ignore")
+            prior, part = best_pull(estimator, shipped.coef_, data.X, data.y)
+        estimator.set_params(prior=prior)
+        note += f"; pulled to {part:g} times the weights of the package"
     more = {} if held_out is None else learning.held_out(held_out.X, held_out.y)
     done = watched(
         lambda: estimator.fit(data.X, data.y, **more), estimator, lambda e: e.placed(name, data.names), quiet
@@ -196,9 +203,16 @@ def predict(opened: OpenModel, request: Request) -> None:
     data, file = _read(request.source, request.encoding, structures=False)
     learner = opened.learner
     names, X, notes = data.names, data.X, None
+    limits = {}
+    if request.known:
+        if data.y is None:
+            raise InputError.at(
+                file, None, "--known: no structures in the file; ? is a base of unknown structure"
+            )
+        limits["known"] = data.y
     try:
         if listed:
-            lists = learner.predict_kbest(X, request.kbest)
+            lists = learner.predict_kbest(X, request.kbest, **limits)
             names = [
                 name if len(candidates) == 1 else f"{name}_{k + 1}"
                 for name, candidates in zip(names, lists)
@@ -209,12 +223,12 @@ def predict(opened: OpenModel, request: Request) -> None:
             if request.probabilities:
                 notes = [f"({c.probability:.6g})" for candidates in lists for c in candidates]
         elif request.mea:
-            y = with_gamma(learner, gamma=request.gamma).predict_mea(X)
+            y = with_gamma(learner, gamma=request.gamma).predict_mea(X, **limits)
         else:
-            y = learner.predict(X)
+            y = learner.predict(X, **limits)
     except InputError as error:
         raise error.placed(file, data.names) from None
-    _write(form, request.output, names, X, y, notes, data.y)
+    _write(form, request.output, names, X, y, notes, None if request.known else data.y)
 
 
 def _write(

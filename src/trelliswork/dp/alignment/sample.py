@@ -39,7 +39,8 @@ def walk_block(low, high, n1, n2, flags, P, uniform, state, cell, paths, used):
     """Move all walks on as long as they are in the rows low .. high - 1.
 
     ``state``, ``cell`` and ``used`` (columns so far) belong to the walks; the move from a cell takes
-    the number ``uniform[k, i + j]``.
+    the number ``uniform[k, i + j]``. Returns whether every move was possible: probabilities that are no
+    numbers lead out of the table.
     """
     for k in range(state.size):
         while state[k] < NOT_STARTED and low <= cell[k, 0] < high:
@@ -58,11 +59,14 @@ def walk_block(low, high, n1, n2, flags, P, uniform, state, cell, paths, used):
             else:
                 state[k] = _ENDED
                 break
+            if (i == n1 and move != 2) or (j == n2 and move != 1):
+                return False
             paths[k, used[k]] = move
             used[k] += 1
             state[k] = move
             cell[k, 0] += move != 2
             cell[k, 1] += move != 1
+    return True
 
 
 @njit

@@ -27,6 +27,11 @@ def sample(seq, table, pair, width, s, f, e, Lm, Le, uniform, partners):
         Random numbers in [0, 1); a draw takes at most one for each base and each pair.
     partners : ndarray of int64, shape (n_draws, n)
         Output: pair tables.
+
+    Returns
+    -------
+    bool
+        Whether all draws came to an end; sums that are no numbers leave nothing to choose from.
     """
     n, n_depths = seq.size, table.shape[0]
     stack = np.empty((n + 2, 4), np.int64)
@@ -42,6 +47,8 @@ def sample(seq, table, pair, width, s, f, e, Lm, Le, uniform, partners):
             col = j - block * width
             common = e[d, block, i]
             inner = min(d + 1, n_depths - 1)
+            if used == uniform.shape[1] or depth + 2 > stack.shape[0]:
+                return False
             level = uniform[r, used]
             used += 1
             if goal == _SUM:
@@ -87,6 +94,8 @@ def sample(seq, table, pair, width, s, f, e, Lm, Le, uniform, partners):
                 level -= Lm[d, i, k] * s[d, block, k + 1, col] * np.exp(weight)
                 if level < 0.0:
                     break
+            if split < 0:
+                return False
             stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = _SUM, d, split + 1, j
             depth += 1
             if split > i:
@@ -94,3 +103,4 @@ def sample(seq, table, pair, width, s, f, e, Lm, Le, uniform, partners):
                 stack[depth, 0], stack[depth, 1] = _INNER, inner
                 stack[depth, 2], stack[depth, 3] = i + 1, split - 1
                 depth += 1
+    return True

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import offsets_of
+from trelliswork._stored import Declared, numbers, pointers, whole
 from trelliswork._threads import n_threads, run
 from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_weights
 from trelliswork.kernels._compose import similarities
 from trelliswork.learners.base import StructuredEstimator, warn_interrupted
+from trelliswork.learners.completion import filled_in
 from trelliswork.learners.klrso.problems import (
     Design,
     Problem,
@@ -104,6 +106,8 @@ class KLRSO(StructuredEstimator):
         Coefficients of their similarities.
     intercept_ : ndarray of shape (n_outcomes,)
         Constants.
+    completed_by_ : str or None
+        The learner that filled in outputs that are known in part ("crf"); None where all are whole.
     stop_ : {"converged", "max_iter", "interrupted", "no progress"}
         Why the search stopped: "converged" where that of every multinomial has, else what kept one of
         them from it.
@@ -131,6 +135,13 @@ class KLRSO(StructuredEstimator):
 
     searches = True
     loosen = ("lower reg",)
+    stored: ClassVar[Mapping[str, Declared]] = {
+        "outcomes_": whole("outcomes", high="features", optional=True),
+        "outcome_ptr_": pointers("heads", "outcomes", optional=True),
+        "log_prob_": numbers("features", optional=True),
+        "dual_coef_": numbers("inputs", "outcomes", optional=True),
+        "intercept_": numbers("outcomes", optional=True),
+    }
     command = "klrso"
     command_options = ("smoothing", "reg", "max_iter")
     tuning = (Path("reg"),)
@@ -211,6 +222,7 @@ class KLRSO(StructuredEstimator):
             raise unsupported(type(structure), Multinomials)
         space, batch = self._start(X, y, structure=structure.complete())
         weights = check_weights(sample_weight, len(batch))
+        batch, self.completed_by_ = filled_in(batch, weights)
         inputs = self._inputs(structure, X)
         kernel = choose_kernel(self.kernel, inputs)
         first, place = distinct(inputs)
@@ -388,36 +400,14 @@ class KLRSO(StructuredEstimator):
             out[head] = ([names[i] for i in self.outcomes_[columns]], shares[:, columns])
         return out
 
-    def __tw_restore__(self, state: dict[str, Any]) -> None:
-        """Take back fitted attributes; a file is not trusted, so sizes are checked."""
-        for key, value in state.items():
-            if not key.endswith("_") or key.startswith("_") or callable(getattr(type(self), key, None)):
-                raise ValueError(f"{key!r:.60} is not a fitted attribute")
-            setattr(self, key, value)
-        if "coef_" not in state:
+    def check_stored(self) -> None:
+        """Refuse fitted attributes, from a file, that do not fit their declarations and each other."""
+        super().check_stored()
+        if not hasattr(self, "dual_coef_"):
             return
-        d, ptr, outcomes = self.space_.n_features, self.outcome_ptr_, self.outcomes_
         n = self.inputs_.shape[0] if hasattr(self.inputs_, "shape") else len(self.inputs_)
-        good = (
-            all(isinstance(a, np.ndarray) and a.dtype == np.int64 and a.ndim == 1 for a in (ptr, outcomes))
-            and ptr.size == len(self.heads_) + 1
-            and ptr[0] == 0
-            and ptr[-1] == outcomes.size
-            and bool((np.diff(ptr) > 0).all())
-            and bool(((outcomes >= 0) & (outcomes < d)).all())
-        )
-        numbers = {
-            "coef_": (d,),
-            "log_prob_": (d,),
-            "dual_coef_": (n, outcomes.size),
-            "intercept_": (outcomes.size,),
-        }
-        for name, shape in numbers.items():
-            a = getattr(self, name)
-            good = good and isinstance(a, np.ndarray) and a.dtype == np.float64 and a.shape == shape
-            good = good and bool(np.isfinite(a).all())
-        if not good:
-            raise ValueError("its arrays do not fit together")
+        if len(self.heads_) != self.outcome_ptr_.size - 1 or n != self.dual_coef_.shape[0]:
+            raise InputError("the coefficients do not fit the inputs or the heads")
 
 
 def scores_in_pieces(

@@ -10,9 +10,11 @@ from sklearn.utils import check_random_state
 
 from trelliswork._errors import InputError
 from trelliswork._signature import signature
+from trelliswork._stored import Declared, numbers
 from trelliswork._tuning import Choice, Path
 from trelliswork._validate import check_number
 from trelliswork.learners.base import StructuredEstimator, combined_weights
+from trelliswork.learners.completion import filled_in
 from trelliswork.learners.head_start import RemainingMargin
 from trelliswork.learners.moments.constraints import fit_constrained
 from trelliswork.learners.moments.newton import newton_steps
@@ -228,11 +230,12 @@ class MomentLearner(StructuredEstimator):
         whole = structure.complete() if self._law == "generative" else structure
         space, batch = self._start(X, y, structure=whole, classes=classes)
         weights = combined_weights(batch, sample_weight, self.class_weight)
+        batch, self.completed_by_ = filled_in(batch, weights)
         plain = self._law == "uniform" and self.constraints is None and self.n_steps == 1
         plain = plain and self.solver in ("auto", "cholesky")  # others go through the samples
         if plain and space.outputs_fixed and space.n_features <= batch.covariance().max_dense:
             return self._summed(space, batch, weights, seen)
-        samples = None if structure.offers(Storable) else (list(X), list(y))
+        samples = None if structure.offers(Storable) else (list(X), list(batch.unpack(batch.gold_codes)))
         return MomentState(space, batch=batch, weights=weights, samples=samples, n_samples=len(batch))
 
     def _summed(self, space: Space, batch: Batch, weights: np.ndarray | None, seen: int = 0) -> MomentState:
@@ -438,6 +441,7 @@ class MomentLearner(StructuredEstimator):
 
     # -- files -----------------------------------------------------------------------------
 
+    stored: ClassVar[Mapping[str, Declared]] = {"reference_coef_": numbers("features", optional=True)}
     _FITTED = (
         "coef_",
         "reference_coef_",
@@ -451,6 +455,7 @@ class MomentLearner(StructuredEstimator):
         "n_iter_",
         "stop_",
         "objective_",
+        "completed_by_",
     )
 
     def __tw_state__(self) -> dict[str, Any]:
@@ -467,11 +472,6 @@ class MomentLearner(StructuredEstimator):
                 setattr(self, name, state[name])
         if "moments" in state:
             self.moments_ = MomentState.from_state(state["moments"], self.n_jobs)
-        if not hasattr(self, "coef_"):
-            return
-        for vector in (self.coef_, self.reference_coef_):
-            if vector is not None and np.shape(vector) != (self.space_.n_features,):
-                raise InputError(f"the weights do not fit {self.space_.n_features} features")
 
     # -- checks ----------------------------------------------------------------------------
 

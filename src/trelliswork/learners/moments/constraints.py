@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-from scipy.optimize import nnls
 
 from trelliswork._errors import InputError
 from trelliswork.learners.base import warn_interrupted
@@ -170,6 +169,8 @@ class WorkingSet:
 
 def _least_squares(gram: np.ndarray, linear: np.ndarray) -> np.ndarray | None:
     """Maximum of ``linear . alpha - alpha' gram alpha / 2`` over alpha >= 0; None where gram is singular."""
+    from scipy.optimize import nnls  # slow to import
+
     try:
         root = la.cholesky(gram, lower=True)
         if root.diagonal().min() ** 2 <= 1e-10 * gram.diagonal().max():

@@ -107,6 +107,8 @@ class ZScore(MomentLearner):
     stop_ : {"converged", "max_iter", "interrupted", "no progress"}
         Why the search stopped: that for constraints, that of ``n_steps`` > 1, or conjugate gradients; a
         system that is solved directly has "converged".
+    completed_by_ : str or None
+        The learner that filled in outputs that are known in part ("crf"); None where all are whole.
     moments_ : MomentState
         What was kept of the data.
     history_ : list of dict
@@ -297,6 +299,8 @@ class SODA(MomentLearner):
     stop_ : {"converged", "max_iter", "interrupted", "no progress"}
         Why the search stopped: that for constraints, that of ``n_steps`` > 1, or conjugate gradients; a
         system that is solved directly has "converged".
+    completed_by_ : str or None
+        The learner that filled in outputs that are known in part ("crf"); None where all are whole.
     moments_ : MomentState
         What was kept of the data.
     history_ : list of dict

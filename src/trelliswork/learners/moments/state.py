@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._stored import fitting, numbers
 from trelliswork.learners.moments.sums import MomentSums
 from trelliswork.structures.abilities import Storable, require
 from trelliswork.structures.base import Batch, Space
@@ -122,8 +123,11 @@ class MomentState:
             batch = space.pack(X, y, n_jobs=n_jobs)
         weights = state.get("weights")
         if weights is not None:
-            weights = np.asarray(weights, dtype=np.float64)
-            if batch is None or weights.shape != (len(batch),) or not np.all(weights >= 0):
-                raise InputError("stored weights do not fit the samples")
-        n, made = int(state["n_samples"]), state.get("made")
+            size = -1 if batch is None else len(batch)
+            weights = fitting(state, {"weights": numbers("samples", low=0)}, "samples", samples=size)[
+                "weights"
+            ]
+        n, made = int(state["n_samples"]), state.get("made") or {}
+        if not (isinstance(made, dict) and all(isinstance(v, str) for v in made.values())):
+            raise InputError("stored moments do not say how they were made")
         return cls(space, batch=batch, weights=weights, samples=samples, sums=sums, made=made, n_samples=n)

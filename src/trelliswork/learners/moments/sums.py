@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
+from trelliswork._stored import fitting, numbers
 from trelliswork.learners.optimize.ridge import Matrix, SecondMoment
 from trelliswork.losses import as_loss
 from trelliswork.structures.base import Batch, Parts, Space
@@ -373,9 +374,10 @@ class MomentSums:
     @classmethod
     def checked(cls, arrays: Mapping[str, Any], d: int) -> MomentSums:
         """Sums from a file."""
-        shapes = dict.fromkeys(cls._SQUARE, (d, d)) | dict.fromkeys(cls._VECTORS, (d,))
-        for name, shape in shapes.items():
-            value = arrays[name]
-            if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype != np.float64:
-                raise InputError(f"stored moments do not fit {d} features")
-        return cls({**{n: arrays[n] for n in shapes}, **{n: float(arrays[n]) for n in cls._NUMBERS}})
+        declared = (
+            dict.fromkeys(cls._SQUARE, numbers("features", "features"))
+            | dict.fromkeys(cls._VECTORS, numbers("features"))
+            | dict.fromkeys(cls._NUMBERS, numbers())
+        )
+        stored = fitting(arrays, declared, "moments", features=d)
+        return cls(stored | {n: float(stored[n]) for n in cls._NUMBERS})

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse.csgraph import dijkstra
 
 from trelliswork._errors import InputError
@@ -164,6 +163,8 @@ def _flow(
         costs = np.concatenate([costs, np.ones(2 * n_short)])
         upper = np.concatenate([upper, np.full(2 * n_short, np.inf)])
         whole = np.concatenate([np.ones(n_arcs), np.zeros(2 * n_short)])
+    from scipy.optimize import Bounds, LinearConstraint, milp  # slow to import
+
     optimum = (
         None
         if not costs.size

@@ -8,19 +8,23 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork._tuning import Path
+from trelliswork._stored import Declared, matrix, numbers
+from trelliswork._tuning import Choice, Path
 from trelliswork._validate import check_number
 from trelliswork.kernels import Precomputed, as_kernel
 from trelliswork.learners.base import StructuredEstimator, combined_weights
+from trelliswork.learners.completion import best_completion, first_completion
 from trelliswork.learners.head_start import RemainingMargin
+from trelliswork.learners.known import check_loss, known_in_part
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.strength import DataScale
 from trelliswork.learners.svm.fit import fit_svm
+from trelliswork.learners.svm.rounds import fit_completed, model_scores
 from trelliswork.learners.svm.weights import Expansion
 from trelliswork.losses import Loss, as_loss
 from trelliswork.losses.forms import Form, check_form
 from trelliswork.structures.abilities import Rows, require
-from trelliswork.structures.base import Batch, Parts, Structure
+from trelliswork.structures.base import Batch, Parts, Space, Structure
 
 __all__ = ["StructuredSVM"]
 
@@ -45,6 +49,10 @@ class StructuredSVM(StructuredEstimator):
     "l1"      "slack"      margin >= 1 - slack / D
     "l2"      "slack"      margin >= 1 - slack / sqrt(D)
     ========  ===========  ===========================================================
+
+    Where only part of a true output is known, the best output that agrees with it takes its place, and losses
+    count only what contradicts what is known. Rounds of completing and solving (the concave-convex
+    procedure), from the completions of a conditional random field, lower the objective until it stays.
 
     Parameters
     ----------
@@ -124,6 +132,9 @@ class StructuredSVM(StructuredEstimator):
         Why the solver stopped.
     history_ : list of dict
         Per round: primal, dual, relative gap (``certified`` where the gap is exact), constraints.
+    rounds_ : list of dict
+        Where outputs are known in part: ``objective`` and ``gap`` of every round, and the number of outputs
+        whose best completion ``changed`` after it. The objective never rises.
     support_rows_, dual_coef_, linear_coef_ : arrays
         Kernel models: rows, their coefficients per label, weights of the features without rows.
 
@@ -146,7 +157,14 @@ class StructuredSVM(StructuredEstimator):
 
     # What models had that were saved before the parameter was there.
     _before: ClassVar[Mapping[str, Any]] = {"C_mode": "absolute", "prior": None}
-    tuning = (Path("C", weaker="up"),)
+
+    stored: ClassVar[Mapping[str, Declared]] = {
+        "support_rows_": matrix("rows", "attributes", optional=True),
+        "dual_coef_": numbers("rows", "columns", optional=True),
+        "linear_coef_": numbers("other features", optional=True),
+        "prior_coef_": numbers("features", optional=True),
+    }
+    tuning = (Path("C", weaker="up"), Choice("rescale", ("margin", "slack"), on_request=True))
     loosen = ("raise C",)
 
     support_: list[tuple[int, Any, float]]
@@ -214,40 +232,60 @@ class StructuredSVM(StructuredEstimator):
         with_prior = self._with_prior(form, kernel)
         space, batch = self._start(X, y, structure=structure.complete() if with_prior else structure)
         weights = combined_weights(batch, sample_weight, self.class_weight)
-        prior = self._prior(batch, weights, loss) if with_prior else None
+        partly = known_in_part(batch)
+        prior = self._prior(batch, weights, loss, partly is not None) if with_prior else None
+        check_loss(batch, loss)
         price = self._price(batch, weights, kernel, prior is not None) * self._loss_unit(batch, loss, form)
         if prior is not None:
             loss = RemainingMargin(loss, self.prior_margin, lambda part: part.scores(prior))
+        options: dict[str, Any] = {
+            "weights": weights,
+            "solver": self.solver,
+            "kernel": kernel,
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "average": self.average,
+            "approx": self.approx,
+            "cache_mb": self.cache_mb,
+            "random_state": self.random_state,
+        }
         warm = self.warm_start and self.__sklearn_is_fitted__() and self.solver != "one-slack"
+        start = (self._prepared(X), self.support_) if warm else None
+        rounds: list[dict[str, Any]] = []
         with Progress("StructuredSVM", self.max_iter, self.verbose) as progress:
-            solution, model = fit_svm(
-                batch,
-                price,
-                loss,
-                form,
-                weights=weights,
-                solver=self.solver,
-                kernel=kernel,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                average=self.average,
-                approx=self.approx,
-                cache_mb=self.cache_mb,
-                random_state=self.random_state,
-                warm=(self._prepared(X), self.support_) if warm else None,
-                progress=progress,
-            )
+            options["progress"] = progress
+            if partly is None:
+                solution, model = fit_svm(batch, price, loss, form, warm=start, **options)
+            else:
+                inputs = self._prepared(X)
+                first = (
+                    best_completion(partly, None, self.part_scores(batch, X))
+                    if self._goes_on(space)
+                    else None
+                )
+                solution, model, rounds = fit_completed(
+                    first_completion(partly, weights) if first is None else first,
+                    lambda done, warm: fit_svm(done, price, loss, form, warm=warm, **options),
+                    inputs if self.solver != "one-slack" else None,
+                    kernel,
+                    self.tol,
+                )
         for name in ("coef_", "support_rows_", "dual_coef_", "linear_coef_"):
             self.__dict__.pop(name, None)
         if isinstance(model, Expansion):
             self.support_rows_, self.dual_coef_, self.linear_coef_ = model
         else:
             self.coef_ = model if prior is None else model + prior
-        self.space_, self.C_, self.prior_coef_ = space, price, prior
+        self.space_, self.C_, self.prior_coef_, self.rounds_ = space, price, prior, rounds
         self.support_, self.n_constraints_ = solution.support, solution.n_constraints
         self.primal_, self.dual_, self.gap_ = solution.primal, solution.dual, solution.gap
         self.history_, self.n_iter_, self.stop_ = progress.history, solution.n_iter, solution.stop
         return self
+
+    def _goes_on(self, space: Space) -> bool:
+        """Whether there are weights to start from."""
+        same = self.__sklearn_is_fitted__() and self.space_.feature_names == space.feature_names
+        return bool(self.warm_start) and same
 
     def _with_prior(self, form: Form, kernel: Any) -> bool:
         """Whether there is to be a prior, as far as parameters tell."""
@@ -255,8 +293,12 @@ class StructuredSVM(StructuredEstimator):
             return self.prior is not None
         return form.additive and kernel is None and self.structure.svm_prior is not None
 
-    def _prior(self, batch: Batch, weights: np.ndarray | None, loss: Loss) -> np.ndarray | None:
-        """Weights of the prior; with "auto" None for a loss that does not go with one."""
+    def _prior(self, batch: Batch, weights: np.ndarray | None, loss: Loss, partly: bool) -> np.ndarray | None:
+        """Weights of the prior; with "auto" None for a loss or for outputs that do not go with one."""
+        if partly:
+            if self.prior == "auto":
+                return None
+            raise InputError("the prior needs outputs that are known as a whole; use prior=None")
         loss.check(batch.space)
         if loss.part_costs(batch) is None:
             if self.prior == "auto":
@@ -348,6 +390,5 @@ class StructuredSVM(StructuredEstimator):
         """
         if not hasattr(self, "dual_coef_"):
             return super().part_scores(batch, X)
-        view = require(batch, Rows).row_view()
         expansion = Expansion(self.support_rows_, self.dual_coef_, self.linear_coef_)
-        return view.batch.scores(expansion.weights(view, as_kernel(self.kernel)))
+        return model_scores(batch, expansion, as_kernel(self.kernel))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from trelliswork._errors import InputError
 from trelliswork.kernels import Kernel
 from trelliswork.kernels._compose import similarities
 from trelliswork.structures.abilities import RowView
@@ -103,6 +104,9 @@ class Expansion(NamedTuple):
 
     def weights(self, view: RowView, kernel: Kernel, rows_at_a_time: int = 2048) -> np.ndarray:
         """The model in the features of a view, which bounds how many kernel values there are at a time."""
+        n_other = view.batch.space.n_features - view.rows.shape[0] * view.n_columns
+        if self.coef.shape[1] != view.n_columns or self.rest.size != n_other:
+            raise InputError("the kernel model is damaged: its coefficients do not fit its labels")
         values = np.empty((view.rows.shape[0], view.n_columns))
         for first in range(0, values.shape[0], rows_at_a_time):
             part = slice(first, first + rows_at_a_time)

@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._stored import Declared, numbers, whole
 from trelliswork._tuning import Path
 from trelliswork._validate import check_number
 from trelliswork.learners.base import StructuredEstimator, combined_weights
+from trelliswork.learners.known import check_loss
 from trelliswork.learners.optimize.smooth import Minimum
 from trelliswork.learners.strength import DataScale
 from trelliswork.learners.voted.solvers import Problem
@@ -26,6 +28,11 @@ class Voted(StructuredEstimator):
 
     # What models had that were saved before the parameter was there.
     _before: ClassVar[Mapping[str, Any]] = {"penalty_mode": "absolute"}
+
+    stored: ClassVar[Mapping[str, Declared]] = {
+        "r_": numbers("families", low=0, optional=True),
+        "family_of_": whole("features", high="families", optional=True),
+    }
     searches = True
     loosen = (
         "lower lam",
@@ -64,6 +71,7 @@ class Voted(StructuredEstimator):
         """The problem; ``lam`` is the least value that will be used, None the parameter."""
         if loss is not None:
             loss.check(space)
+            check_loss(batch, loss)
         weights = combined_weights(batch, sample_weight, self.class_weight)
         families = find_families(space, self.families)
         rates = family_rates(batch, families, self.r, weights=weights, random_state=self.random_state)

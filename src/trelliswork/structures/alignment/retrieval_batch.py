@@ -188,6 +188,9 @@ class RetrievalBatch(Storable, LossProfiles):
         """Most probable candidate of every sample, aligned for most right pairs; values are probabilities."""
         law, choice = self._law(scores, None)
         p = self._softmax(self.pairs.log_partition(law) + choice)[1]
+        if np.isnan(p).any():
+            sample = int(self.owner[np.isnan(p)][0])
+            raise InputError("the weights leave no possible alignment", sample=sample)
         chosen = self._best(p)
         chosen_law = (
             law if law.feature.ndim == 1 else Parts(feature=law.feature[chosen], miss=None, cell=None)
@@ -348,7 +351,9 @@ class RetrievalBatch(Storable, LossProfiles):
         """1: what can be wrong is the candidate."""
         return np.ones(len(self), dtype=np.int64)
 
-    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+    def generative_weights(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
         """Those of the true alignments with the right candidates."""
         true = self.pairs.subset(self._chosen(self.gold_codes))
         paths = [self.space.inner.path_of(row) for row in self._columns(self.gold_codes)]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trelliswork._errors import InputError
 from trelliswork.dp.alignment.flags import LOCAL
 from trelliswork.dp.alignment.pairs import Pair
 
@@ -89,6 +90,8 @@ def draw(batch: AlignmentBatch, law: Law, p: int, n: int, seed: int) -> tuple[np
             passed = sample.start_block(
                 low, min(high, n1), pair.entry, passed, marks, order, state, position, paths, used
             )
-        sample.walk_block(low, high, n1, n2, law.flags, pair.moves, uniform, state, position, paths, used)
+        walks = state, position, paths, used
+        if not sample.walk_block(low, high, n1, n2, law.flags, pair.moves, uniform, *walks):
+            raise InputError("the scores overflow; scale the weights or the features down", sample=p)
     sample.finish(n1, n2, law.flags, position, paths, used)
     return paths[np.arange(n1 + n2) < used[:, None]], used

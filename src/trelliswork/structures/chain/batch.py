@@ -16,6 +16,7 @@ from trelliswork.structures.abilities import (
     Labelled,
     LossProfiles,
     Multinomials,
+    PartlyKnown,
     ReadByAutomata,
     Reading,
     ReferenceLaw,
@@ -27,6 +28,7 @@ from trelliswork.structures.abilities import (
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.chain import hmm, store
 from trelliswork.structures.chain.contexts import context_before
+from trelliswork.structures.chain.known import sure_tokens
 from trelliswork.structures.chain.parts import ChainParts
 from trelliswork.structures.chain.trellis import (
     NO_EDGES,
@@ -36,6 +38,7 @@ from trelliswork.structures.chain.trellis import (
     factors_of,
 )
 from trelliswork.structures.covariance import Covariance
+from trelliswork.structures.known import least_costs
 from trelliswork.structures.tokens import TokenMap
 
 if TYPE_CHECKING:
@@ -63,7 +66,16 @@ def _viterbi(piece: _Piece, labels: np.ndarray, value: np.ndarray) -> None:
 
 
 class ChainBatch(
-    ChainParts, Storable, LossProfiles, ReadByAutomata, Factored, Multinomials, ReferenceLaw, Rows, Labelled
+    ChainParts,
+    Storable,
+    LossProfiles,
+    ReadByAutomata,
+    Factored,
+    Multinomials,
+    ReferenceLaw,
+    Rows,
+    Labelled,
+    PartlyKnown,
 ):
     """Packed label sequences and every question about them; see :class:`ChainParts` for the parts."""
 
@@ -84,7 +96,7 @@ class ChainBatch(
 
     def __getstate__(self) -> dict[str, Any]:
         # Cheap to build again.
-        return self.__dict__ | {"_scratch": None, "_lane_cache": None, "_joint": None}
+        return self.__dict__ | {"_scratch": None, "_lane_cache": None, "_joint": None, "_agreeing": None}
 
     def _take(self, index: np.ndarray, gold: Ragged | None) -> ChainBatch:
         tokens = gather_ranges(self.offsets, index)
@@ -219,7 +231,8 @@ class ChainBatch(
     def mea(self, scores: Parts) -> Decoded:
         """Allowed label sequences with the most right labels, in expectation."""
         unary = self.marginals(scores).unary
-        return self.argmax(Parts(unary=unary, trans=np.zeros(self.space.successor.shape), edge=None))
+        trans = np.zeros(self.space.successor.shape)
+        return self.argmax(Parts(unary=unary, trans=trans, edge=None), scores.forbidden())
 
     def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
         """Up to ``k`` best label sequences of each sample."""
@@ -483,7 +496,33 @@ class ChainBatch(
                 "no label sequence is allowed under the constraints (transitions, scheme, allowed labels)",
                 sample=int(bad[0]),
             )
+        if self.known is not None and value[bad[0]] == -np.inf:
+            raise InputError("no label sequence agrees with what is known of this one", sample=int(bad[0]))
         raise InputError("the scores overflow; scale the weights or the features down", sample=int(bad[0]))
+
+    # -- labels that are known in part -------------------------------------------------------------
+
+    def possible(self) -> np.ndarray:
+        """Labels (n_tokens, n_labels) that agree with what is known."""
+        mask = np.ones((self.n_tokens, self.space.n_labels), dtype=bool)
+        for i, own in enumerate(self.known or ()):
+            if own is not None:
+                mask[self.offsets[i] : self.offsets[i + 1]] = own
+        return mask
+
+    def sure_labels(self) -> np.ndarray:
+        """Tokens with one possible label."""
+        return sure_tokens(self.n_tokens, self.offsets, self.known)
+
+    def _forbidden(self) -> Parts:
+        return Parts(unary=np.where(self.possible(), 0.0, -np.inf), trans=None, edge=None)
+
+    def _guess(self) -> Parts:
+        """Labels that are frequent among those that are known."""
+        scores = self.scores(np.zeros(self.space.n_features))
+        mask = self.possible()
+        counts = mask[mask.sum(axis=1) == 1].sum(axis=0)
+        return scores + Parts(unary=np.tile(np.log1p(counts), (self.n_tokens, 1)), trans=None, edge=None)
 
     # -- losses -----------------------------------------------------------------------------------
 
@@ -517,7 +556,11 @@ class ChainBatch(
 
     def label_costs(self, table: np.ndarray) -> tuple[Parts, np.ndarray]:
         """Cost ``table[gold, label]`` of every token."""
-        unary = np.asarray(table, dtype=np.float64)[self.gold_codes.values]
+        table = np.asarray(table, dtype=np.float64)
+        unary = table[self.gold_codes.values]
+        for i in self.open_samples:  # what may be the true label costs nothing more
+            rows = slice(self.offsets[i], self.offsets[i + 1])
+            unary[rows] = least_costs(table, self.known[i])  # type: ignore[index]
         return Parts(unary=unary, trans=None, edge=None), np.zeros(len(self))
 
     def factors(self) -> Factors:
@@ -545,9 +588,11 @@ class ChainBatch(
         """``("start",)``, ``("transition", label, ...)`` with stopping, and ``("emission", label)``."""
         return hmm.hmm_choices(self)
 
-    def log_probabilities(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+    def log_probabilities(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
         """Log-probabilities of a hidden Markov model."""
-        return hmm.hmm_log_probabilities(self, smoothing, weights)
+        return hmm.hmm_log_probabilities(self, smoothing, weights, counts)
 
     def outcome_weights(self, log_p: np.ndarray) -> np.ndarray:
         """Weights of a hidden Markov model; those of orders above 1 telescope."""
@@ -558,9 +603,16 @@ class ChainBatch(
         tokens = None if weights is None else np.repeat(weights, np.diff(self.offsets))
         return self.emission.mean_value(len(self.space.attributes), tokens)
 
-    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+    @property
+    def is_generative(self) -> bool:
+        """Whether weights are log-probabilities: those of a hidden Markov model."""
+        return True
+
+    def generative_weights(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
         """Weights of a hidden Markov model."""
-        return self.outcome_weights(self.log_probabilities(smoothing, weights))
+        return self.outcome_weights(self.log_probabilities(smoothing, weights, counts))
 
     def scores_each(self, W: np.ndarray) -> Parts:
         """Token and context scores of one weight vector per sequence."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -58,8 +58,14 @@ class ChainParts(Batch):
         """Outputs with one label for all tokens."""
         return same_label(codes, self.space.labels, "token")
 
-    def cautions(self) -> list[str]:
-        """An attribute that dwarfs the others."""
+    def cautions(self, names: Sequence[str] | None = None) -> list[str]:
+        """An attribute that dwarfs the others.
+
+        Parameters
+        ----------
+        names : sequence of str or None
+            Not used: attributes of tokens have their own.
+        """
         return self.emission.cautions(self.space.attributes)
 
     def __len__(self) -> int:
@@ -216,4 +222,7 @@ class ChainParts(Batch):
             cost = np.array([float(label_weight.get(label, 1.0)) for label in self.space.labels])[gold]
         unary = np.repeat(cost[:, None], self.space.n_labels, axis=1)
         unary[np.arange(self.n_tokens), gold] = 0.0
+        for i, mask in enumerate(self.known or ()):
+            if mask is not None:  # a label that is possible costs nothing
+                unary[self.offsets[i] : self.offsets[i + 1]][mask] = 0.0
         return Parts(unary=unary, trans=None, edge=None), np.zeros(len(self))

@@ -24,6 +24,8 @@ from trelliswork.structures.chain.contexts import (
     successors,
 )
 from trelliswork.structures.chain.joins import Joins, label_codes
+from trelliswork.structures.chain.known import observed_tokens, read_labels, sure_tokens
+from trelliswork.structures.known import check_known, choices
 from trelliswork.structures.labels import encode_labels, is_list, listed, sorted_labels
 from trelliswork.structures.tokens import Layout, TokenMap
 
@@ -100,23 +102,31 @@ class ChainSpace(Space):
         """Whether attributes are joined with label n-grams longer than pairs; only seen ones have weights."""
         return self.joins.longest > 2
 
-    def restrict_to_observed(self, table: TokenTable, codes: np.ndarray, offsets: np.ndarray) -> None:
+    def restrict_to_observed(
+        self,
+        table: TokenTable,
+        codes: np.ndarray,
+        offsets: np.ndarray,
+        known: list[np.ndarray | None] | None = None,
+    ) -> None:
         """Keep weights only for what the training data have, where that was asked for."""
         n = len(self.labels)
         seen_only = self.structure.emissions == "observed"
         if seen_only:
-            pairs = _observed_pairs(table, self.columns, np.arange(codes.size), codes, n)
+            pairs = _observed_pairs(table, self.columns, *observed_tokens(codes, offsets, known), n)
             markers = np.arange(len(self.attributes) * n, (len(self.attributes) + self.n_markers) * n)
             self.emission_layout = Layout(
                 self.emission_layout.n_attributes, n, np.concatenate([pairs, markers]).astype(np.int64)
             )
         if self.edge_layout is not None and (seen_only or self.sparse_joins):
             observed, n_columns = [], self.edge_layout.n_columns
+            unsure = np.concatenate([[0], np.cumsum(~sure_tokens(codes.size, offsets, known))])
             for length, first in zip(self.joins.lengths, self.joins.offsets(n), strict=False):
                 names = self.joins.attributes(self.attributes, length)
                 columns = Alphabet((name, self.edge_columns[name]) for name in names)
                 code = label_codes(codes, offsets, length, n)
                 tokens = np.flatnonzero(code >= 0)
+                tokens = tokens[unsure[tokens + 1] == unsure[tokens + 1 - length]]
                 observed.append(_observed_pairs(table, columns, tokens, first + code[tokens], n_columns))
             self.edge_layout = Layout(
                 self.edge_layout.n_attributes, n_columns, np.unique(np.concatenate(observed))
@@ -205,6 +215,7 @@ class ChainSpace(Space):
         *,
         n_jobs: int | None = None,
         allowed: Any = None,
+        known: Any = None,
         unknown: str = "error",
     ) -> ChainBatch:
         """Compile sequences; ``allowed`` limits the labels of single tokens.
@@ -214,24 +225,58 @@ class ChainSpace(Space):
         X : sequences of tokens
             As in :class:`Chain`.
         y : sequences of labels or None
-            Gold labels.
+            Gold labels, which may be known in part.
         n_jobs : int or None
             Threads of the batch's verbs.
         allowed : list or None
             Per sequence None or a list that has, per token, None (any label), a label, or
             a collection of labels.
+        known : list or None
+            Instead of ``y``: what is known of the labels of every sequence (None: nothing), written as in
+            ``y``; see ``PartlyKnown.agreeing``.
         unknown : {"error", "mark"}
             What to do with labels outside the alphabet: refuse, or code them -1.
         """
         X = self.structure.prepare(X)
         self._check_width(X.values)
-        gold = mask = None
-        if y is not None:
-            y = self.structure.readable(y)
-            gold = Ragged(encode_labels(y, X.offsets, self.labels, unknown=unknown), X.offsets)
-        if allowed is not None:
-            mask = self._allowed_mask(allowed, X.offsets)
-        return self.compiled(X, gold, mask, n_jobs)
+        mask = None if allowed is None else self._allowed_mask(allowed, X.offsets)
+        if known is not None:
+            batch = self.compiled(X, None, mask, n_jobs)
+            batch.known = self._known_masks(known, X.offsets)
+            return batch
+        if y is None:
+            return self.compiled(X, None, mask, n_jobs)
+        read = read_labels(self.structure.readable(y), self.labels)
+        codes = encode_labels(read.first(self.labels), X.offsets, self.labels, unknown=unknown)
+        strict = unknown == "error"
+        masks = read.masks(self.labels, strict=strict)
+        return self.settled(X, Ragged(codes, X.offsets), masks, n_jobs, mask, strict=strict)
+
+    def settled(
+        self,
+        X: Ragged,
+        codes: Ragged,
+        known: list[np.ndarray | None] | None,
+        n_jobs: int | None,
+        allowed: np.ndarray | None = None,
+        *,
+        strict: bool = True,
+    ) -> ChainBatch:
+        """Batch of prepared sequences whose labels may be known in part."""
+        batch = self.compiled(X, codes, allowed, n_jobs)
+        if known is not None:
+            batch.settle(list(codes), known, strict)
+        return batch
+
+    def _known_masks(self, known: Any, offsets: np.ndarray) -> list[Any]:
+        """Labels that agree with what is known of every sequence."""
+        check_known(known, offsets.size - 1)
+        rows = [
+            [None] * int(n) if row is None else row for row, n in zip(known, np.diff(offsets), strict=True)
+        ]
+        read = read_labels(self.structure.readable(rows), self.labels, everything=True)
+        encode_labels(read.first(self.labels), offsets, self.labels)  # checks lengths and labels
+        return read.masks(self.labels) or []
 
     def compiled(
         self, X: Ragged, gold: Ragged | None, allowed: np.ndarray | None, n_jobs: int | None
@@ -384,6 +429,19 @@ class ChainSpace(Space):
         mask = ((tokens != 0).T.astype(np.float64) @ labels).toarray() > 0
         mask[~chosen | ~mask.any(axis=1)] = True
         return mask
+
+    def agrees(self, x: Any, known: Any, y: Any) -> bool:
+        """Whether every label is one of those that are possible at its token."""
+        possible = choices(known, self.labels, 0)
+        return all(choice is None or label in choice for choice, label in zip(possible, y, strict=True))
+
+    def hidden(self, x: Any, y: Any, share: float, rng: np.random.Generator) -> list[Any]:
+        """Labels made unknown one by one, every third of them only in part."""
+        out: list[Any] = list(y)
+        for t in np.flatnonzero(rng.random(len(out)) < share):
+            other = self.labels[int(rng.integers(self.n_labels))]
+            out[t] = {out[t], other} if rng.random() < 1 / 3 and share < 1 else None
+        return out
 
     def enumerate(self, x: Any) -> Iterator[list[Any]]:
         """Every allowed label sequence of one input, in lexicographic order."""

@@ -17,7 +17,9 @@ from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.chain.batch import ChainBatch
 from trelliswork.structures.chain.contexts import check_scheme, check_transitions, repaired, transition_mask
 from trelliswork.structures.chain.joins import Joins
+from trelliswork.structures.chain.known import read_labels, token_numbers
 from trelliswork.structures.chain.space import ChainSpace
+from trelliswork.structures.known import choices, open_rows
 from trelliswork.structures.labels import (
     check_given_labels,
     check_row,
@@ -75,6 +77,11 @@ class Chain(Structure):
     :class:`~trelliswork.Ragged` for stacked matrices. Attributes that were not seen in
     training are ignored. Ties between outputs go to the lexicographically smallest
     sequence in the order of ``classes_``.
+
+    Of outputs to learn from, and of those to predict (``predict(X, known=...)``), labels may be known in
+    part: None stands for any label, a set for one of its labels. Pairs and transitions that are "observed"
+    are then those that may occur: a set brings the pairs of all its labels, None no pair of an attribute
+    and a label, but any transition.
 
     Examples
     --------
@@ -157,15 +164,16 @@ class Chain(Structure):
     def compile(self, X: Any, y: Any, *, n_jobs: int | None = None) -> tuple[ChainSpace, ChainBatch]:
         """:meth:`bind` and ``pack``; labels are coded once."""
         X = self.prepare(X)
-        space, codes = self._bound(X, y)
-        return space, space.compiled(X, Ragged(codes, X.offsets), None, n_jobs)
+        space, codes, known = self._bound(X, y)
+        return space, space.settled(X, Ragged(codes, X.offsets), known, n_jobs)
 
-    def _bound(self, X: Ragged, y: Any) -> tuple[ChainSpace, np.ndarray]:
-        """The space of prepared samples, and the codes of their labels."""
+    def _bound(self, X: Ragged, y: Any) -> tuple[ChainSpace, np.ndarray, list[np.ndarray | None] | None]:
+        """The space of prepared samples, the codes of their labels, and what is known of these."""
         self.check()
-        y = self.readable(y)
-        labels = collect_labels(y, self.labels)
-        codes = encode_labels(y, X.offsets, labels)
+        read = read_labels(self.readable(y), self.labels)
+        labels = collect_labels(read.names, self.labels)
+        codes = encode_labels(read.first(labels), X.offsets, labels)
+        known = read.masks(labels)
         table: TokenTable = X.values
         counts: dict[str, int] = {}
         for names, matrix, index in table.blocks:
@@ -180,12 +188,16 @@ class Chain(Structure):
         seen = np.zeros((len(labels), len(labels)), dtype=bool)
         inner = np.ones(codes.size, dtype=bool)
         inner[X.offsets[:-1][np.diff(X.offsets) > 0]] = False
+        inner[token_numbers(X.offsets, known)] = False
         tokens = np.flatnonzero(inner)
         seen[codes[tokens - 1], codes[tokens]] = True
+        for mask in known or ():  # whatever may follow is not forbidden
+            if mask is not None:
+                seen |= mask[:-1].astype(np.int64).T @ mask[1:].astype(np.int64) > 0
         allowed = transition_mask(self.transitions, labels, seen)
         space = ChainSpace(self, labels, attributes, allowed, table.width)
-        space.restrict_to_observed(table, codes, X.offsets)
-        return space, codes
+        space.restrict_to_observed(table, codes, X.offsets, known)
+        return space, codes, known
 
     def readable(self, y: Any) -> Any:
         """Given outputs as the scheme demands them, where they are to be repaired.
@@ -243,12 +255,17 @@ class Chain(Structure):
         yield cls(), [np.arange(2.0 * len(row)).reshape(-1, 2) for row in y], y
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
-        """Share of tokens with the right label."""
+        """Share of tokens with the right label; of a true set any label is right, and None is passed over."""
         right, tokens = [], []
         for i, (truth, guess) in enumerate(zip(y_true, y_pred, strict=True)):
             check_row(i, truth)
             if len(truth) != len(guess):
                 raise InputError(f"{len(truth)} labels against {len(guess)}", sample=i)
+            if open_rows([truth], self.labels):
+                known = [(c, b) for c, b in zip(choices(truth, self.labels, i), guess, strict=True) if c]
+                right.append(sum(b in c for c, b in known))
+                tokens.append(len(known))
+                continue
             right.append(sum(a == b for a, b in zip(truth, guess, strict=True)))
             tokens.append(len(truth))
         weights = np.ones(len(right)) if sample_weight is None else np.asarray(sample_weight, dtype=float)

@@ -14,7 +14,7 @@ from trelliswork._tokens import TokenBlock, TokenTable, compile_tokens
 from trelliswork._tuning import Choice, Tunable
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.classes.batch import ClassesBatch
-from trelliswork.structures.classes.space import ClassesSpace
+from trelliswork.structures.classes.space import ClassesSpace, agrees, class_choice
 from trelliswork.structures.classes.taxonomy import Taxonomy
 from trelliswork.structures.labels import check_given_labels, label_list, sorted_labels, unhashable
 from trelliswork.structures.limits import ClassesLimits
@@ -52,6 +52,10 @@ class Classes(Structure):
     ``X`` is a matrix, dense or sparse, with one row per sample; or a list whose items are
     rows, lists of strings or dicts. Ties between classes go to the first in the order of
     ``classes_``.
+
+    Classes to learn from may be known in part: a set stands for one of its labels, an inner node of the
+    taxonomy for one of the leaves below it, None for any class. Such a class is predicted right
+    (``score``) by any that it stands for.
 
     Examples
     --------
@@ -123,7 +127,7 @@ class Classes(Structure):
         self.check()
         table = self.prepare(X)
         taxonomy = None if self.taxonomy is None else Taxonomy.read(self.taxonomy)
-        labels = list(dict.fromkeys(self.labels)) if self.labels is not None else _labels_of(y)
+        labels = list(dict.fromkeys(self.labels)) if self.labels is not None else _labels_of(y, taxonomy)
         attributes = dict.fromkeys(name for block in table.blocks for name in block.names)
         return ClassesSpace(self, labels, list(attributes), taxonomy, table.width)
 
@@ -152,8 +156,10 @@ class Classes(Structure):
         yield cls(), np.eye(3), ["a", "b", "c"]
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
-        """Share of right labels."""
-        right = np.array([a == b for a, b in zip(y_true, y_pred, strict=True)], dtype=float)
+        """Share of right labels; a true class that is known in part is any of those it stands for."""
+        taxonomy = None if self.taxonomy is None else Taxonomy.read(self.taxonomy)
+        pairs = list(zip(label_list(y_true), label_list(y_pred), strict=True))
+        right = np.array([agrees(a, b, self.labels or (), taxonomy) for a, b in pairs], dtype=float)
         return float(np.average(right, weights=sample_weight))
 
 
@@ -201,11 +207,12 @@ def _matrix_table(matrix: Any) -> TokenTable:
     return TokenTable([TokenBlock(names, matrix, np.arange(n_rows, dtype=np.int32))], width)
 
 
-def _labels_of(y: Any) -> list[Any]:
+def _labels_of(y: Any, taxonomy: Taxonomy | None) -> list[Any]:
+    """Classes that occur; of a class that is known in part all that it may be."""
     labels: dict[Any, None] = {}
     for i, label in enumerate(label_list(y)):
         try:
-            labels[label] = None
+            labels.update(dict.fromkeys(class_choice(label, (), taxonomy, i) or ()))
         except TypeError as error:
             raise unhashable(error, i) from None
     return sorted_labels(labels)

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trelliswork._errors import InputError
 from trelliswork.dp.rna.nearest import layout
 from trelliswork.dp.rna.nearest.layout import Problem
 from trelliswork.dp.rna.nearest.lookup import rows
@@ -17,11 +16,9 @@ __all__ = ["Sums", "log_chart", "sums"]
 _LENGTHS = np.arange(layout.LONGEST + 1)
 _STEP = 1e-9  # of derivatives; its square is below the rounding of 1
 _SHORT = 300  # bases whose sums need no shift, as a rule
-_OUT_OF_RANGE = (
-    "sums over all structures are out of the range of numbers: stretches of a thousand bases differ too much "
-    "in how well they pair, or weights are large; cut the sequence, or ask for best structures only"
-)
 _PROBE = 200  # bases that tell what a base adds to the logarithm of the sum
+_SAFE = 1e-140  # products of two numbers between this and its inverse are in range
+_AGREE = 1e-9  # of two logarithms of the sum, relative
 
 
 class Sums(NamedTuple):
@@ -54,13 +51,9 @@ def _weights(problem: Problem, shift: float) -> tuple[Problem, np.ndarray]:
         return problem._replace(table=np.exp(table), pair=np.exp(problem.pair)), powers
 
 
-def _in_range(z: complex) -> bool:
-    return bool(np.isfinite(z)) and 1e-250 < abs(z) < 1e250
-
-
 def _shifts(problem: Problem) -> Iterator[float]:
-    """What a base adds to the logarithm of the sum: guesses, the dearest last."""
-    from trelliswork.dp.rna.nearest import inside
+    """What a base adds to the logarithm of the sum: guesses."""
+    from trelliswork.dp.rna.nearest import inside, viterbi
 
     n = problem.seq.size
     if n <= _SHORT:
@@ -75,38 +68,33 @@ def _shifts(problem: Problem) -> Iterator[float]:
             at=rows(_PROBE, min(_PROBE, problem.window)),
             window=min(_PROBE, problem.window),
         )
-        z = inside.inside(*_weights(part, 0.0)).X[-1]
-        if _in_range(z):
-            yield float(np.log(z)) / _PROBE
-    best = _best(problem)
-    if best > -np.inf:
-        yield from (best / n * factor for factor in (1.0, 1.5))
-
-
-def _best(problem: Problem) -> float:
-    """Score of the best structure."""
-    from trelliswork.dp.rna.nearest import viterbi
-
+        chart, _, high = inside.inside(*_weights(part, 0.0))
+        if high < np.inf and np.isfinite(chart.X[-1]):
+            yield float(chart.X[-1]) / _PROBE
     real = problem._replace(table=problem.table.real.copy(), pair=problem.pair.real.copy())
-    return float(viterbi.fill(real).X[-1])
+    best = float(viterbi.fill(real).X[-1])
+    if best > -np.inf:
+        yield from (best / n * factor for factor in (1.0, 1.25, 1.5, 2.0))
 
 
 def _scaled(problem: Problem) -> Any:
-    """Weights, powers, chart and shift of the first guess with which the sum is in range; None without any.
+    """Weights, powers, chart and shift with which the sums are in range; None if no guess is known to do.
 
-    A sum that is less than the score of the best structure has lost something out of range.
+    A guess is good if all numbers are far from the ends of the range, or if another one gives the same sum.
     """
     from trelliswork.dp.rna.nearest import inside
 
-    n = problem.seq.size
-    best = _best(problem) if n > _SHORT else -np.inf
+    found: list[float] = []
     for shift in _shifts(problem):
         weights, powers = _weights(problem, shift)
-        chart = inside.inside(weights, powers)
-        if _in_range(chart.X[-1]) and np.log(chart.X[-1]).real + shift * n > best - 1e-6:
+        chart, low, high = inside.inside(weights, powers)
+        log_z = chart.X[-1].real + shift * problem.seq.size
+        if not (np.isfinite(log_z) and high < np.inf):
+            continue
+        safe = low > _SAFE and high < 1.0 / _SAFE
+        if safe or any(abs(log_z - other) <= _AGREE * max(1.0, abs(log_z)) for other in found):
             return weights, powers, chart, shift
-    if max(best, _best(problem)) > -np.inf:
-        raise InputError(_OUT_OF_RANGE)
+        found.append(log_z)
     return None
 
 
@@ -124,7 +112,7 @@ def sums(
     direction : (ndarray, ndarray) or None
         Direction in the table and in the scores of pairs (or empty): derivatives along it are wanted.
     """
-    from trelliswork.dp.rna.nearest import inside
+    from trelliswork.dp.rna.nearest import any_range, inside
 
     step = 1.0
     if direction is not None:
@@ -138,15 +126,22 @@ def sums(
     found = _scaled(problem)
     uses = np.zeros(layout.SIZE if counts else 0, dtype=problem.table.dtype)
     chances = np.zeros(problem.at[-1] + problem.seq.size if probs else 0, dtype=problem.table.dtype)
-    if found is None:
-        return Sums(-np.inf, uses.real, chances.real)
-    weights, powers, chart, shift = found
-    log_z = np.log(chart.X[-1]) + shift * problem.seq.size
-    if counts or probs:
-        inside.outside(weights, powers, chart, uses, chances)
-        fine = np.isfinite(uses.sum() + chances.sum())
-        if not fine or (probs and not chances.real.max(initial=0.0) < 1 + 1e-6):
-            raise InputError(_OUT_OF_RANGE)
+    fine = found is not None
+    if found is not None:
+        weights, powers, chart, shift = found
+        log_z = chart.X[-1] + shift * problem.seq.size
+        if counts or probs:
+            inside.outside(weights, powers, chart, uses, chances)
+            fine = bool(np.isfinite(uses.sum() + chances.sum()))
+            fine = fine and chances.real.max(initial=0.0) < 1 + 1e-6
+    if not fine:
+        uses[:], chances[:] = 0.0, 0.0
+        chart = any_range.inside(problem)
+        log_z = chart.X[-1]
+        if log_z.real == -np.inf:
+            return Sums(-np.inf, uses.real, chances.real)
+        if counts or probs:
+            any_range.outside(problem, chart, uses, chances)
     if direction is None:
         return Sums(float(log_z), uses, chances)
     return Sums(float(log_z.imag) / step, uses.imag / step, chances.imag / step)
@@ -154,13 +149,16 @@ def sums(
 
 def log_chart(problem: Problem) -> Any:
     """Logarithms of the sums of all cells and prefixes, for draws; None if there is no structure."""
+    from trelliswork.dp.rna.nearest import any_range
+
     found = _scaled(problem)
     if found is None:
-        return None
+        chart = any_range.inside(problem)
+        return chart if chart.X[-1] > -np.inf else None
     _, _, chart, shift = found
     n = problem.seq.size
     widths = np.minimum(problem.window, n - np.arange(n))
     spans = np.arange(widths.sum()) - np.repeat(np.cumsum(widths) - widths, widths) + 1
     with np.errstate(divide="ignore"):
         cells = [np.log(table) + shift * spans for table in chart[:4]]
-        return type(chart)(*cells, np.log(chart.X) + shift * np.arange(n + 1))
+    return type(chart)(*cells, chart.X + shift * np.arange(n + 1))

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import scipy.sparse as sp
 
-from trelliswork._errors import InputError
+from trelliswork._errors import InputError, Unsupported
 from trelliswork._ngrams import Coded
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
-from trelliswork.structures.abilities import PartlyKnown
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.derivations.batch import DerivationBatch
 from trelliswork.structures.derivations.graph import Graph
@@ -55,7 +54,7 @@ class Lattice(NamedTuple):
         return Graph(self.graph_ptr, self.node_ptr, offsets_of(inner), (self.tail + first)[inner])
 
 
-class TransducerBatch(DerivationBatch, PartlyKnown):
+class TransducerBatch(DerivationBatch):
     """Packed inputs of a transducer.
 
     Part array: ``edge`` (n_edges,), the edges of all lattices one after the other. An edge is a piece at a
@@ -274,9 +273,9 @@ class TransducerBatch(DerivationBatch, PartlyKnown):
         return log_z, self._pulled(arcs, joins)
 
     @property
-    def partly_known(self) -> bool:
-        """Whether the alignments of the true outputs are hidden."""
-        return self.given is not None
+    def open_samples(self) -> np.ndarray:
+        """All samples, if the alignments of the true outputs are hidden."""
+        return np.arange(0 if self.given is None else len(self))
 
     def expect_known(self, w: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """``expect`` over the alignments of the true outputs."""
@@ -289,15 +288,40 @@ class TransducerBatch(DerivationBatch, PartlyKnown):
         log_z, arcs, joins = self._sums(lattice, owner, halves, share * weight[owner])
         return _by_owner(log_z, owner, len(self)), self._pulled(arcs, joins)
 
+    def _known_edges(self) -> np.ndarray:
+        """Edges of the lattices of all outputs for those of the alignments of the true ones; -1 for none."""
+        from trelliswork.dp.transducer.lattice import edges_within
+
+        lattice, owner = self._known()
+        return edges_within(tuple(lattice), owner, tuple(self.lattice), self.x.offsets, self.arcs.ptr)
+
+    def completion(self, scores: Parts) -> Decoded:
+        """Best alignment of a true output, for every sample."""
+        from trelliswork.dp.derivations import hypergraph
+
+        lattice, owner = self._known()
+        edges, graph = self._known_edges(), lattice.graph()
+        score = np.append(self._total(scores, None), -np.inf)[edges]
+        best, back = np.empty(lattice.place.size), np.empty(lattice.place.size, dtype=np.int64)
+        hypergraph.viterbi(*graph, score, 0, owner.size, best, back)
+        ptr, used = hypergraph.derivations(graph.graph_ptr, graph.tail_ptr, graph.tails, 0, owner.size, back)
+        values, chosen = best[lattice.graph_ptr[1:] - 1], np.zeros(len(self), dtype=np.int64)
+        for output in np.argsort(values, kind="stable"):  # the last, the best, stays
+            chosen[owner[output]] = output
+        codes = Ragged(edges[used], ptr)[chosen]
+        return Decoded(
+            Ragged(codes.values - np.repeat(self.edge_ptr[:-1], codes.lengths), codes.offsets), values[chosen]
+        )
+
+    def _forbidden(self) -> Parts:
+        raise Unsupported("what is known of an output of Transducer cannot be written as forbidden pieces")
+
     def gold_values(self, scores: Parts) -> np.ndarray:
         """Logs of the sums over the alignments of the true outputs."""
         if not self.partly_known:
             return super().gold_values(scores)
-        from trelliswork.dp.transducer.lattice import edges_within
-
         lattice, owner = self._known()
-        edges = edges_within(tuple(lattice), owner, tuple(self.lattice), self.x.offsets, self.arcs.ptr)
-        score = np.append(self._total(scores, None), -np.inf)[edges]
+        score = np.append(self._total(scores, None), -np.inf)[self._known_edges()]
         return _by_owner(self._log_sums(lattice, score, owner, np.zeros(owner.size))[0], owner, len(self))
 
     def _known(self) -> tuple[Lattice, np.ndarray]:
@@ -348,7 +372,7 @@ class TransducerBatch(DerivationBatch, PartlyKnown):
         lattice = self.lattice
         pieces, edge_piece = self.space.pieces, self.piece_of(lattice.arc)
         if label_weight is not None or np.any(edge_piece == pieces.unknown):
-            return super().mismatch(label_weight)  # pieces by name
+            return self.mismatch_of_parts(label_weight)  # pieces by name
         owner = np.repeat(np.arange(len(self)), np.diff(self.edge_ptr))
         keys = owner * len(pieces) + edge_piece
         free = np.isin(keys, keys[self._edges(self.gold_codes)]) | (edge_piece == pieces.end)

@@ -10,6 +10,8 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork._ngrams import check_sequences
 from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._stored import fitting, lengths, numbers, whole
+from trelliswork._validate import warn_nothing_known
 from trelliswork.structures.backoff import Contexts
 from trelliswork.structures.base import Space, Structure
 from trelliswork.structures.transducer import names, store
@@ -22,6 +24,23 @@ if TYPE_CHECKING:
     from trelliswork.structures.transducer.structure import Transducer
 
 __all__ = ["TransducerSpace"]
+
+_STORED = {
+    "piece_inputs": whole("symbols read", high="inputs"),
+    "piece_inputs_lengths": lengths("pieces", "symbols read", least=1),
+    "piece_outputs": whole("symbols written", high="outputs"),
+    "piece_outputs_lengths": lengths("pieces", "symbols written"),
+    "log_p": numbers("pieces"),
+    "contexts": whole("symbols of contexts", high="outputs and the start"),
+    "contexts_lengths": lengths("contexts", "symbols of contexts"),
+    "strings": whole("symbols of strings", low=-2),
+    "strings_lengths": lengths("strings", "symbols of strings"),
+}
+_STORED_ROWS = {
+    "offset": whole("rows", low=-(2**31)),
+    "row_piece": whole("entries", high="pieces"),
+    "row_lengths": lengths("rows", "entries"),
+}
 
 
 class TransducerSpace(Space):
@@ -87,7 +106,7 @@ class TransducerSpace(Space):
 
     def input_of(self, symbols: tuple[Any, ...]) -> Any:
         """Input symbols as the user's kind of string."""
-        return "".join("\ufffd" if s is None else s for s in symbols) if self.text[0] else tuple(symbols)
+        return "".join("\ufffd" if s is None else str(s) for s in symbols) if self.text[0] else tuple(symbols)
 
     def writing_of(self, piece: int) -> Any:
         """Output of a piece as the user's kind of string."""
@@ -123,6 +142,9 @@ class TransducerSpace(Space):
         inputs = [symbols_of(x, i, "an input") for i, x in enumerate(X)]
         batch = store.packed(self, inputs, n_jobs)
         if y is None:
+            if batch.x.values.size and batch.x.values.max() < 0:
+                n, example = batch.x.values.size, next(s for symbols in inputs for s in symbols)
+                warn_nothing_known("symbols", n, example, self.input_symbols[0])
             return batch
         if not hasattr(y, "__len__") or len(y) != len(inputs):
             got = len(y) if hasattr(y, "__len__") else type(y).__name__
@@ -242,28 +264,23 @@ class TransducerSpace(Space):
         """Build the space again; a file is not trusted, so everything is checked."""
         symbols = [list(state["input_symbols"]), list(state["output_symbols"])]
         sizes = len(symbols[0]), len(symbols[1])
+        known = {"inputs": sizes[0], "outputs": sizes[1], "outputs and the start": sizes[1] + 1}
+        stored = fitting(state, _STORED, "pieces", **known)
         inputs, outputs, contexts = (
-            _rows(state, name, size)
-            for name, size in (
-                ("piece_inputs", sizes[0]),
-                ("piece_outputs", sizes[1]),
-                ("contexts", sizes[1] + 1),
-            )
+            [tuple(row.tolist()) for row in Ragged(stored[name], offsets_of(stored[f"{name}_lengths"]))]
+            for name in ("piece_inputs", "piece_outputs", "contexts")
         )
-        if len(inputs) != len(outputs) or len(inputs) != np.size(state["log_p"]) or not all(inputs):
-            raise InputError("stored pieces do not fit together")
-        pieces = Pieces(inputs, outputs, state["log_p"], sizes)
-        strings = Ragged(np.asarray(state["strings"], dtype=np.int64), offsets_of(state["strings_lengths"]))
-        row_ptr = offsets_of(state["row_lengths"])
-        row_piece = np.asarray(state["row_piece"], dtype=np.int64)
-        offset = np.asarray(state["offset"], dtype=np.int64)
-        if not (len(strings) == offset.size == row_ptr.size - 1) or row_ptr[-1] != row_piece.size:
-            raise InputError("stored features do not fit together")
+        pieces = Pieces(inputs, outputs, stored["log_p"], sizes)
+        strings = Ragged(stored["strings"], offsets_of(stored["strings_lengths"]))
         automaton = Contexts(sizes[1], contexts)
-        tables = [np.asarray(state[name], dtype=np.int64).reshape(-1, 2) for name in ("joint", "output")]
+        rows = fitting(state, _STORED_ROWS, "features", rows=len(strings), pieces=len(pieces))
+        tables = [
+            fitting(state, {name: whole("entries", 2)}, "features")[name] for name in ("joint", "output")
+        ]
         for table, width in zip(tables, (len(pieces), len(pieces.writings) + 1), strict=True):
-            _check_range(table, (len(automaton.contexts), width))
-        _check_range(row_piece, (len(pieces),))
+            if np.any(table >= np.array([len(automaton.contexts), width])):
+                raise InputError("the stored features are damaged: an n-gram of symbols that are not there")
+        row_ptr, row_piece, offset = offsets_of(rows["row_lengths"]), rows["row_piece"], rows["offset"]
         transducer = cast("Transducer", structure)
         windows = Windows(
             transducer.window, transducer.longest, sizes[0], offset, strings, row_ptr, row_piece
@@ -281,14 +298,3 @@ class TransducerSpace(Space):
             order = rows[np.argsort(-np.abs(weights[rows]), kind="stable")[:top]]
             out[kind] = [(named[i], float(weights[i])) for i in order]
         return out
-
-
-def _rows(state: Mapping[str, Any], name: str, size: int) -> list[tuple[int, ...]]:
-    rows = Ragged(np.asarray(state[name], dtype=np.int64), offsets_of(state[f"{name}_lengths"]))
-    _check_range(rows.values, (size,))
-    return [tuple(row.tolist()) for row in rows]
-
-
-def _check_range(table: np.ndarray, limits: tuple[int, ...]) -> None:
-    if np.any(table < 0) or np.any(table >= (limits[0] if table.ndim == 1 else np.array(limits))):
-        raise InputError("a stored transducer is damaged")

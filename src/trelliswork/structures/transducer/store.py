@@ -10,6 +10,7 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork._ngrams import Coded, encode
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
+from trelliswork._stored import fitting, lengths, whole
 from trelliswork.structures.transducer.outputs import Given
 from trelliswork.structures.transducer.pieces import Aligned, best_paths
 
@@ -27,6 +28,17 @@ __all__ = [
     "restored",
     "taken",
 ]
+
+_STORED_INPUTS = {
+    "x": whole("symbols read", low=-1, high="input symbols"),  # -1 for symbols that training did not have
+    "x_lengths": lengths("strings", "symbols read"),
+}
+_STORED = _STORED_INPUTS | {"gold": whole("edges"), "gold_lengths": lengths("strings", "edges")}
+_STORED_HIDDEN = _STORED_INPUTS | {
+    "y": whole("symbols written", low=-1, high="output symbols"),
+    "y_lengths": lengths("outputs", "symbols written"),
+    "y_counts": lengths("strings", "outputs", least=1),
+}
 
 NOT_WRITTEN = "the pieces of the training data cannot write this output; it is too long or has new symbols"
 
@@ -206,30 +218,25 @@ def batch_state(batch: TransducerBatch) -> dict[str, Any]:
 
 def restored(space: TransducerSpace, state: Mapping[str, Any], n_jobs: int | None) -> TransducerBatch:
     """Inverse of :func:`batch_state`; a file is not trusted, so everything is checked."""
-    x = _checked(state, "x", len(space.input_symbols), "inputs")
+    sizes = {"input symbols": len(space.input_symbols), "output symbols": len(space.output_symbols)}
+    stored = fitting(state, _STORED_HIDDEN if state["hidden"] else _STORED, "strings", **sizes)
+    x = _codes(stored, "x")
     symbols = [*space.input_symbols, None]  # the last for what was unknown
     batch = packed(space, [tuple(symbols[c] for c in row.tolist()) for row in x], n_jobs)
     batch.x = x
     if state["hidden"]:
-        y = _checked(state, "y", len(space.output_symbols), "outputs")
-        ptr = offsets_of(state["y_counts"])
-        if ptr.size != len(x) + 1 or ptr[-1] != len(y) or np.any(np.diff(ptr) < 1):
-            raise InputError("stored outputs do not fit the inputs")
+        y, ptr = _codes(stored, "y"), offsets_of(stored["y_counts"])
         completed(batch, Given(y, ptr), "mark")
         return batch
-    gold = Ragged(np.asarray(state["gold"], dtype=np.int64), offsets_of(state["gold_lengths"]))
-    limits = np.repeat(np.diff(batch.edge_ptr), gold.lengths) if len(gold) == len(x) else np.zeros(0)
-    if len(gold) != len(x) or np.any(gold.values < 0) or np.any(gold.values >= limits):
+    gold = Ragged(stored["gold"], offsets_of(stored["gold_lengths"]))
+    if np.any(gold.values >= np.repeat(np.diff(batch.edge_ptr), gold.lengths)):
         raise InputError("stored outputs do not fit the inputs")
     batch._gold = gold
     return batch
 
 
-def _checked(state: Mapping[str, Any], name: str, size: int, what: str) -> Coded:
-    codes = Coded(np.asarray(state[name], dtype=np.int64), offsets_of(state[f"{name}_lengths"]))
-    if np.any(codes.values < -1) or np.any(codes.values >= size):
-        raise InputError(f"stored {what} do not fit the alphabet")
-    return codes
+def _codes(stored: Mapping[str, np.ndarray], name: str) -> Coded:
+    return Coded(stored[name], offsets_of(stored[f"{name}_lengths"]))
 
 
 def into_space(batch: TransducerBatch, space: TransducerSpace) -> TransducerBatch:

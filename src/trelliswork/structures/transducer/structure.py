@@ -9,13 +9,20 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._ngrams import Coded, check_sequences, encode
+from trelliswork._text import plain_sequence
 from trelliswork._validate import check_number
 from trelliswork.structures.backoff import Contexts
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.transducer.batch import TransducerBatch
 from trelliswork.structures.transducer.features import Grams, Windows
 from trelliswork.structures.transducer.names import space_of_names
-from trelliswork.structures.transducer.outputs import alternatives, coded_outputs, read_alignments, symbols_of
+from trelliswork.structures.transducer.outputs import (
+    alternatives,
+    coded_outputs,
+    read_alignments,
+    several,
+    symbols_of,
+)
 from trelliswork.structures.transducer.pieces import Aligned, Pieces, align, step_shapes
 from trelliswork.structures.transducer.space import TransducerSpace
 
@@ -118,12 +125,14 @@ class Transducer(Structure):
         check_sequences(X)
         inputs = [symbols_of(x, i, "an input") for i, x in enumerate(X)]
         x, x_symbols = encode(inputs)
-        text_in = all(isinstance(item, str) for item in X)
+        text_in = all(isinstance(plain_sequence(item), str) for item in X)
         if self.output == "pieces":
             return self._bind_alignments(inputs, x, x_symbols, text_in, y)
         given, y_symbols = coded_outputs(y, None)
         text_out = all(
-            isinstance(o, str) for y_i in y for o in (y_i if isinstance(y_i, (set, frozenset)) else [y_i])
+            isinstance(plain_sequence(o), str)
+            for y_i in y
+            for o in (y_i if isinstance(y_i, (set, frozenset)) else [y_i])
         )
         owner = given.owner
         rows = x[owner]
@@ -201,6 +210,16 @@ class Transducer(Structure):
         X = ["cat", "act", "tic", "cit", "ice"]
         yield cls(min_context=1), X, ["kat", "akt", "tik", "sit", {"ais", "is"}]
         yield cls(output="pieces"), ["ab", "ba"], [[("a", "x"), ("b", "")], [("b", "y"), ("a", "x")]]
+
+    def alternatives(self, y: Any) -> list[Any]:
+        """All true outputs of a sample.
+
+        Parameters
+        ----------
+        y : str, list, set or list of lists
+            The truth about one sample.
+        """
+        return [list(map(tuple, y))] if self.output == "pieces" else several(y)
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
         """Share of outputs that are wholly right; one of several true outputs is enough."""

@@ -24,7 +24,7 @@ from trelliswork.dp.rna.nearest.layout import (
 from trelliswork.dp.rna.nearest.lookup import in_end, internal_class, loop_code, out_end
 from trelliswork.dp.rna.rules import KIND
 
-__all__ = ["count"]
+__all__ = ["add_hairpin", "add_internal", "count"]
 
 
 @njit
@@ -51,24 +51,31 @@ def _nested(seq, partner, min_hairpin, window):
 
 
 @njit
-def _internal(seq, i, j, p, q, max_loop, counts):
-    """Count one stack, bulge or internal loop; returns whether it is not too long."""
+def add_internal(seq, i, j, p, q, share, counts):
+    """Add ``share`` uses of the entries of one stack, bulge or internal loop."""
     left, right = p - i - 1, j - q - 1
     outer, inner = KIND[seq[i], seq[j]], KIND[seq[p], seq[q]]
     if left + right == 0:
-        counts[STACK + 6 * outer + inner] += 1.0
-        return True
-    if left + right > max_loop:
-        return False
-    counts[LENGTH + left * (LONGEST + 1) + right] += 1.0
+        counts[STACK + 6 * outer + inner] += share
+        return
+    counts[LENGTH + left * (LONGEST + 1) + right] += share
     if left + right == 1:
-        counts[BULGE_STACK + 6 * outer + inner] += 1.0
-        counts[BULGE_BASE + seq[i + 1 if left == 1 else j - 1]] += 1.0
+        counts[BULGE_STACK + 6 * outer + inner] += share
+        counts[BULGE_BASE + seq[i + 1 if left == 1 else j - 1]] += share
     else:
         c = internal_class(left, right)
-        counts[out_end(seq, i, j, c)] += 1.0
-        counts[in_end(seq, p, q, c)] += 1.0
-    return True
+        counts[out_end(seq, i, j, c)] += share
+        counts[in_end(seq, p, q, c)] += share
+
+
+@njit
+def add_hairpin(seq, i, j, share, counts):
+    """Add ``share`` uses of the entries of one hairpin loop."""
+    counts[HAIRPIN + min(j - i - 1, LONGEST)] += share
+    counts[out_end(seq, i, j, HAIRPIN_END)] += share
+    code = loop_code(seq, i, j)
+    if code >= 0:
+        counts[code] += share
 
 
 @njit
@@ -114,14 +121,11 @@ def count(seq, partner, min_hairpin, max_loop, window, counts):
         if not (i > 0 and j + 1 < n and partner[i - 1] == j + 1) and partner[i + 1] != j - 1:
             counts[LONELY] += 1.0
         if n_inner == 0:
-            counts[HAIRPIN + min(unpaired, LONGEST)] += 1.0
-            counts[out_end(seq, i, j, HAIRPIN_END)] += 1.0
-            code = loop_code(seq, i, j)
-            if code >= 0:
-                counts[code] += 1.0
+            add_hairpin(seq, i, j, 1.0, counts)
         elif n_inner == 1:
-            if not _internal(seq, i, j, first, partner[first], max_loop, counts):
+            if unpaired > max_loop:
                 return False
+            add_internal(seq, i, j, first, partner[first], 1.0, counts)
         else:
             counts[MULTI] += 1.0
             counts[MULTI_BASE] += unpaired

@@ -1,9 +1,10 @@
 """Sums over all structures by their loops: partition functions, probabilities, expected uses of scores.
 
-The recursions of ``viterbi.py`` with sums of products in place of maxima of sums. Numbers are plain: scores
-are shifted by a constant per base beforehand (see ``structures/rna/sums.py``), so that the weights of long
-stretches stay near 1. What is around a cell is the derivative of the logarithm of the sum, computed by
-running the rows of the inside pass backwards.
+The recursions of ``viterbi.py`` with sums of products in place of maxima of sums. Numbers of cells are plain:
+scores are shifted by a constant per base beforehand (see ``structures/rna/sums.py``), so that the weights of
+long stretches stay near 1; where they do not, ``any_range.py`` has the same sums in logarithms. Prefixes get
+as long as a genome even if cells do not: they are logarithms here too. What is around a cell is the
+derivative of the logarithm of the sum, computed by running the rows of the inside pass backwards.
 
 With complex numbers whose imaginary parts are a tiny direction, the imaginary parts of the results are the
 derivatives along that direction: all operations are sums and products.
@@ -34,7 +35,7 @@ from trelliswork.dp.rna.nearest.lookup import in_end, loop_code, out_end
 from trelliswork.dp.rna.nearest.viterbi import Chart
 from trelliswork.dp.rna.rules import KIND
 
-__all__ = ["inside", "outside"]
+__all__ = ["inside", "log_sum", "outside"]
 
 _RING, _PAD = 32, 40  # as in ``viterbi.py``; there are as many columns after the last
 
@@ -230,8 +231,62 @@ def _ends(problem, row, i, stop, ring):
 
 
 @njit
+def log_sum(terms, count):
+    """Logarithm of the sum of the exponentials of the first ``count`` terms."""
+    top = -np.inf
+    for x in range(count):
+        top = max(top, terms[x].real)
+    total = terms[:1].copy()
+    total[0] = 0.0
+    if top == -np.inf:
+        total[0] = -np.inf
+        return total[0]
+    for x in range(count):
+        total[0] += np.exp(terms[x] - top)
+    return top + np.log(total[0])
+
+
+@njit
+def _prefixes(problem, E):
+    """Logarithms of the weights of everything before each base."""
+    seq, at, n = problem.seq, problem.at, problem.seq.size
+    logs = np.log(problem.table)
+    X, terms = np.empty(n + 1, E.dtype), np.empty(n + 1, E.dtype)
+    X[0] = 0.0
+    for j in range(n):
+        count = 0
+        if not problem.forced[j]:
+            terms[0], count = X[j] + logs[OUTER_BASE], 1
+        for i in range(max(0, j + 1 - problem.window), j - problem.min_hairpin):
+            if E[at[i] + j] != 0.0:
+                terms[count] = X[i] + np.log(E[at[i] + j]) + logs[in_end(seq, i, j, OUTER_END)]
+                count += 1
+        X[j + 1] = log_sum(terms, count)
+    return X
+
+
+@njit
+def _suffixes(problem, E):
+    """Logarithms of the weights of everything from each base on."""
+    seq, at, n = problem.seq, problem.at, problem.seq.size
+    logs = np.log(problem.table)
+    Y, terms = np.empty(n + 1, E.dtype), np.empty(n + 1, E.dtype)
+    Y[n] = 0.0
+    for i in range(n - 1, -1, -1):
+        count = 0
+        if not problem.forced[i]:
+            terms[0], count = Y[i + 1] + logs[OUTER_BASE], 1
+        for j in range(i + problem.min_hairpin + 1, min(n, i + problem.window)):
+            if E[at[i] + j] != 0.0:
+                terms[count] = Y[j + 1] + np.log(E[at[i] + j]) + logs[in_end(seq, i, j, OUTER_END)]
+                count += 1
+        Y[i] = log_sum(terms, count)
+    return Y
+
+
+@njit
 def inside(problem, powers):
-    """Weights of all cells and prefixes.
+    """Weights of all cells, and logarithms of those of prefixes.
 
     Parameters
     ----------
@@ -242,8 +297,10 @@ def inside(problem, powers):
 
     Returns
     -------
-    Chart
-        Its last prefix is the partition function.
+    chart : Chart
+        Its last prefix is the logarithm of the partition function.
+    low, high : float
+        The least and the largest weight of a cell.
     """
     seq, table, pair, forced, at, min_hairpin, max_loop, window = problem
     n = seq.size
@@ -255,6 +312,7 @@ def inside(problem, powers):
     run, before = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
     free = _runs(forced, run, before)
     width, zero = LONGEST + 1, table[PAIR] * 0.0
+    low, high = 1.0, 1.0
     for i in range(n - 1, -1, -1):
         stop, row = min(n, i + window), at[i]
         acc[:, _PAD + i + 1 : _PAD + stop] = 0.0
@@ -295,6 +353,7 @@ def inside(problem, powers):
                 branch[j] = E[row + j] * table[in_end(seq, i, j, MULTI_END)]
                 where[n_branches] = j
                 n_branches += 1
+                low, high = min(low, E[row + j].real), max(high, E[row + j].real)
         _ends(problem, E[row + i : row + stop], i, stop, ring[i % _RING])
         many[i:stop] = 0.0
         _splits(many, R, at, branch, where, n_branches, stop)
@@ -309,30 +368,10 @@ def inside(problem, powers):
             if j > i:
                 R[row + j] += base * R[at[i + 1] + j]
                 W[row + j] += base * W[at[i + 1] + j]
-    X = np.zeros(n + 1, table.dtype)
-    X[0] = 1.0
-    for i in range(n):
-        if not forced[i]:
-            X[i + 1] += X[i] * table[OUTER_BASE]
-        for j in range(i + min_hairpin + 1, min(n, i + window)):
-            if E[at[i] + j] != 0.0:
-                X[j + 1] += X[i] * E[at[i] + j] * table[in_end(seq, i, j, OUTER_END)]
-    return Chart(E, T, R, W, X)
-
-
-@njit
-def _suffixes(problem, E):
-    """Weights of everything from each base on, divided by the partition function."""
-    seq, table, at, n = problem.seq, problem.table, problem.at, problem.seq.size
-    Y = np.zeros(n + 1, table.dtype)
-    Y[n] = 1.0
-    for i in range(n - 1, -1, -1):
-        if not problem.forced[i]:
-            Y[i] = Y[i + 1] * table[OUTER_BASE]
-        for j in range(i + problem.min_hairpin + 1, min(n, i + problem.window)):
-            if E[at[i] + j] != 0.0:
-                Y[i] += E[at[i] + j] * table[in_end(seq, i, j, OUTER_END)] * Y[j + 1]
-    return Y
+        for j in range(i, stop):
+            if R[row + j] != 0.0:
+                low, high = min(low, R[row + j].real), max(high, R[row + j].real)
+    return Chart(E, T, R, W, _prefixes(problem, E)), low, high
 
 
 @njit
@@ -357,7 +396,6 @@ def outside(problem, powers, chart, counts, probs):
     n, counted = seq.size, counts.size > 0
     width, zero = LONGEST + 1, table[PAIR] * 0.0
     Y = _suffixes(problem, E)
-    total = X[n]
     R_out = np.zeros(R.size, table.dtype)
     W_row, W_next = np.zeros(n + 1, table.dtype), np.zeros(n + 1, table.dtype)
     T_row, T_next = np.zeros(n + 1, table.dtype), np.zeros(n + 1, table.dtype)
@@ -377,7 +415,7 @@ def outside(problem, powers, chart, counts, probs):
         if ahead < n:
             reach = min(n, ahead + window)
             _ends(problem, E[at[ahead] + ahead : at[ahead] + reach], ahead, reach, ring[ahead % _RING])
-            ring_out[ahead % _RING, :, :] = 0.0
+            ring_out[ahead % _RING, :, _PAD + ahead : _PAD + reach] = 0.0
         base = zero if forced[i] else table[MULTI_BASE]
         # Multiloops: what is around the stretches of this row goes to its branches and to shorter stretches.
         running = zero
@@ -414,7 +452,7 @@ def outside(problem, powers, chart, counts, probs):
                 out_row = R_out[at[j + 1] + j + 1 : at[j + 1] + stop]
                 around += _split_back(many[j + 1 : stop], inner_row, branch, out_row)
             outer_end = in_end(seq, i, j, OUTER_END)
-            outer = X[i] * table[outer_end] * Y[j + 1] / total
+            outer = np.exp(X[i] + Y[j + 1] - X[n]) * table[outer_end]
             E_out = around * table[end] + outer + small_out[i % 3, j]
             for c in range(4):
                 E_out += ring_out[i % _RING, c, _PAD + j] * table[in_end(seq, i, j, c)]
@@ -492,9 +530,9 @@ def outside(problem, powers, chart, counts, probs):
                     for c in range(4):
                         counts[out_end(seq, i, j, c)] += acc[c, _PAD + j] * forward[c, _PAD + j]
             forward[:, _PAD + i : _PAD + stop] = 0.0
-        small_out[i % 3, :] = 0.0
+        small_out[i % 3, i : stop + 1] = 0.0
         W_row, W_next = W_next, W_row
-        W_next[:] = 0.0
+        W_next[i : stop + 1] = 0.0
         T_row, T_next = T_next, T_row
     for i in range(n):
         if probs.size:
@@ -502,4 +540,4 @@ def outside(problem, powers, chart, counts, probs):
             for j in range(i + 1, min(n, i + min_hairpin + 1, i + window)):
                 probs[at[i] + j] = 0.0
         if counted and not forced[i]:
-            counts[OUTER_BASE] += X[i] * table[OUTER_BASE] * Y[i + 1] / total
+            counts[OUTER_BASE] += np.exp(X[i] + Y[i + 1] - X[n]) * table[OUTER_BASE]

@@ -1,9 +1,8 @@
 """Structures out of a chart: the best, the k best, draws, and the graph of all derivations.
 
-All four ask the same question, ``_alternatives``: in which ways can a goal be reached? A goal is a cell or
-a prefix of ``viterbi.py``; each way has a value, at most two goals of its own, and the bases that it leaves
-unpaired. In a chart of best scores the largest value is the best structure; in a chart of logarithms of
-sums the values are the logarithms of the probabilities of a draw.
+All four ask the same question (see ``goals.py``): in which ways can a goal be reached? In a chart of best
+scores the largest value is the best structure; in a chart of logarithms of sums the values are the
+logarithms of the probabilities of a draw.
 """
 
 from __future__ import annotations
@@ -12,158 +11,19 @@ import numpy as np
 
 from trelliswork._jit import njit
 from trelliswork.dp.rna.items import append_row, offer
-from trelliswork.dp.rna.nearest.layout import (
-    BULGE_BASE,
-    BULGE_STACK,
-    HAIRPIN,
-    HAIRPIN_END,
-    LENGTH,
-    LONELY,
-    LONGEST,
-    MULTI,
-    MULTI_BASE,
-    MULTI_END,
-    OUTER_BASE,
-    OUTER_END,
-    PAIR,
-    STACK,
+from trelliswork.dp.rna.nearest.goals import (
+    MANY_GOAL,
+    NO_GOAL,
+    PAIR_GOAL,
+    PREFIX_GOAL,
+    STACKED_GOAL,
+    alternatives,
+    cell,
+    forced_before,
+    room,
 )
-from trelliswork.dp.rna.nearest.lookup import in_end, internal_class, loop_code, out_end
-from trelliswork.dp.rna.rules import KIND
 
 __all__ = ["derivation_graph", "kbest", "sample", "trace"]
-
-_NONE, _PREFIX, _PAIR, _STACKED, _SOME, _MANY = 0, 1, 2, 3, 4, 5  # kinds of goals; X, E, T, R, W of the chart
-
-
-@njit
-def _room(n):
-    """Most alternatives of a goal."""
-    return 2 * n + 600
-
-
-@njit
-def _cell(chart, at, kind, i, j):
-    """Value of a goal."""
-    if kind == _PREFIX:
-        return chart.X[j]
-    if kind == _PAIR:
-        return chart.E[at[i] + j]
-    if kind == _STACKED:
-        return chart.T[at[i] + j]
-    return chart.R[at[i] + j] if kind == _SOME else chart.W[at[i] + j]
-
-
-@njit
-def _put(values, ways, count, value, kind, i, j, other, k, m, free_1, free_2, free_3, free_4):
-    """Note one way; returns the number of ways."""
-    if value == -np.inf:
-        return count
-    values[count] = value
-    way = ways[count]
-    way[0], way[1], way[2], way[3], way[4], way[5] = kind, i, j, other, k, m
-    way[6], way[7], way[8], way[9] = free_1, free_2, free_3, free_4
-    return count + 1
-
-
-@njit
-def _loops(problem, before, chart, kind, i, j, values, ways):
-    """Ways to fill a pair."""
-    seq, table, at = problem.seq, problem.table, problem.at
-    outer = KIND[seq[i], seq[j]]
-    here = table[PAIR + outer]
-    if problem.pair.size:
-        here += problem.pair[at[i] + j]
-    count = np.int64(0)
-    if KIND[seq[i + 1], seq[j - 1]] >= 0 and j - i > 2:
-        value = here + table[STACK + 6 * outer + KIND[seq[i + 1], seq[j - 1]]] + chart.T[at[i + 1] + j - 1]
-        count = _put(values, ways, count, value, _STACKED, i + 1, j - 1, _NONE, 0, 0, 0, 0, 0, 0)
-    if kind == _PAIR:
-        here += table[LONELY]
-    if before[j] == before[i + 1]:
-        value = here + table[HAIRPIN + min(j - i - 1, LONGEST)] + table[out_end(seq, i, j, HAIRPIN_END)]
-        code = loop_code(seq, i, j)
-        if code >= 0:
-            value += table[code]
-        count = _put(values, ways, count, value, _NONE, 0, 0, _NONE, 0, 0, i + 1, j, 0, 0)
-    for left in range(problem.max_loop + 1):
-        p = i + 1 + left
-        if before[p] > before[i + 1] or p + problem.min_hairpin + 1 >= j:
-            break
-        for right in range(problem.max_loop - left + 1):
-            q = j - 1 - right
-            if q - p <= problem.min_hairpin or before[j] > before[q + 1]:
-                break
-            inner = KIND[seq[p], seq[q]]
-            if inner < 0 or left + right == 0:
-                continue
-            value = here + table[LENGTH + left * (LONGEST + 1) + right] + chart.E[at[p] + q]
-            if left + right == 1:
-                value += table[BULGE_STACK + 6 * outer + inner]
-                value += table[BULGE_BASE + seq[i + 1 if left == 1 else j - 1]]
-            else:
-                c = internal_class(left, right)
-                value += table[out_end(seq, i, j, c)] + table[in_end(seq, p, q, c)]
-            count = _put(values, ways, count, value, _PAIR, p, q, _NONE, 0, 0, i + 1, p, q + 1, j)
-    value = here + table[MULTI] + table[out_end(seq, i, j, MULTI_END)] + chart.W[at[i + 1] + j - 1]
-    return _put(values, ways, count, value, _MANY, i + 1, j - 1, _NONE, 0, 0, 0, 0, 0, 0)
-
-
-@njit
-def _alternatives(problem, before, chart, kind, i, j, values, ways):
-    """Ways to reach a goal; returns their number.
-
-    Parameters
-    ----------
-    problem : Problem
-        Sequence and scores (logarithms).
-    before : ndarray of int64
-        How many bases before each position have to be paired.
-    chart : Chart
-        Values of goals.
-    kind, i, j : int
-        The goal.
-    values : ndarray
-        Output: values of the ways.
-    ways : ndarray of shape (..., 10)
-        Output: two goals (kind, i, j), and two ranges of unpaired bases.
-    """
-    seq, table, at = problem.seq, problem.table, problem.at
-    if kind in (_PAIR, _STACKED):
-        return _loops(problem, before, chart, kind, i, j, values, ways)
-    count = np.int64(0)
-    if kind == _PREFIX:
-        last = j - 1
-        if not problem.forced[last]:
-            value = chart.X[last] + table[OUTER_BASE]
-            count = _put(values, ways, count, value, _PREFIX, 0, last, _NONE, 0, 0, last, j, 0, 0)
-        for k in range(max(0, last - problem.window + 1), last - problem.min_hairpin):
-            if chart.E[at[k] + last] > -np.inf:
-                value = chart.X[k] + chart.E[at[k] + last] + table[in_end(seq, k, last, OUTER_END)]
-                count = _put(values, ways, count, value, _PAIR, k, last, _PREFIX, 0, k, 0, 0, 0, 0)
-        return count
-    if i < j and not problem.forced[i]:
-        value = table[MULTI_BASE] + (chart.R[at[i + 1] + j] if kind == _SOME else chart.W[at[i + 1] + j])
-        count = _put(values, ways, count, value, kind, i + 1, j, _NONE, 0, 0, i, i + 1, 0, 0)
-    for k in range(i + problem.min_hairpin + 1, j + 1):
-        if chart.E[at[i] + k] == -np.inf:
-            continue
-        branch = chart.E[at[i] + k] + table[in_end(seq, i, k, MULTI_END)]
-        if kind == _SOME and before[j + 1] == before[k + 1]:
-            value = branch + (j - k) * table[MULTI_BASE]
-            count = _put(values, ways, count, value, _PAIR, i, k, _NONE, 0, 0, k + 1, j + 1, 0, 0)
-        if k < j:
-            value = branch + chart.R[at[k + 1] + j]
-            count = _put(values, ways, count, value, _PAIR, i, k, _SOME, k + 1, j, 0, 0, 0, 0)
-    return count
-
-
-@njit
-def _before(forced):
-    before = np.zeros(forced.size + 1, np.int64)
-    for i in range(forced.size):
-        before[i + 1] = before[i] + forced[i]
-    return before
 
 
 @njit
@@ -171,17 +31,17 @@ def _walk(problem, before, chart, uniform, values, ways, partner):
     """Write the partners of the best structure, or of a draw where there are uniform numbers."""
     n = problem.seq.size
     stack = np.empty((n + 2, 3), np.int64)
-    stack[0, 0], stack[0, 1], stack[0, 2] = _PREFIX, 0, n
+    stack[0, 0], stack[0, 1], stack[0, 2] = PREFIX_GOAL, 0, n
     depth, step = 1, 0
     partner[:] = -1
     while depth > 0:
         depth -= 1
         kind, i, j = stack[depth, 0], stack[depth, 1], stack[depth, 2]
-        if kind == _PREFIX and j == 0:
+        if kind == PREFIX_GOAL and j == 0:
             continue
-        if kind in (_PAIR, _STACKED):
+        if kind in (PAIR_GOAL, STACKED_GOAL):
             partner[i], partner[j] = j, i
-        count = _alternatives(problem, before, chart, kind, i, j, values, ways)
+        count = alternatives(problem, before, chart, kind, i, j, values, ways)
         chosen = 0
         for w in range(1, count):
             if values[w] > values[chosen]:
@@ -200,7 +60,7 @@ def _walk(problem, before, chart, uniform, values, ways, partner):
                     if rest < 0.0:
                         break
         for side in range(0, 6, 3):
-            if ways[chosen, side] != _NONE:
+            if ways[chosen, side] != NO_GOAL:
                 for x in range(3):
                     stack[depth, x] = ways[chosen, side + x]
                 depth += 1
@@ -220,8 +80,8 @@ def trace(problem, chart, partner):
         Output: pair table.
     """
     n = problem.seq.size
-    values, ways = np.empty(_room(n)), np.empty((_room(n), 10), np.int64)
-    _walk(problem, _before(problem.forced), chart, np.empty(0), values, ways, partner)
+    values, ways = np.empty(room(n)), np.empty((room(n), 10), np.int64)
+    _walk(problem, forced_before(problem.forced), chart, np.empty(0), values, ways, partner)
 
 
 @njit
@@ -240,8 +100,8 @@ def sample(problem, chart, uniform, partners):
         Output: pair tables.
     """
     n = problem.seq.size
-    values, ways = np.empty(_room(n)), np.empty((_room(n), 10), np.int64)
-    before = _before(problem.forced)
+    values, ways = np.empty(room(n)), np.empty((room(n), 10), np.int64)
+    before = forced_before(problem.forced)
     for draw in range(partners.shape[0]):
         _walk(problem, before, chart, uniform[draw], values, ways, partners[draw])
 
@@ -266,11 +126,11 @@ def kbest(problem, chart, k, partners, totals):
     totals : ndarray of shape (k,)
         Output, descending.
     """
-    n, before = problem.seq.size, _before(problem.forced)
-    found, ways = np.empty(_room(n)), np.empty((_room(n), 10), np.int64)
+    n, before = problem.seq.size, forced_before(problem.forced)
+    found, ways = np.empty(room(n)), np.empty((room(n), 10), np.int64)
     # Goals: kind, i, j, the goal to open next (or -1). Items: first goal, the one opened, the item before.
     goals, n_goals = np.empty((256, 5), np.int64), np.int64(1)
-    goals[0, 0], goals[0, 1], goals[0, 2], goals[0, 3], goals[0, 4] = _PREFIX, 0, n, -1, 0
+    goals[0, 0], goals[0, 1], goals[0, 2], goals[0, 3], goals[0, 4] = PREFIX_GOAL, 0, n, -1, 0
     items, n_made = np.empty((256, 5), np.int64), np.int64(1)
     items[0, 0], items[0, 1], items[0, 2], items[0, 3], items[0, 4] = 0, -1, -1, 0, 0
     values, ids, n_items, n_found = np.empty(k), np.empty(k, np.int64), 0, 0
@@ -282,13 +142,13 @@ def kbest(problem, chart, k, partners, totals):
         for r in range(n_items):
             values[r], ids[r] = values[r + 1], ids[r + 1]
         goal = items[item, 0]
-        while goal >= 0 and goals[goal, 0] == _PREFIX and goals[goal, 2] == 0:
+        while goal >= 0 and goals[goal, 0] == PREFIX_GOAL and goals[goal, 2] == 0:
             goal = goals[goal, 3]
         if goal < 0:
             partners[n_found, :] = -1
             while item >= 0:
                 opened = items[item, 1]
-                if opened >= 0 and (goals[opened, 0] == _PAIR or goals[opened, 0] == _STACKED):
+                if opened >= 0 and (goals[opened, 0] == PAIR_GOAL or goals[opened, 0] == STACKED_GOAL):
                     i, j = goals[opened, 1], goals[opened, 2]
                     partners[n_found, i], partners[n_found, j] = j, i
                 item = items[item, 2]
@@ -297,15 +157,15 @@ def kbest(problem, chart, k, partners, totals):
             continue
         limit = k - n_found
         kind, i, j, after = goals[goal, 0], goals[goal, 1], goals[goal, 2], goals[goal, 3]
-        rest = value - _cell(chart, problem.at, kind, i, j)  # everything but this goal
-        count = _alternatives(problem, before, chart, kind, i, j, found, ways)
+        rest = value - cell(chart, problem.at, kind, i, j)  # everything but this goal
+        count = alternatives(problem, before, chart, kind, i, j, found, ways)
         for w in range(count):
             total = rest + found[w]
             if n_items >= limit and not total > values[limit - 1]:
                 continue
             following = after
             for side in range(0, 6, 3):
-                if ways[w, side] != _NONE:
+                if ways[w, side] != NO_GOAL:
                     goals = append_row(
                         goals, n_goals, ways[w, side], ways[w, side + 1], ways[w, side + 2], following, 0
                     )
@@ -321,48 +181,48 @@ def kbest(problem, chart, k, partners, totals):
 def _number(ids, at, n, kind, i, j):
     """Number of the node of a goal, in ``ids`` (4 kinds of cells, then prefixes)."""
     size = at[n] + n
-    return 4 * size + j if kind == _PREFIX else (kind - _PAIR) * size + at[i] + j
+    return 4 * size + j if kind == PREFIX_GOAL else (kind - PAIR_GOAL) * size + at[i] + j
 
 
 @njit
 def _edges(problem, chart, ids, node_ptr, tail_ptr, tails, scores, marks):
     """Numbers of nodes, edges and tails; also the arrays, unless they are empty."""
     at, n, write = problem.at, problem.seq.size, node_ptr.size > 0
-    values, ways, before = np.empty(_room(n)), np.empty((_room(n), 10), np.int64), _before(problem.forced)
+    values, ways, before = np.empty(room(n)), np.empty((room(n), 10), np.int64), forced_before(problem.forced)
     n_nodes, n_edges, n_tails = 0, 0, 0
     for first in range(n, -2, -1):
         last = n if first == -1 else min(n, first + problem.window) - 1
         for j in range(0 if first == -1 else first, last + 1):
-            for kind in range(_PREFIX, _MANY + 1):
-                if (kind == _PREFIX) != (first == -1) or (first == n):
+            for kind in range(PREFIX_GOAL, MANY_GOAL + 1):
+                if (kind == PREFIX_GOAL) != (first == -1) or (first == n):
                     continue
-                if _cell(chart, at, kind, first, j) == -np.inf:
+                if cell(chart, at, kind, first, j) == -np.inf:
                     continue
                 if write:
                     node_ptr[n_nodes] = n_edges
                     ids[_number(ids, at, n, kind, first, j)] = n_nodes
                 n_nodes += 1
-                if kind == _PREFIX and j == 0:  # the empty prefix: one edge without tails
+                if kind == PREFIX_GOAL and j == 0:  # the empty prefix: one edge without tails
                     if write:
                         tail_ptr[n_edges], scores[n_edges] = n_tails, 0.0
                         marks[n_edges, 0], marks[n_edges, 1], marks[n_edges, 2:] = -1, -1, 0
                     n_edges += 1
                     continue
-                count = _alternatives(problem, before, chart, kind, first, j, values, ways)
+                count = alternatives(problem, before, chart, kind, first, j, values, ways)
                 for w in range(count):
                     if write:
                         tail_ptr[n_edges], scores[n_edges] = n_tails, values[w]
                         marks[n_edges, 0], marks[n_edges, 1] = -1, -1
-                        if kind in (_PAIR, _STACKED):
+                        if kind in (PAIR_GOAL, STACKED_GOAL):
                             marks[n_edges, 0], marks[n_edges, 1] = first, j
                         for x in range(4):
                             marks[n_edges, 2 + x] = ways[w, 6 + x]
                     for side in range(0, 6, 3):
                         below = ways[w, side]
-                        if below != _NONE:
+                        if below != NO_GOAL:
                             if write:
                                 i, k = ways[w, side + 1], ways[w, side + 2]
-                                scores[n_edges] -= _cell(chart, at, below, i, k)
+                                scores[n_edges] -= cell(chart, at, below, i, k)
                                 tails[n_tails] = ids[_number(ids, at, n, below, i, k)]
                             n_tails += 1
                     n_edges += 1

@@ -1,0 +1,181 @@
+"""Sums over all structures in logarithms, where ``inside.py`` runs out of range.
+
+Goal by goal, as ``goals.py`` lists the ways to reach them: slower by more than ten times, but nothing can
+overflow. Outwards it is probabilities that are passed on: each goal hands its own to the goals of its ways.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trelliswork._jit import njit
+from trelliswork.dp.rna.nearest.count import add_hairpin, add_internal
+from trelliswork.dp.rna.nearest.goals import (
+    MANY_GOAL,
+    NO_GOAL,
+    PAIR_GOAL,
+    PREFIX_GOAL,
+    SOME_GOAL,
+    STACKED_GOAL,
+    alternatives,
+    cell,
+    forced_before,
+    room,
+)
+from trelliswork.dp.rna.nearest.inside import log_sum
+from trelliswork.dp.rna.nearest.layout import (
+    LONELY,
+    MULTI,
+    MULTI_BASE,
+    MULTI_END,
+    OUTER_BASE,
+    OUTER_END,
+    PAIR,
+)
+from trelliswork.dp.rna.nearest.lookup import in_end, out_end
+from trelliswork.dp.rna.nearest.viterbi import Chart
+from trelliswork.dp.rna.rules import KIND
+
+__all__ = ["inside", "outside"]
+
+
+@njit
+def _value(problem, before, chart, kind, i, j, values, ways):
+    """Logarithm of the sum over the ways to reach a goal."""
+    return log_sum(values, alternatives(problem, before, chart, kind, i, j, values, ways))
+
+
+@njit
+def inside(problem):
+    """Logarithms of the weights of all cells and prefixes.
+
+    Parameters
+    ----------
+    problem : Problem
+        Sequence and scores (logarithms), float or complex.
+    """
+    seq, at, n, kind_of = problem.seq, problem.at, problem.seq.size, problem.table.dtype
+    before, size = forced_before(problem.forced), problem.at[n] + n
+    values, ways = np.empty(room(n), kind_of), np.empty((room(n), 10), np.int64)
+    E, T, R, W = (
+        np.empty(size, kind_of),
+        np.empty(size, kind_of),
+        np.empty(size, kind_of),
+        np.empty(size, kind_of),
+    )
+    X = np.empty(n + 1, kind_of)
+    E[:], T[:], R[:], W[:], X[:] = -np.inf, -np.inf, -np.inf, -np.inf, -np.inf
+    chart = Chart(E, T, R, W, X)
+    for i in range(n - 1, -1, -1):
+        for j in range(i, min(n, i + problem.window)):
+            if j - i > problem.min_hairpin and KIND[seq[i], seq[j]] >= 0:
+                E[at[i] + j] = _value(problem, before, chart, PAIR_GOAL, i, j, values, ways)
+                T[at[i] + j] = _value(problem, before, chart, STACKED_GOAL, i, j, values, ways)
+            R[at[i] + j] = _value(problem, before, chart, SOME_GOAL, i, j, values, ways)
+            W[at[i] + j] = _value(problem, before, chart, MANY_GOAL, i, j, values, ways)
+    X[0] = 0.0
+    for j in range(1, n + 1):
+        X[j] = _value(problem, before, chart, PREFIX_GOAL, 0, j, values, ways)
+    return chart
+
+
+@njit
+def _add_uses(problem, kind, i, j, way, share, counts):
+    """Add ``share`` uses of the entries of the table that a way to reach a goal has."""
+    seq = problem.seq
+    if kind == PREFIX_GOAL:
+        if way[0] == PREFIX_GOAL:
+            counts[OUTER_BASE] += share
+        else:
+            counts[in_end(seq, way[1], way[2], OUTER_END)] += share
+    elif kind in (PAIR_GOAL, STACKED_GOAL):
+        counts[PAIR + KIND[seq[i], seq[j]]] += share
+        if kind == PAIR_GOAL and way[0] != STACKED_GOAL:
+            counts[LONELY] += share
+        if way[0] == NO_GOAL:
+            add_hairpin(seq, i, j, share, counts)
+        elif way[0] == MANY_GOAL:
+            counts[MULTI] += share
+            counts[out_end(seq, i, j, MULTI_END)] += share
+        else:
+            add_internal(seq, i, j, way[1], way[2], share, counts)
+    elif way[0] != PAIR_GOAL:
+        counts[MULTI_BASE] += share
+    else:
+        counts[in_end(seq, way[1], way[2], MULTI_END)] += share
+        counts[MULTI_BASE] += share * (way[7] - way[6])
+
+
+@njit
+def _hand_on(problem, before, chart, around, kind, i, j, values, ways, counts):
+    """Give the probability of a goal to the goals of its ways."""
+    at, share = problem.at, cell(around, problem.at, kind, i, j)
+    if share == 0.0:
+        return
+    own = cell(chart, at, kind, i, j)
+    for x in range(alternatives(problem, before, chart, kind, i, j, values, ways)):
+        part = share * np.exp(values[x] - own)
+        if part == 0.0:
+            continue
+        for side in range(0, 6, 3):
+            below, p, q = ways[x, side], ways[x, side + 1], ways[x, side + 2]
+            if below == PREFIX_GOAL:
+                around.X[q] += part
+            elif below == PAIR_GOAL:
+                around.E[at[p] + q] += part
+            elif below == STACKED_GOAL:
+                around.T[at[p] + q] += part
+            elif below == SOME_GOAL:
+                around.R[at[p] + q] += part
+            elif below == MANY_GOAL:
+                around.W[at[p] + q] += part
+        if counts.size:
+            _add_uses(problem, kind, i, j, ways[x], part, counts)
+
+
+@njit
+def outside(problem, chart, counts, probs):
+    """Probabilities of pairs and expected uses of the entries of the table.
+
+    Parameters
+    ----------
+    problem : Problem
+        Sequence and scores (logarithms).
+    chart : Chart
+        From ``inside``.
+    counts : ndarray of shape (layout.SIZE,) or empty
+        Output, zeros before: expected uses.
+    probs : ndarray or empty
+        Output, for every cell: the probability of the pair, of an unpaired base on the diagonal.
+    """
+    at, n, kind_of = problem.at, problem.seq.size, problem.table.dtype
+    before, size = forced_before(problem.forced), problem.at[n] + n
+    values, ways = np.empty(room(n), kind_of), np.empty((room(n), 10), np.int64)
+    E, T, R, W = (
+        np.zeros(size, kind_of),
+        np.zeros(size, kind_of),
+        np.zeros(size, kind_of),
+        np.zeros(size, kind_of),
+    )
+    X = np.zeros(n + 1, kind_of)
+    X[n] = 1.0
+    around = Chart(E, T, R, W, X)
+    for j in range(n, 0, -1):
+        _hand_on(problem, before, chart, around, PREFIX_GOAL, 0, j, values, ways, counts)
+    for i in range(n):
+        last = min(n, i + problem.window) - 1
+        for j in range(last, i - 1, -1):
+            _hand_on(problem, before, chart, around, SOME_GOAL, i, j, values, ways, counts)
+            _hand_on(problem, before, chart, around, MANY_GOAL, i, j, values, ways, counts)
+        for j in range(last, i, -1):
+            _hand_on(problem, before, chart, around, PAIR_GOAL, i, j, values, ways, counts)
+            _hand_on(problem, before, chart, around, STACKED_GOAL, i, j, values, ways, counts)
+    if probs.size:
+        for i in range(n):
+            probs[at[i] + i] = 1.0
+        for i in range(n):
+            for j in range(i + 1, min(n, i + problem.window)):
+                both = E[at[i] + j] + T[at[i] + j]
+                probs[at[i] + j] = both
+                probs[at[i] + i] -= both
+                probs[at[j] + j] -= both

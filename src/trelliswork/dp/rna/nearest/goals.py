@@ -1,0 +1,176 @@
+"""Goals of the recursions and the ways to reach them.
+
+A goal is a cell or a prefix of ``viterbi.py``; each way has a value, at most two goals of its own, and the
+bases that it leaves unpaired. Edit the callers too: compiled caches do not see this file.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trelliswork._jit import njit
+from trelliswork.dp.rna.nearest.layout import (
+    BULGE_BASE,
+    BULGE_STACK,
+    HAIRPIN,
+    HAIRPIN_END,
+    LENGTH,
+    LONELY,
+    LONGEST,
+    MULTI,
+    MULTI_BASE,
+    MULTI_END,
+    OUTER_BASE,
+    OUTER_END,
+    PAIR,
+    STACK,
+)
+from trelliswork.dp.rna.nearest.lookup import in_end, internal_class, loop_code, out_end
+from trelliswork.dp.rna.rules import KIND
+
+__all__ = [
+    "MANY_GOAL",
+    "NO_GOAL",
+    "PAIR_GOAL",
+    "PREFIX_GOAL",
+    "SOME_GOAL",
+    "STACKED_GOAL",
+    "alternatives",
+    "cell",
+    "forced_before",
+    "room",
+]
+
+# Kinds of goals: none, and X, E, T, R, W of the chart.
+NO_GOAL, PREFIX_GOAL, PAIR_GOAL, STACKED_GOAL, SOME_GOAL, MANY_GOAL = range(6)
+
+
+@njit
+def room(n):
+    """Most alternatives of a goal."""
+    return 2 * n + 600
+
+
+@njit
+def cell(chart, at, kind, i, j):
+    """Value of a goal."""
+    if kind == PREFIX_GOAL:
+        return chart.X[j]
+    if kind == PAIR_GOAL:
+        return chart.E[at[i] + j]
+    if kind == STACKED_GOAL:
+        return chart.T[at[i] + j]
+    return chart.R[at[i] + j] if kind == SOME_GOAL else chart.W[at[i] + j]
+
+
+@njit
+def _put(values, ways, count, value, kind, i, j, other, k, m, free_1, free_2, free_3, free_4):
+    """Note one way; returns the number of ways."""
+    if value.real == -np.inf:
+        return count
+    values[count] = value
+    way = ways[count]
+    way[0], way[1], way[2], way[3], way[4], way[5] = kind, i, j, other, k, m
+    way[6], way[7], way[8], way[9] = free_1, free_2, free_3, free_4
+    return count + 1
+
+
+@njit
+def _loops(problem, before, chart, kind, i, j, values, ways):
+    """Ways to fill a pair."""
+    seq, table, at = problem.seq, problem.table, problem.at
+    outer = KIND[seq[i], seq[j]]
+    here = table[PAIR + outer]
+    if problem.pair.size:
+        here += problem.pair[at[i] + j]
+    count = np.int64(0)
+    if KIND[seq[i + 1], seq[j - 1]] >= 0 and j - i > 2:
+        value = here + table[STACK + 6 * outer + KIND[seq[i + 1], seq[j - 1]]] + chart.T[at[i + 1] + j - 1]
+        count = _put(values, ways, count, value, STACKED_GOAL, i + 1, j - 1, NO_GOAL, 0, 0, 0, 0, 0, 0)
+    if kind == PAIR_GOAL:
+        here += table[LONELY]
+    if before[j] == before[i + 1]:
+        value = here + table[HAIRPIN + min(j - i - 1, LONGEST)] + table[out_end(seq, i, j, HAIRPIN_END)]
+        code = loop_code(seq, i, j)
+        if code >= 0:
+            value += table[code]
+        count = _put(values, ways, count, value, NO_GOAL, 0, 0, NO_GOAL, 0, 0, i + 1, j, 0, 0)
+    for left in range(problem.max_loop + 1):
+        p = i + 1 + left
+        if before[p] > before[i + 1] or p + problem.min_hairpin + 1 >= j:
+            break
+        for right in range(problem.max_loop - left + 1):
+            q = j - 1 - right
+            if q - p <= problem.min_hairpin or before[j] > before[q + 1]:
+                break
+            inner = KIND[seq[p], seq[q]]
+            if inner < 0 or left + right == 0:
+                continue
+            value = here + table[LENGTH + left * (LONGEST + 1) + right] + chart.E[at[p] + q]
+            if left + right == 1:
+                value += table[BULGE_STACK + 6 * outer + inner]
+                value += table[BULGE_BASE + seq[i + 1 if left == 1 else j - 1]]
+            else:
+                c = internal_class(left, right)
+                value += table[out_end(seq, i, j, c)] + table[in_end(seq, p, q, c)]
+            count = _put(values, ways, count, value, PAIR_GOAL, p, q, NO_GOAL, 0, 0, i + 1, p, q + 1, j)
+    value = here + table[MULTI] + table[out_end(seq, i, j, MULTI_END)] + chart.W[at[i + 1] + j - 1]
+    return _put(values, ways, count, value, MANY_GOAL, i + 1, j - 1, NO_GOAL, 0, 0, 0, 0, 0, 0)
+
+
+@njit
+def alternatives(problem, before, chart, kind, i, j, values, ways):
+    """Ways to reach a goal; returns their number.
+
+    Parameters
+    ----------
+    problem : Problem
+        Sequence and scores (logarithms).
+    before : ndarray of int64
+        How many bases before each position have to be paired.
+    chart : Chart
+        Values of goals.
+    kind, i, j : int
+        The goal.
+    values : ndarray
+        Output: values of the ways.
+    ways : ndarray of shape (..., 10)
+        Output: two goals (kind, i, j), and two ranges of unpaired bases.
+    """
+    seq, table, at = problem.seq, problem.table, problem.at
+    if kind in (PAIR_GOAL, STACKED_GOAL):
+        return _loops(problem, before, chart, kind, i, j, values, ways)
+    count = np.int64(0)
+    if kind == PREFIX_GOAL:
+        last = j - 1
+        if not problem.forced[last]:
+            value = chart.X[last] + table[OUTER_BASE]
+            count = _put(values, ways, count, value, PREFIX_GOAL, 0, last, NO_GOAL, 0, 0, last, j, 0, 0)
+        for k in range(max(0, last - problem.window + 1), last - problem.min_hairpin):
+            if chart.E[at[k] + last].real > -np.inf:
+                value = chart.X[k] + chart.E[at[k] + last] + table[in_end(seq, k, last, OUTER_END)]
+                count = _put(values, ways, count, value, PAIR_GOAL, k, last, PREFIX_GOAL, 0, k, 0, 0, 0, 0)
+        return count
+    if i < j and not problem.forced[i]:
+        value = table[MULTI_BASE] + (chart.R[at[i + 1] + j] if kind == SOME_GOAL else chart.W[at[i + 1] + j])
+        count = _put(values, ways, count, value, kind, i + 1, j, NO_GOAL, 0, 0, i, i + 1, 0, 0)
+    for k in range(i + problem.min_hairpin + 1, j + 1):
+        if chart.E[at[i] + k].real == -np.inf:
+            continue
+        branch = chart.E[at[i] + k] + table[in_end(seq, i, k, MULTI_END)]
+        if kind == SOME_GOAL and before[j + 1] == before[k + 1]:
+            value = branch + (j - k) * table[MULTI_BASE]
+            count = _put(values, ways, count, value, PAIR_GOAL, i, k, NO_GOAL, 0, 0, k + 1, j + 1, 0, 0)
+        if k < j:
+            value = branch + chart.R[at[k + 1] + j]
+            count = _put(values, ways, count, value, PAIR_GOAL, i, k, SOME_GOAL, k + 1, j, 0, 0, 0, 0)
+    return count
+
+
+@njit
+def forced_before(forced):
+    """How many bases before each position have to be paired."""
+    before = np.zeros(forced.size + 1, np.int64)
+    for i in range(forced.size):
+        before[i + 1] = before[i] + forced[i]
+    return before

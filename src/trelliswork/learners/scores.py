@@ -1,0 +1,141 @@
+"""Scores that are too large to be added up: one clear error instead of probabilities above 1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trelliswork._errors import InputError
+
+if TYPE_CHECKING:
+    from trelliswork.structures.base import Batch, Parts
+
+__all__ = [
+    "check_finite",
+    "check_log_probabilities",
+    "check_probabilities",
+    "check_sums",
+    "shares",
+]
+
+_LARGEST = 1e250  # a sum of 10^50 of them is still a number
+_PRECISE = 1e10  # scores of this size are known to about 10^-6, so differences between outputs are, too
+_CLEAR = 40.0  # an output ahead by so much has all of the probability
+_ROUNDING = 1e-3
+_ADVICE = "scale the weights or the features down"
+
+
+def check_finite(scores: Parts) -> float:
+    """Refuse scores that are not numbers or whose sums would not be; returns the largest size of any.
+
+    Parameters
+    ----------
+    scores : Parts
+        Scores; minus infinity stands for what is forbidden.
+    """
+    largest = 0.0
+    for _, array in scores.items():
+        if array is None or not array.size:
+            continue
+        top, bottom = float(array.max()), float(array.min())
+        if bottom == -np.inf:
+            allowed = array[array > -np.inf]
+            top, bottom = (float(allowed.max()), float(allowed.min())) if allowed.size else (0.0, 0.0)
+        size = max(top, -bottom)
+        if not size <= _LARGEST:  # False for NaN
+            raise InputError(f"the scores overflow; {_ADVICE}")
+        largest = max(largest, size)
+    return largest
+
+
+def check_sums(batch: Batch, scores: Parts) -> None:
+    """Refuse scores so large that rounding decides about probabilities.
+
+    Where the best output is far ahead of the second there is nothing to decide: it has probability 1.
+
+    Parameters
+    ----------
+    batch : Batch
+        Samples.
+    scores : Parts
+        Their scores.
+    """
+    if check_finite(scores) <= _PRECISE or not len(batch):
+        return
+    for i, best in enumerate(batch.kbest(scores, 2)):
+        if best.values.size == 2 and best.values[1] > -np.inf and best.values[0] - best.values[1] < _CLEAR:
+            raise InputError(
+                f"scores of about {best.values[0]:.0e} have no digits left for probabilities; {_ADVICE}",
+                sample=i,
+            )
+
+
+def check_probabilities(marginals: Any, most: float = np.inf) -> None:
+    """Refuse marginals that are no numbers, negative, or larger than a part can be probable.
+
+    Parameters
+    ----------
+    marginals : list, dict or ndarray
+        As a structure gives them to users.
+    most : float
+        Largest value that rounding aside makes sense.
+    """
+    if isinstance(marginals, dict):
+        marginals = list(marginals.values())
+    if isinstance(marginals, (list, tuple)) and marginals and isinstance(marginals[0], float):
+        marginals = np.array(marginals)
+    if isinstance(marginals, (list, tuple)):
+        for item in marginals:
+            check_probabilities(item, most)
+        return
+    array = marginals.data if hasattr(marginals, "tocsr") else np.asarray(marginals)
+    if array.dtype.kind != "f" or not array.size:
+        return
+    if not (array.min() >= -_ROUNDING and array.max() <= most + _ROUNDING):
+        raise InputError(
+            f"the scores overflow: marginals of {array.min():.3g} to {array.max():.3g}; {_ADVICE}"
+        )
+
+
+def check_log_probabilities(values: np.ndarray) -> None:
+    """Refuse log-probabilities that are no numbers, or above 0 by more than rounding.
+
+    Parameters
+    ----------
+    values : ndarray
+        One per sample.
+    """
+    if np.any(~(values <= _ROUNDING)):
+        i = int(np.flatnonzero(~(values <= _ROUNDING))[0])
+        raise InputError(f"the scores overflow: a log-probability of {values[i]:.3g}; {_ADVICE}", sample=i)
+
+
+def shares(values: np.ndarray, log_z: float, sample: int) -> np.ndarray:
+    """Probabilities of some outputs of a sample, which together have at most all of it.
+
+    Parameters
+    ----------
+    values : ndarray
+        Their scores; minus infinity for outputs that are not possible.
+    log_z : float
+        Log of the sum over all outputs.
+    sample : int
+        Number of the sample, for messages.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trelliswork.learners.scores import shares
+    >>> shares(np.array([0.0, -np.inf]), float(np.log(2.0)), 0)
+    array([0.5, 0. ])
+    """
+    out = np.zeros(values.size)
+    possible = values > -np.inf
+    out[possible] = np.exp(np.minimum(values[possible] - log_z, 0.0))
+    total = float(out.sum())
+    if not total <= 1.0 + _ROUNDING:
+        raise InputError(
+            f"the scores overflow: probabilities add up to {total:.3g}; {_ADVICE}", sample=sample
+        )
+    return out / total if total > 1.0 else out

@@ -1,0 +1,200 @@
+"""Model files whose contents are damaged but whose checksums are right."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+from tests.fuzz.samples import data, extremes, given, save_all
+from tests.fuzz.verbs import ask_everything
+
+from trelliswork import InputError, ModelFileError, load
+
+
+class Members:
+    """Manifest and arrays of a model file, to be changed and written again."""
+
+    def __init__(self, path):
+        with zipfile.ZipFile(path) as archive:
+            self.manifest = json.loads(archive.read("manifest.json"))
+            self.arrays = {
+                name: np.load(io.BytesIO(archive.read(name)))
+                for name in archive.namelist()
+                if name.endswith(".npy")
+            }
+
+    def write(self, path):
+        """Write the file with checksums that are right."""
+        members = {}
+        for name, array in self.arrays.items():
+            out = io.BytesIO()
+            np.lib.format.write_array(out, np.asanyarray(array), version=(1, 0))
+            members[name] = out.getvalue()
+        self.manifest["members"] = {
+            name: {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
+            for name, raw in members.items()
+        }
+        text = json.dumps(self.manifest).encode()
+        check = f"{hashlib.sha256(text).hexdigest()}  manifest.json\n".encode()
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, raw in {"manifest.json": text, "manifest.sha256": check, **members}.items():
+                archive.writestr(name, raw)
+
+
+def change_values(rng, file, other):
+    """Some numbers of an array become others."""
+    names = [name for name, array in file.arrays.items() if array.size]
+    if not names:
+        return
+    name = names[rng.integers(len(names))]
+    array = file.arrays[name].copy()
+    flat = array.reshape(-1)
+    for _ in range(int(rng.integers(1, 4))):
+        place = int(rng.integers(flat.size))
+        if rng.random() < 0.3:
+            flat[place] = flat[rng.integers(flat.size)]
+        elif rng.random() < 0.3 and array.dtype.kind in "iu":
+            with np.errstate(over="ignore"):
+                flat[place] += array.dtype.type(1) if rng.random() < 0.5 else -array.dtype.type(1)
+        else:
+            flat[place] = extremes(rng, array.dtype)
+    file.arrays[name] = array
+
+
+def scale_values(rng, file, other):
+    """An array of numbers is multiplied by a power of ten."""
+    names = [name for name, array in file.arrays.items() if array.size and array.dtype.kind == "f"]
+    if names:
+        name = names[rng.integers(len(names))]
+        with np.errstate(over="ignore"):
+            file.arrays[name] = file.arrays[name] * 10.0 ** rng.integers(-300, 300)
+
+
+def change_shape(rng, file, other):
+    """An array loses or gains entries, or has another shape or type."""
+    names = list(file.arrays)
+    if not names:
+        return
+    name = names[rng.integers(len(names))]
+    array = file.arrays[name]
+    kind = rng.integers(6)
+    if kind == 0:
+        array = array.reshape(-1)[: rng.integers(array.size + 1)]
+    elif kind == 1:
+        array = np.concatenate([array.reshape(-1), array.reshape(-1)[:2]])
+    elif kind == 2:
+        array = array[None]
+    elif kind == 3:
+        array = array.T if array.ndim > 1 else array.reshape(-1, 1)
+    elif kind == 4:
+        array = array[:0]
+    elif array.dtype.kind in "iufb":
+        target = np.dtype(rng.choice(["<f8", "<f4", "<i8", "<i4", "|u1", "|b1", ">i8"]))
+        with np.errstate(all="ignore"):
+            array = array.astype(target)
+    file.arrays[name] = array
+
+
+def swap(rng, file, other):
+    """Two arrays change places."""
+    names = list(file.arrays)
+    if len(names) > 1:
+        a, b = rng.choice(names, 2, replace=False)
+        file.arrays[a], file.arrays[b] = file.arrays[b], file.arrays[a]
+
+
+def splice(rng, file, other):
+    """An array of another model."""
+    if file.arrays and other.arrays:
+        kind = rng.random() < 0.7
+        name = rng.choice(list(file.arrays))
+        fits = [a for a in other.arrays.values() if not kind or a.dtype == file.arrays[name].dtype]
+        if fits:
+            file.arrays[name] = fits[rng.integers(len(fits))]
+
+
+def nodes(tree, path=()):
+    """Paths of all values in a JSON tree."""
+    yield path
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from nodes(value, (*path, key))
+    elif isinstance(tree, list):
+        for i, value in enumerate(tree):
+            yield from nodes(value, (*path, i))
+
+
+def get(tree, path):
+    for key in path:
+        tree = tree[key]
+    return tree
+
+
+def edit_json(rng, file, other):
+    """A value of the manifest becomes another one, moves, or goes."""
+    tree = file.manifest["model"]
+    places = [path for path in nodes(tree) if path]
+    path = places[rng.integers(len(places))]
+    holder, key = get(tree, path[:-1]), path[-1]
+    kind = rng.integers(5)
+    if kind == 0:
+        odd = [None, True, -1, 0, 1, 2**40, 1e300, -0.5, "", "x", "CRF", [], {}, [0], [[]], {"a": 1}]
+        odd += [{"!float": "nan"}, {"!float": "inf"}, {"!same": 0}, {"!tuple": []}, {"!array": 0}]
+        holder[key] = odd[rng.integers(len(odd))]
+    elif kind == 1:
+        holder[key] = copy.deepcopy(get(tree, places[rng.integers(len(places))]))
+    elif kind == 2:
+        foreign = other.manifest["model"]
+        paths = list(nodes(foreign))
+        holder[key] = copy.deepcopy(get(foreign, paths[rng.integers(len(paths))]))
+    elif kind == 3:
+        del holder[key]
+    elif isinstance(holder, list) and holder:
+        holder.append(copy.deepcopy(holder[rng.integers(len(holder))]))
+    elif isinstance(holder, dict):
+        holder[str(key) + "_"] = holder.pop(key)
+
+
+MUTATIONS = (
+    (change_values,) * 6 + (scale_values, change_shape, change_shape, swap, splice, splice) + (edit_json,) * 4
+)
+
+
+class Attack:
+    """One damaged model file after the other."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        table = self.folder / "data.json"
+        self.names = json.loads(table.read_text()) if table.exists() else save_all(self.folder)
+        self.files = sorted(self.names)
+        self.data = data()
+
+    def case(self, number, seed):
+        """Try the mutant with a number; raises what a user should never see."""
+        rng = np.random.default_rng([seed, number])
+        file = self.files[rng.integers(len(self.files))]
+        members = Members(self.folder / file)
+        other = Members(self.folder / self.files[rng.integers(len(self.files))])
+        for _ in range(int(rng.integers(1, 3))):
+            MUTATIONS[rng.integers(len(MUTATIONS))](rng, members, other)
+        path = self.folder / f"mutant-{number}.tw"
+        try:
+            members.write(path)
+            name = self.names[file]
+            try:
+                model = load(path, **given(name))
+            except (InputError, ModelFileError, OSError, MemoryError) as error:
+                if "\n" in str(error):
+                    raise AssertionError(f"a message of several lines: {error!r:.300}") from None
+                return "refused"
+            _, X, y = self.data[name]
+            ask_everything(model, X, y)
+            return "answered"
+        finally:
+            path.unlink(missing_ok=True)

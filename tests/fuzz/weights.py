@@ -1,0 +1,62 @@
+"""Weights of any size: right answers as long as there are digits for them, and one clear error after that."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from tests.fuzz.samples import data
+from tests.fuzz.verbs import ALLOWED, Nonsense, ask_everything
+
+import trelliswork as tw
+
+
+class Attack:
+    """One structure with random weights, times a power of ten, after the other."""
+
+    def __init__(self, folder):
+        self.data = data()
+        self.names = sorted(self.data)
+
+    def case(self, number, seed):
+        """Ask a model with such weights everything, and compare with all outputs of a sample."""
+        rng = np.random.default_rng([seed, number])
+        name = self.names[rng.integers(len(self.names))]
+        structure, X, y = self.data[name]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = tw.Perceptron(structure, max_iter=1).fit(X, y)
+        power = int(rng.integers(-300, 301))
+        kind = rng.integers(3)
+        draws = rng.normal(size=model.coef_.size) if kind else rng.integers(-1, 2, model.coef_.size)
+        with np.errstate(all="ignore"):
+            model.coef_ = np.asarray(draws * 10.0**power)
+        if kind == 2:
+            model.coef_[rng.integers(model.coef_.size)] = rng.choice([np.nan, np.inf, -np.inf, 1e308])
+        ask_everything(model, X, y)
+        compare_with_enumeration(model, X)
+        return "answered"
+
+
+def compare_with_enumeration(model, X, most=3000):
+    """The probabilities of all outputs of the first samples."""
+    if type(model.structure).__name__ in ("Alignment", "Retrieval"):
+        return  # even short sequences have too many alignments
+    for i in range(min(len(X), 2)):
+        try:
+            outputs = []
+            for output in model.space_.enumerate(X[i]):
+                outputs.append(output)
+                if len(outputs) > most:
+                    break
+        except (NotImplementedError, TypeError, *ALLOWED):
+            return
+        if not outputs or len(outputs) > most:
+            continue
+        try:
+            log_p = model.log_prob([X[i]] * len(outputs), outputs)
+        except ALLOWED:
+            continue
+        total = np.exp(log_p).sum()
+        if not abs(total - 1.0) < 1e-3:
+            raise Nonsense(f"log_prob: the probabilities of all {len(outputs)} outputs add up to {total}")
