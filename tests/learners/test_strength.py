@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 import trelliswork as tw
 from trelliswork.learners.strength import DataScale
+from trelliswork.losses import Loss
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 4))
@@ -34,6 +35,37 @@ def scale(structure, X, y, weights=None):
 def test_features_ten_times_as_large_give_the_same_scores(model):
     one, ten = (clone(model).fit(factor * X, Y) for factor in (1.0, 10.0))
     np.testing.assert_allclose(10.0 * ten.coef_, one.coef_, rtol=1e-3, atol=1e-3 * np.abs(one.coef_).max())
+
+
+@pytest.mark.parametrize(
+    ("params", "power"),
+    [
+        ({}, 1.0),
+        ({"rescale": "slack"}, 0.0),
+        ({"slack": "l2"}, 0.5),
+        ({"slack": "l2", "rescale": "slack"}, 0.0),
+    ],
+)
+def test_a_loss_ten_times_as_large_is_the_same_loss(params, power):
+    tree = {"p": {"a": {}, "b": {}}, "q": {"c": {}}}
+    one, ten = (
+        tw.StructuredSVM(tw.Classes(tree, labels=list("abc")), loss=Times(factor), tol=1e-7, **params).fit(
+            X, Y
+        )
+        for factor in (1.0, 10.0)
+    )
+    size = np.abs(one.coef_).max()
+    np.testing.assert_allclose(ten.coef_, 10.0**power * one.coef_, atol=3e-3 * 10.0**power * size)
+
+
+class Times(Loss):
+    """Distances of letters, in units."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, y_true, y_pred):
+        return self.factor * abs(ord(y_true) - ord(y_pred))
 
 
 @pytest.mark.parametrize("structure", [tw.Chain(), tw.Chain(2)], ids=["order 1", "order 2"])

@@ -73,7 +73,7 @@ def train(
         float | None,
         typer.Option(
             help="How much labels share through the taxonomy: 1 as much as can be, 0 nothing.",
-            show_default="1",
+            show_default="0.3",
         ),
     ] = None,
     format: Annotated[

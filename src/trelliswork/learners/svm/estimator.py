@@ -63,7 +63,9 @@ class StructuredSVM(StructuredEstimator):
     C_mode : {"relative", "absolute"}, default="relative"
         Whether the weight of the mean slack is ``C_ = 3 C n_samples / V``, with V the mean squared norm of
         the features of one part of an output (a token with its label; with a kernel its mean value for
-        equal rows; ``5 C / V`` with a prior), or C itself. (``C_ / n_samples`` is what other tools call C.)
+        equal rows; ``5 C / V`` with a prior), or C itself. With one label per sample and margin rescaling
+        ``C_`` is also times the mean loss of a wrong label, by which weights grow (L1 slacks), and with slack
+        rescaling it is divided by it. (``C_ / n_samples`` is what other tools call C.)
     loss : str or Loss, default="hamming"
         ``"hamming"``, ``"zero-one"``, ``"tree"``, ``"f1"``, ``"edit"`` (``Edit(cap=3)``), or an object
         of :mod:`trelliswork.losses`.
@@ -232,8 +234,8 @@ class StructuredSVM(StructuredEstimator):
         weights = combined_weights(batch, sample_weight, self.class_weight)
         partly = known_in_part(batch)
         prior = self._prior(batch, weights, loss, partly is not None) if with_prior else None
-        price = self._price(batch, weights, kernel, prior is not None)
         check_loss(batch, loss)
+        price = self._price(batch, weights, kernel, prior is not None) * self._loss_unit(batch, loss, form)
         if prior is not None:
             loss = RemainingMargin(loss, self.prior_margin, lambda part: part.scores(prior))
         options: dict[str, Any] = {
@@ -314,6 +316,19 @@ class StructuredSVM(StructuredEstimator):
             rows = require(batch, Rows).row_view().rows[:_ROWS]
             scale = scale._replace(norm=float(np.mean(np.diagonal(kernel(rows, rows)))) + 1.0)
         return self.C * (scale.prior_price if prior else scale.price)
+
+    def _loss_unit(self, batch: Batch, loss: Loss, form: Form) -> float:
+        """What the mean loss of a wrong class does to the price: the same C for heights and for 0 or 1."""
+        if self.C_mode == "absolute" or not batch.one_label or form.rescale is None:
+            return 1.0
+        table = np.asarray(loss.label_table(batch.space))
+        wrong = table[~np.eye(len(table), dtype=bool)]
+        mean = float(wrong.mean()) if wrong.size else 1.0
+        if mean <= 0.0:
+            return 1.0
+        if form.rescale == "slack":
+            return 1.0 / mean
+        return mean if form.slack == "l1" else 1.0
 
     def _checked(self) -> tuple[Form, Loss, Any]:
         form, loss = check_form(self.slack, self.rescale), as_loss(self.loss)

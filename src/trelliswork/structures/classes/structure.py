@@ -40,7 +40,7 @@ class Classes(Structure):
         penalised like any other weight.
     labels : list or None, default=None
         The classes, when some may be missing from the training data.
-    ancestor_weight : float or dict, default=1.0
+    ancestor_weight : float or dict, default=0.3
         How much classes share through a taxonomy: the factor of the attributes of ancestors,
         one number or ``{node: number}`` (1 for nodes not named). A weight of an ancestor costs as
         much as one of a class but counts for all classes below; a factor below 1 makes it
@@ -66,6 +66,8 @@ class Classes(Structure):
     ['east', 'north']
     """
 
+    # What models had that were saved before the parameter was there.
+    _before: ClassVar[Mapping[str, Any]] = {"ancestor_weight": 1.0}
     space_class: ClassVar[type[Space]] = ClassesSpace
     batch_class: ClassVar[type[Batch]] = ClassesBatch
     output_kind: ClassVar[str] = "label"
@@ -79,7 +81,7 @@ class Classes(Structure):
         *,
         bias: bool = True,
         labels: Sequence[Hashable] | None = None,
-        ancestor_weight: Any = 1.0,
+        ancestor_weight: Any = 0.3,
     ):
         self.taxonomy = taxonomy
         self.bias = bias
@@ -89,7 +91,7 @@ class Classes(Structure):
     @property
     def tuning(self) -> tuple[Tunable, ...]:  # type: ignore[override]
         """How much classes share, where there is a taxonomy."""
-        return () if self.taxonomy is None else (Choice("ancestor_weight", (1.0, 0.5, 0.25, 0.1, 0.0)),)
+        return () if self.taxonomy is None else (Choice("ancestor_weight", (1.0, 0.3, 0.1, 0.0)),)
 
     def check(self) -> None:
         """Refuse hyper-parameters that make no sense; reads the taxonomy."""
