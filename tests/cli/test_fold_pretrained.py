@@ -72,7 +72,7 @@ def test_lists_and_probabilities(run, fasta, tmp_path):
     for (i, j), p in found.items():
         assert p == pytest.approx(P[i - 1, j - 1], abs=1e-4)
     more = run("fold", fasta, "--mea", 100, "--format", "json").stdout.splitlines()
-    fewer = run("fold", fasta, "--mea", 0.01, "--format", "json").stdout.splitlines()
+    fewer = run("fold", fasta, "--mea", 1e-5, "--format", "json").stdout.splitlines()
     assert sum(row.count("(") for row in more) > sum(row.count("(") for row in fewer)
 
 
