@@ -47,6 +47,4 @@ def _passes(
     gold, weights = batch.gold_codes.values.astype(np.int64), np.asarray(weights, dtype=np.float64)
     for order in orders:
         order = np.asarray(order, dtype=np.int64)
-        yield int(
-            classes_perceptron.perceptron_pass(features, classes, gold, order, weights, clock, *tables)
-        )
+        yield int(classes_perceptron.perceptron_pass(features, classes, gold, order, weights, clock, *tables))
