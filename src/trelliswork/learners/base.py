@@ -316,7 +316,7 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
             array of labels.
         """
         batch, scores = self._asked(X, constraints)
-        check_finite(scores)
+        check_finite(batch, scores)
         best = batch.predicted(scores)
         if "known" in constraints:
             require(batch, PartlyKnown).check_possible(best.values)

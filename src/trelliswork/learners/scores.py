@@ -19,34 +19,47 @@ __all__ = [
     "shares",
 ]
 
-_LARGEST = 1e250  # a sum of 10^50 of them is still a number
+_LARGEST = 1e300  # a sum of 10^8 of them is still a number
 _PRECISE = 1e10  # scores of this size are known to about 10^-6, so differences between outputs are, too
 _CLEAR = 40.0  # an output ahead by so much has all of the probability
 _ROUNDING = 1e-3
 _ADVICE = "scale the weights or the features down"
 
 
-def check_finite(scores: Parts) -> float:
-    """Refuse scores that are not numbers or whose sums would not be; returns the largest size of any.
+def check_finite(batch: Batch, scores: Parts) -> tuple[float, float]:
+    """Refuse scores that are not numbers or whose sums would not be; returns the largest, and the largest size.
+
+    Very negative scores are no harm: what they are added to is as good as forbidden.
 
     Parameters
     ----------
+    batch : Batch
+        Samples.
     scores : Parts
         Scores; minus infinity stands for what is forbidden.
     """
-    largest = 0.0
-    for _, array in scores.items():
+    largest = size = 0.0
+    for name, array in scores.items():
         if array is None or not array.size:
             continue
         top, bottom = float(array.max()), float(array.min())
+        if not top <= _LARGEST:  # False for NaN
+            raise InputError(f"the scores overflow; {_ADVICE}", sample=_owner(batch, name, array))
         if bottom == -np.inf:
             allowed = array[array > -np.inf]
-            top, bottom = (float(allowed.max()), float(allowed.min())) if allowed.size else (0.0, 0.0)
-        size = max(top, -bottom)
-        if not size <= _LARGEST:  # False for NaN
-            raise InputError(f"the scores overflow; {_ADVICE}")
-        largest = max(largest, size)
-    return largest
+            bottom = float(allowed.min()) if allowed.size else 0.0
+        largest, size = max(largest, top), max(size, top, -bottom)
+    return largest, size
+
+
+def _owner(batch: Batch, name: str, array: np.ndarray) -> int | None:
+    """First sample with a score that is too large; None for scores that all samples share."""
+    offsets = batch.part_offsets().get(name)
+    if offsets is None or array.shape[0] != offsets[-1]:
+        return None
+    bad = ~(array <= _LARGEST)
+    row = int(np.flatnonzero(bad.reshape(array.shape[0], -1).any(axis=1))[0])
+    return int(np.searchsorted(offsets, row, side="right")) - 1
 
 
 def check_sums(batch: Batch, scores: Parts) -> None:
@@ -61,9 +74,12 @@ def check_sums(batch: Batch, scores: Parts) -> None:
     scores : Parts
         Their scores.
     """
-    if check_finite(scores) <= _PRECISE or not len(batch):
+    largest, size = check_finite(batch, scores)
+    if size <= _PRECISE or not len(batch):
         return
     for i, best in enumerate(batch.kbest(scores, 2)):
+        if largest <= _PRECISE and np.all(np.abs(best.values[:1]) <= _PRECISE):
+            continue  # the large scores are those of outputs that do not matter
         if best.values.size == 2 and best.values[1] > -np.inf and best.values[0] - best.values[1] < _CLEAR:
             raise InputError(
                 f"scores of about {best.values[0]:.0e} have no digits left for probabilities; {_ADVICE}",

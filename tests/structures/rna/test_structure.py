@@ -115,7 +115,6 @@ def test_bad_sequences(x, message):
         ("((..)", "sample 1: unbalanced brackets"),
         ("...", "sample 1: the sequence has 4 bases but the structure 3 places"),
         ("(..*", r"sample 1: '\*' at position 3"),
-        (None, "sample 1: expected a structure in dot-bracket notation, got NoneType"),
     ],
 )
 def test_bad_structures(y, message):

@@ -358,7 +358,7 @@ class MomentLearner(StructuredEstimator):
         if not (isinstance(self.loss, str) and self.loss == "auto"):
             return self.loss
         alone = self.constraints is not None or self.n_steps > 1
-        return None if alone else self.structure.moment_loss
+        return None if alone else self._checked_structure().moment_loss
 
     @property
     def _margin(self) -> float | None:

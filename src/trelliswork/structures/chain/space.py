@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from trelliswork._errors import InputError
 from trelliswork._names import Alphabet
 from trelliswork._ragged import Ragged, offsets_of
+from trelliswork._stored import fitting, lengths, whole
 from trelliswork._tokens import TokenTable, check_width
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.chain import store
@@ -34,6 +35,11 @@ if TYPE_CHECKING:
     from trelliswork.structures.chain.structure import Chain
 
 __all__ = ["ChainSpace"]
+
+_STORED_GRAMS = {
+    "grams": whole("labels of n-grams", high="labels"),
+    "gram_lengths": lengths("n-grams", "labels of n-grams", least=2),
+}
 
 
 class ChainSpace(Space):
@@ -540,10 +546,11 @@ class ChainSpace(Space):
             raise InputError("labels or attributes occur twice")
         width = state.get("width")
         grams: list[tuple[int, ...]] = []
-        if "grams" in state:
-            rows = Ragged(np.asarray(state["grams"], dtype=np.int64), offsets_of(state["gram_lengths"]))
-            if np.any(rows.lengths < 2) or np.any(rows.values < 0) or np.any(rows.values >= len(labels)):
-                raise InputError("the label n-grams do not fit the labels")
+        if structure.keeps_observed(len(labels)):
+            stored = fitting(state, _STORED_GRAMS, "label n-grams", labels=len(labels))
+            rows = Ragged(stored["grams"], offsets_of(stored["gram_lengths"]))
+            if rows.lengths.max(initial=0) > structure.order + 1:
+                raise InputError("the label n-grams are longer than the order allows")
             grams = [tuple(row.tolist()) for row in rows]
         space = cls(structure, labels, attributes, allowed, None if width is None else int(width), grams)
         if "emission_flat" in state:

@@ -115,7 +115,8 @@ def row_view(batch: ChainBatch) -> RowView:
     space = batch.space
     emission, rows = batch.emission.by_row(len(space.attributes))
     names = [str(i) for i in range(rows.shape[0])]
-    by_row = ChainSpace(space.structure.complete(), space.labels, names, space.allowed)
+    grams = space.ngrams if space.sparse is not None else None
+    by_row = ChainSpace(space.structure.complete(), space.labels, names, space.allowed, None, grams)
     view = ChainBatch(by_row, batch.offsets, emission, None, batch._gold, batch.allowed, batch.n_jobs)
     view.known = batch.known
     first = np.searchsorted(batch.offsets, emission.first_tokens(rows.shape[0]), side="right") - 1

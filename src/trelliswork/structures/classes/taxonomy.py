@@ -117,6 +117,7 @@ class Taxonomy:
     def check_classes(self, labels: Iterable[Any]) -> None:
         """Refuse classes that are not leaves."""
         for label in labels:
+            label = label.item() if isinstance(label, np.generic) else label  # as people write it
             if label not in self.children:
                 hint = f"; it has the text {str(label)!r}" if str(label) in self.children else ""
                 raise InputError(f"class {label!r} is not in the taxonomy{hint}")
