@@ -12,12 +12,13 @@ from experiments._ocr import Words
 from experiments._samples import take
 from experiments._treebank import read_treebank
 from experiments.alignment.references import prefab
+from experiments.string_regression.g2p import pronunciations
 from experiments.svm_isos.taxonomy_data import enron, imclef, newsgroups, words
 
 import trelliswork as tw
 from trelliswork.features import TokenWindow
 from trelliswork.io import read_conll, read_stockholm
-from trelliswork.metrics import base_pair_scores, bracket_scores, token_error
+from trelliswork.metrics import base_pair_scores, bracket_scores, edit_error, token_error
 
 Samples = tuple[Any, Any]
 
@@ -34,7 +35,9 @@ class Task(NamedTuple):
     error : callable
         ``error(y_true, y_pred)``, a share.
     trivial : float
-        Error of the trivial prediction (most frequent label, no pair, no bracket, no gap).
+        Error of the trivial prediction (most frequent label, no pair, no bracket, no gap, a copy).
+    scoring : str or None
+        What tuning looks at; None is what suits the outputs.
     attributes, raw : callable, (inputs, inputs)
         For peers: what makes attributes of the tokens of a raw input, and the inputs before that.
     """
@@ -44,6 +47,7 @@ class Task(NamedTuple):
     test: Samples
     error: Callable[[Any, Any], float]
     trivial: float
+    scoring: str | None = None
     attributes: Callable[[Any], list[list[str]]] | None = None
     raw: tuple[Any, Any] | None = None
 
@@ -55,7 +59,7 @@ def _majority(y: Any) -> Any:
 def _tagging(train: Samples, test: Samples) -> Task:
     label = _majority(train[1])
     constant = [[label] * len(labels) for labels in test[1]]
-    return Task(tw.Chain(), train, test, token_error, token_error(test[1], constant))
+    return Task(tw.Chain(), train, test, token_error, token_error(test[1], constant), "token_error")
 
 
 def _windows(task: Task) -> Task:
@@ -133,22 +137,56 @@ def taxonomy(read: Callable[[str], Any]) -> Callable[..., Task]:
     return task
 
 
-def trees(data: Path, n: int | None = 400) -> Task:
-    """English sentences of at most 15 words."""
-    read = read_treebank(str(data), "ptb-sample", max_words=15)
-    order = np.random.default_rng(0).permutation(len(read.X))
-    train, test = order[:n], order[-200:]
-    return Task(
-        tw.Grammar(),
-        (take(read.X, train), take(read.y, train)),
-        (take(read.X, test), take(read.y, test)),
-        lambda a, b: 1.0 - bracket_scores(a, b).f1,
-        1.0,
-    )
+def trees(treebank: str) -> Callable[..., Task]:
+    """Sentences of at most 15 words."""
+
+    def task(data: Path, n: int | None = 400) -> Task:
+        read = read_treebank(str(data), treebank, max_words=15)
+        order = np.random.default_rng(0).permutation(len(read.X))
+        train, test = order[:n], order[-200:]
+        return Task(
+            tw.Grammar(),
+            (take(read.X, train), take(read.y, train)),
+            (take(read.X, test), take(read.y, test)),
+            lambda a, b: 1.0 - bracket_scores(a, b).f1,
+            1.0,
+        )
+
+    return task
+
+
+def sounds(language: str) -> Callable[..., Task]:
+    """Pronunciations; the trivial prediction is the spelling."""
+
+    def task(data: Path, n: int | None = 400) -> Task:
+        train, test = (pronunciations(str(data), part, language) for part in ("train", "test"))
+        copy = [list(x) for x in test[0]]
+        train = (list(train[0])[:n], list(train[1])[:n])
+        return Task(tw.Transducer(), train, test, edit_error, edit_error(test[1], copy))
+
+    return task
 
 
 def _folds(train: Samples, test: Samples) -> Task:
     return Task(tw.RNA(invalid="repair"), train, test, lambda a, b: 1.0 - base_pair_scores(a, b).f1, 1.0)
+
+
+def transfer(data: Path, n: int | None = 100) -> Task:
+    """Transfer RNA."""
+    read = read_stockholm(data / "rna-singlefamily" / "trna1415_annote_1of1.sto.gz")
+    order = np.random.default_rng(0).permutation(len(read.X))
+    train, test = order[:n], order[-200:]
+    return _folds((take(read.X, train), take(read.y, train)), (take(read.X, test), take(read.y, test)))
+
+
+def seeds(data: Path, n: int | None = 150) -> Task:
+    """RNA of other families, 30 to 100 bases, at least five pairs and no knot."""
+    read = read_stockholm(data / "rna-rfam14" / "families.sto.gz")
+    X, y = [x.upper().replace("T", "U") for x in read.X], list(read.y)
+    fit = [i for i, s in enumerate(y) if 30 <= len(s) <= 100 and s.count("(") >= 5 and set(s) <= set("().")]
+    order = [fit[i] for i in np.random.default_rng(0).permutation(len(fit))]
+    train, test = np.array(order[:n]), np.array(order[-150:])
+    return _folds((take(X, train), take(y, train)), (take(X, test), take(y, test)))
 
 
 def families(data: Path, n: int | None = None) -> Task:
@@ -223,12 +261,25 @@ CHOSEN_ON: dict[str, Callable[..., Task]] = {
     "images": taxonomy(imclef),
     "mails": taxonomy(enron),
     "proteins": proteins,
+    "trees, Spanish": trees("cess-esp"),
+    "transfer RNA": transfer,
+    "RNA, other families": seeds,
+    "sounds, Dutch": sounds("dut"),
 }
 APART: dict[str, Callable[..., Task]] = {
     "tags, Greek": speech("el"),
     "chunks": chunks,
     "word classes": taxonomy(words),
-    "trees": trees,
+    "trees": trees("ptb-sample"),
     "RNA, three families": families,
     "RNA, many families": rnas,
+    "sounds, Hungarian": sounds("hun"),
+}
+# The same kinds of tasks with all the samples there are; nothing is tuned on these.
+WHOLE: dict[str, Callable[..., Task]] = {
+    "names, windows, all": lambda data: _windows(entities(data, None)),
+    "tags, English, all": lambda data: speech("en")(data, None),
+    "tags, Turkish, all": lambda data: speech("tr")(data, None),
+    "tags, Greek, all": lambda data: speech("el")(data, None),
+    "chunks, all": lambda data: chunks(data, None),
 }

@@ -43,8 +43,8 @@ def learner(name: str, reference: str, **params: Any) -> Any:
     import trelliswork as tw
 
     kind = {"Z-score": tw.ZScore, "SODA": tw.SODA}[name]
-    settings = {"reg_mode": "absolute", "reference": reference, "loss": "hamming", "keep_moments": False}
-    return kind(chain(), REG[reference], **settings, n_jobs=1, **params)
+    settings = {"reg_mode": "absolute", "reference": reference, "loss": "hamming", "total_margin": None}
+    return kind(chain(), REG[reference], **settings, keep_moments=False, n_jobs=1, **params)
 
 
 def token_table(args: Any, part: str) -> tuple[Any, Any, Any]:
@@ -75,7 +75,7 @@ def work_small(args: Any) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, kind in (("Z-score", tw.ZScore), ("SODA", tw.SODA)):
         for reference in REFERENCES:
-            model = kind(chain(), REG[reference], reg_mode="absolute", reference=reference)
+            model = kind(chain(), REG[reference], reg_mode="absolute", reference=reference, loss=None)
             model.fit(X[:20], y[:20])  # loads compiled code
             raw = resident()
             with Peak() as peak:

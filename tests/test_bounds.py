@@ -164,7 +164,7 @@ def test_a_margin_bound_that_says_something(families):
 def test_soda_looks_at_all_outputs():
     chain = tw.Chain(start=False, end=False, unknown=False)
     X, y = [["a"] * 6], [list("ABABAB")]
-    found = bounds.soda(tw.SODA(chain, reference="uniform", reg=1e-6).fit(X, y), X, y)
+    found = bounds.soda(tw.SODA(chain, reference="uniform", loss=None, reg=1e-6).fit(X, y), X, y)
     assert found.parts["Cf"] == 6.0  # AAAAAA
 
 
@@ -206,7 +206,7 @@ def test_pac_formula():
 
 def test_soda_bound_exact_and_sampled():
     X, y = tagged(np.random.default_rng(5), 30, noise=0.05)
-    model = tw.SODA(tw.Chain(unknown=False), reference="uniform", reg=1e-6).fit(X, y)
+    model = tw.SODA(tw.Chain(unknown=False), reference="uniform", loss=None, reg=1e-6).fit(X, y)
     exact = bounds.soda(model, X, y)
     total, norms = 0.0, []
     for x, truth in zip(X, y, strict=True):

@@ -96,3 +96,32 @@ def test_numbers_as_names_of_weights(structure, weights, message):
 def test_numbers_as_names_of_known_weights():
     with pytest.raises(tw.InputError, match=r"attributes are strings: \('emission', '1', 'N'\)"):
         tw.Fixed(tw.Chain(), {("emission", 1, "N"): 1.0}).fit([np.eye(3)], Y[:1])
+
+
+def test_sequences_of_biopython():
+    Seq = pytest.importorskip("Bio.Seq").Seq
+    model = tw.CRF(tw.Transducer(min_context=1)).fit([Seq("ab"), Seq("ba")], [Seq("AB"), Seq("BA")])
+    assert model.predict([Seq("ab")]) == ["AB"]
+    regression = tw.KernelRegression().fit([Seq("ab"), Seq("ba")], ["AB", "BA"])
+    assert regression.predict([Seq("ab")]) == ["AB"]
+
+
+class Column(list):
+    """What is used of a column of a data frame: rows have names, which are no places."""
+
+    def __getitem__(self, key):
+        raise KeyError(key)
+
+    def to_numpy(self):
+        out = np.empty(len(self), dtype=object)
+        out[:] = list(self)
+        return out
+
+
+def test_columns_are_read_by_place():
+    trees = ["(S (NP (D the) (N cat)) (VP (V sat)))", "(S (NP (N cats)) (VP (V sleep)))"]
+    words = [["the", "cat", "sat"], ["cats", "sleep"]]
+    model = tw.Generative(tw.Grammar(min_count=1)).fit(Column(words), Column(trees))
+    assert [str(tree) for tree in model.predict(Column(words))] == trees
+    rows = tw.CRF(tw.Classes()).fit(Column([{"a": 1}, {"b": 1}]), Column("xy"))
+    assert list(rows.predict(Column([{"b": 1}]))) == ["y"]

@@ -52,7 +52,7 @@ def candidates() -> dict[str, list[Any]]:
         "generative": [tw.Generative(rna, smoothing=a) for a in (0.1, 1.0)],
         "CRF": [tw.CRF(rna, l2=l2) for l2 in (0.01, 0.1, 1.0)],
         "SVM": [
-            tw.StructuredSVM(rna, C=C, loss=loss, tol=0.01, C_mode="absolute")
+            tw.StructuredSVM(rna, C=C, loss=loss, tol=0.01, C_mode="absolute", prior=None)
             for C in (1.0, 100.0)
             for loss in ("base-pairs", "zero-one")
         ],

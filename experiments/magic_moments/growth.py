@@ -46,7 +46,7 @@ def curve(arguments: Sequence[str]) -> None:
     """Figure 5: error and training time against the size of the training set."""
     args = options(arguments, repeats=(20, "repeats per size"), seed=(0, "seed"))
     learners: dict[str, Callable[[], Any]] = {
-        "SODA": lambda: tw.SODA(CHAIN, reg=1e-8, reg_mode="absolute", reference="uniform"),
+        "SODA": lambda: tw.SODA(CHAIN, reg=1e-8, reg_mode="absolute", reference="uniform", loss=None),
         "CRF": lambda: tw.CRF(CHAIN, l2=1.0),
         "HMP": lambda: tw.Perceptron(CHAIN, max_iter=100),
         "max-margin": lambda: tw.StructuredSVM(CHAIN, C=1.0, loss="hamming", tol=0.05, C_mode="absolute"),
@@ -77,12 +77,12 @@ def sampling(arguments: Sequence[str]) -> None:
     """Figure 6: exact moments against moments from random outputs."""
     args = options(arguments, repeats=(50, "repeats per size"), seed=(0, "seed"))
     learners: dict[str, Callable[[], Any]] = {
-        "SODA, exact": lambda: tw.SODA(CHAIN, reference="uniform", reg=1e-6),
+        "SODA, exact": lambda: tw.SODA(CHAIN, reference="uniform", loss=None, reg=1e-6),
         "SODA, 50 paths": lambda: tw.SODA(
-            CHAIN, moments="sampled", n_samples=50, reference="uniform", reg=1e-6
+            CHAIN, moments="sampled", n_samples=50, reference="uniform", loss=None, reg=1e-6
         ),
         "SODA, 200 paths": lambda: tw.SODA(
-            CHAIN, moments="sampled", n_samples=200, reference="uniform", reg=1e-6
+            CHAIN, moments="sampled", n_samples=200, reference="uniform", loss=None, reg=1e-6
         ),
     }
     compile_all(learners)

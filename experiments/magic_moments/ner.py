@@ -43,7 +43,7 @@ def contenders(features: str, n: int) -> dict[str, Contender]:
             for loss in (None, "hamming"):
                 if n > 300 and loss is not None and reference != "uniform":
                     continue
-                params = {"reference": reference, "loss": loss, "reg_mode": "absolute"}
+                params = {"reference": reference, "loss": loss, "total_margin": None, "reg_mode": "absolute"}
                 if features != "S1":
                     params["symbols"] = ["word="]
                 what = f"{name}, {reference}" + (", Hamming" if loss else "")

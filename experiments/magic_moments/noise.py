@@ -49,8 +49,8 @@ def contenders(train: Any, validation: Any, p: float) -> dict[str, Any]:
             train,
             validation,
         ),
-        "Z-score": best_ridge(tw.ZScore(CHAIN, reference="uniform", reg=1e-6), train, validation),
-        "SODA": best_ridge(tw.SODA(CHAIN, reference="uniform", reg=1e-6), train, validation),
+        "Z-score": best_ridge(tw.ZScore(CHAIN, loss=None, reference="uniform", reg=1e-6), train, validation),
+        "SODA": best_ridge(tw.SODA(CHAIN, loss=None, reference="uniform", reg=1e-6), train, validation),
     }
     if p == 0.0:
         constrained = tw.ZScore(

@@ -66,7 +66,9 @@ def scale(arguments: Sequence[str]) -> None:
     rna, jobs = tw.RNA(invalid="repair"), args.jobs
 
     def svm(C: float) -> Any:
-        return tw.StructuredSVM(rna, C=C, loss="base-pairs", tol=0.02, n_jobs=jobs, C_mode="absolute")
+        return tw.StructuredSVM(
+            rna, C=C, loss="base-pairs", tol=0.02, n_jobs=jobs, C_mode="absolute", prior=None
+        )
 
     price, notes = tuned("SVM", {f"C={C:g}": svm(C) for C in (0.1, 1.0, 10.0)}, small, dev)
     rows = []

@@ -39,7 +39,8 @@ def svm(arguments: Sequence[str]) -> None:
             structure = tw.RNA(grammar, invalid="repair")
             batch = structure.bind().pack(take(X, train), take(y, train))
             empty = 2.0 * np.mean([len(pairs) for pairs in batch.items(batch.gold_codes)])
-            models = {f"SVM, C={C:g}": tw.StructuredSVM(structure, C=C, loss="base-pairs", tol=0.05)
+            settings = {"loss": "base-pairs", "tol": 0.05, "C_mode": "absolute", "prior": None}
+            models = {f"SVM, C={C:g}": tw.StructuredSVM(structure, C=C, **settings)
                       for C in (1.0, 10.0, 100.0)} | {"CRF": tw.CRF(structure, l2=0.1)}  # fmt: skip
             for name, model in models.items():
                 with warnings.catch_warnings():

@@ -36,10 +36,9 @@ def cmudict(arguments: Sequence[str]) -> None:
     """Word and phoneme errors; any listed pronunciation is right."""
     args = options(
         arguments,
-        l2=(0.2, "penalty"),
-        iterations=(40, "most iterations"),
+        iterations=(60, "most iterations"),
         words=(0, "training words; 0 is all"),
-        order=(1, "output symbols that a score looks back at"),
+        order=(2, "pieces that a score looks back at"),
         longest=(6, "most letters of a feature"),
         jobs=(1, "threads"),
     )
@@ -51,8 +50,8 @@ def cmudict(arguments: Sequence[str]) -> None:
     # Acronyms have more phonemes than their letters can write.
     train = [w for w in train if all(len(p) <= 4 * len(w) for p in spoken[w])]
     started = time.perf_counter()
-    structure = tw.Transducer(args.order, max_out=None, longest=args.longest, min_count=2, min_context=20)
-    model = tw.CRF(structure, l2=args.l2, max_iter=args.iterations, n_jobs=args.jobs)
+    structure = tw.Transducer(args.order, longest=args.longest, min_count=2, min_context=5)
+    model = tw.CRF(structure, max_iter=args.iterations, n_jobs=args.jobs)
     model.fit(train, [spoken[w] for w in train])
     trained = time.perf_counter()
     predicted = model.predict(test)

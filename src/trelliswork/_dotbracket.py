@@ -12,12 +12,45 @@ from collections.abc import Sequence
 
 from trelliswork._errors import InputError
 
-__all__ = ["base_pairs", "crossing", "dot_bracket", "pair_table"]
+__all__ = [
+    "OPEN",
+    "UNPAIRED",
+    "base_pairs",
+    "crossing",
+    "dot_bracket",
+    "is_open",
+    "pair_table",
+    "without_open",
+]
 
 _OPENING = "(<[{" + string.ascii_uppercase
 _CLOSING = dict(zip(")>]}" + string.ascii_lowercase, _OPENING, strict=True))
-_UNPAIRED = frozenset(".,:;_-~")
+UNPAIRED = frozenset(".,:;_-~")
+OPEN = "?x|<>"  # marks of bases of which not all is known, and of unpaired ones beside them
+_AS_DOTS = str.maketrans(dict.fromkeys(OPEN, "."))
 _SHOWN = ("()", "[]", "{}", "<>", *(a + a.lower() for a in string.ascii_uppercase))
+
+
+def is_open(text: str) -> bool:
+    """Whether a structure is known in part: text with ``?``, ``|`` or ``x`` (and no ``X``).
+
+    Parameters
+    ----------
+    text : str
+        A structure.
+
+    Examples
+    --------
+    >>> from trelliswork._dotbracket import is_open
+    >>> is_open("((...))"), is_open("(?...?)"), is_open("<<...>>"), is_open("<x...x>")
+    (False, True, False, True)
+    """
+    return "?" in text or "|" in text or ("x" in text and "X" not in text)
+
+
+def without_open(text: str) -> str:
+    """The known pairs of a structure that is known in part, with dots for all other bases."""
+    return text.translate(_AS_DOTS)
 
 
 def base_pairs(text: str) -> list[tuple[int, int]]:
@@ -55,7 +88,7 @@ def base_pairs(text: str) -> list[tuple[int, int]]:
             if not open_[kind]:
                 raise InputError(f"unbalanced brackets: {mark!r} at position {j} closes nothing")
             pairs_of[kind].append((open_[kind].pop(), j))
-        elif mark not in _UNPAIRED:
+        elif mark not in UNPAIRED:
             raise InputError(
                 f"{mark!r} at position {j} is not part of a structure; expected dots and brackets, ((..))"
             )

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
+from trelliswork._text import is_biopython, plain_sequence
 
 __all__ = ["Coded", "count_matrix", "encode", "match_rows", "ngram_windows", "padded", "sorted_symbols"]
 
@@ -33,7 +34,7 @@ def check_sequences(sequences: Any, what: str = "X") -> None:
     if isinstance(sequences, (str, bytes)) or not hasattr(sequences, "__len__"):
         raise InputError(f"{what} must be a list of strings or symbol lists, got {type(sequences).__name__}")
     for i, sequence in enumerate(sequences):
-        if isinstance(sequence, str):
+        if isinstance(sequence, str) or is_biopython(sequence):
             continue
         if isinstance(sequence, (bytes, dict, set)) or not isinstance(sequence, (Sequence, np.ndarray)):
             raise InputError(
@@ -47,6 +48,7 @@ def encode(
 ) -> tuple[Coded, list[Any]]:
     """Codes of strings or symbol lists, and the alphabet (collected from the sequences unless given)."""
     check_sequences(sequences, what)
+    sequences = [plain_sequence(s) for s in sequences]
     offsets = offsets_of([len(s) for s in sequences])
     if all(isinstance(s, str) for s in sequences):
         flat = np.frombuffer("".join(sequences).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import sys
 import zlib
@@ -11,7 +12,10 @@ from typing import Any
 
 from trelliswork._errors import InputError
 
-__all__ = ["is_biopython", "plain_sequence", "read_text", "write_text"]
+__all__ = ["MAX_SIZE", "is_biopython", "plain_sequence", "read_text", "write_text"]
+
+MAX_SIZE = 4 << 30  # bytes that a compressed file may unpack to
+_PIECE = 1 << 24
 
 
 def read_text(source: Any, encoding: str = "utf-8") -> tuple[str, str]:
@@ -63,10 +67,23 @@ def write_text(target: Any, text: str, encoding: str = "utf-8") -> None:
 def _unzip(data: bytes, name: str) -> bytes:
     if data[:2] != b"\x1f\x8b":
         return data
+    limit = int(os.environ.get("TRELLISWORK_MAX_SIZE", MAX_SIZE))
+    pieces, size = [], 0
     try:
-        return gzip.decompress(data)
+        with gzip.open(io.BytesIO(data)) as file:
+            while piece := file.read(_PIECE):
+                pieces.append(piece)
+                size += len(piece)
+                if size > limit:
+                    raise InputError.at(
+                        name,
+                        None,
+                        f"{len(data):,} bytes unpack to more than {limit:,}; raise --max-size "
+                        "(TRELLISWORK_MAX_SIZE, in bytes) if you trust the file",
+                    )
     except (EOFError, OSError, zlib.error) as e:
         raise InputError.at(name, None, f"broken gzip data ({e}); expected a whole gzip file") from None
+    return b"".join(pieces)
 
 
 def _decode(data: bytes, encoding: str, name: str) -> str:

@@ -107,17 +107,20 @@ class Choice(NamedTuple):
         The values.
     decoding : bool
         Whether it matters for prediction alone, so that one fit serves all values.
+    on_request : bool
+        Whether it is tried only with ``tune="all"`` or by its name, for it makes fits much longer.
 
     Examples
     --------
     >>> from trelliswork._tuning import Choice
-    >>> Choice("rescale", ("margin", "slack")).values
+    >>> Choice("rescale", ("margin", "slack"), on_request=True).values
     ('margin', 'slack')
     """
 
     name: str
     values: tuple[Any, ...]
     decoding: bool = False
+    on_request: bool = False
 
 
 Tunable = Path | Choice

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from trelliswork._errors import InputError
+from trelliswork._errors import InputError, InputWarning
 
 __all__ = [
     "as_number",
@@ -18,8 +21,12 @@ __all__ = [
     "check_weights",
     "count_samples",
     "is_frame",
+    "warn_nothing_known",
     "weights_or_ones",
 ]
+
+_SEVERAL = 3  # that are all new look like a mistake
+_PACKAGE = os.path.dirname(__file__)
 
 
 def as_number(what: str, value: Any, *, sample: int | None = None) -> float:
@@ -108,6 +115,30 @@ def check_sentences_in(X: Any) -> None:
 def is_frame(data: Any) -> bool:
     """Whether data are a data frame, of whatever library."""
     return hasattr(data, "columns") and hasattr(data, "to_numpy")
+
+
+def warn_nothing_known(what: str, n: int, example: Any, known: Any) -> None:
+    """Warn that nothing in the inputs of a prediction was seen in training.
+
+    Parameters
+    ----------
+    what : str
+        What inputs are made of, in the plural.
+    n : int
+        How many there are; a few may well be new, and nothing is said.
+    example, known : object
+        One of them, and one of those that were seen.
+    """
+    if n >= _SEVERAL:
+        frame, level = sys._getframe(), 1
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+            frame, level = frame.f_back, level + 1  # the line of the user's that asked for it
+        warnings.warn(
+            f"none of the {n:,} {what} of these inputs, such as {example!r}, was seen in training "
+            f"({known!r}, ...)",
+            InputWarning,
+            stacklevel=level,
+        )
 
 
 def count_samples(X: Any) -> int:

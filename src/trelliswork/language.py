@@ -179,6 +179,23 @@ class NGramModel(BaseEstimator):
         self._memo[context] = out
         return out
 
+    def after(self, context: tuple[int, ...]) -> np.ndarray:
+        """Probabilities of every symbol, the end and an unknown symbol after a context of symbol codes.
+
+        Parameters
+        ----------
+        context : tuple of int
+            At most ``n - 1`` codes; ``len(symbols_) + 1`` marks the start.
+
+        Examples
+        --------
+        >>> import trelliswork as tw
+        >>> model = tw.NGramModel(2, smoothing="add", a=0.5).fit(["ab", "ab", "b"])
+        >>> model.after((0,)).round(3).tolist()
+        [0.125, 0.625, 0.125, 0.125]
+        """
+        return self._row(context)
+
     def _codes(self, y: Any) -> Coded:
         if not hasattr(self, "symbols_"):
             raise NotFittedError("this NGramModel is not fitted yet; call fit(y) first")

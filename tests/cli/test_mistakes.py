@@ -81,7 +81,8 @@ TRAIN = [
     ("train.txt --template col:2", "train.txt:1: 2 input columns; the template asks for column 2 (from 0)"),
     (
         "train.txt --order 99",
-        "train.txt: order 99 with 4 labels means over 3,000,000 n-grams; lower the order",
+        "train.txt: order 99 with 4 labels means over 3,000,000 n-grams; lower the order, or keep those that "
+        "occur, with ngrams='observed' (up to order 64, without edge_features)",
     ),
     ("train.txt --dev missing.txt", "missing.txt: no such file; expected the path of a text or gzip file"),
     ("train.txt --dev one.txt", "one.txt:1: the file has no label column to compare with"),

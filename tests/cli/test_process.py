@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -143,3 +144,25 @@ def test_demo(run, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     done = run("demo", "-o", "file/demo")
     assert (done.exit_code, done.stderr) == (2, "trelliswork: file/demo: Not a directory\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGTERM")
+def test_a_last_fit_after_sigterm_is_short(monkeypatch):
+    from trelliswork.cli import _training
+    from trelliswork.learners.optimize.progress import Progress
+
+    monkeypatch.setattr(_training, "_LAST_FIT", 0.0)
+    model = trelliswork.Tuned(trelliswork.CRF(trelliswork.Chain(), l2=1e-6))
+    step, seen = Progress.step, []
+
+    def stepped(self, **values):
+        seen.append(1)
+        if len(seen) == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+        step(self, **values)
+
+    monkeypatch.setattr(Progress, "step", stepped)
+    X, y = [["the", "cat", "sat"], ["a", "dog"]] * 5, [["D", "N", "V"], ["D", "N"]] * 5
+    done = _training.watched(lambda: model.fit(X, y), model, lambda error: error, True)
+    assert done.interrupted
+    assert model.n_iter_ == 1

@@ -6,7 +6,9 @@ import pytest
 
 import trelliswork as tw
 
-from .test_learning import FILES
+from .test_learning import FILES as OTHERS
+
+FILES = {**OTHERS, "transduce": "cat\tkat\nact\takt\ntac\ttak\n"}
 
 
 def test_train_predict_and_inspect(run, files):
@@ -43,14 +45,37 @@ def test_scoring(run, files):
     assert "unknown score 'best'" in done.stderr
 
 
-@pytest.mark.parametrize("kind", ["classify", "align", "fold", "parse"])
+@pytest.mark.parametrize("kind", ["classify", "align", "fold", "parse", "transduce"])
 def test_other_tasks(run, tmp_path, kind):
     (tmp_path / "data").write_text(FILES[kind] * 4, encoding="utf-8")
     learner = {"classify": "bayes", "fold": "scfg", "parse": "pcfg"}.get(kind, "perceptron")
     done = run("train", kind, "data", "--learner", learner, "-o", "m.tw", "--dev", "data", "--tune")
     assert done.exit_code == 0, done.stderr
     assert "tuned in" in done.stderr
-    assert isinstance(tw.load(tmp_path / "m.tw"), tw.Tuned)
+    model = tw.load(tmp_path / "m.tw")
+    assert isinstance(model[-1] if hasattr(model, "steps") else model, tw.Tuned)
+    assert "split1_score" not in (model[-1] if hasattr(model, "steps") else model).results_
+
+
+def test_ridge_of_a_regression(run, tmp_path):
+    (tmp_path / "data").write_text(FILES["transduce"] * 4, encoding="utf-8")
+    args = ("train", "transduce", "data", "--learner", "regression", "-o", "m.tw", "--tune")
+    for more in ((), ("--dev", "data")):
+        done = run(*args, *more)
+        assert done.exit_code == 0, done.stderr
+        assert "tuned in" in done.stderr
+    assert set(tw.load(tmp_path / "m.tw").best_params_) <= {"ridge"}
+    assert run("predict", "m.tw", "data").exit_code == 0
+
+
+def test_text_is_weighed_and_counts_stay_counts(run, tmp_path):
+    rows = [f'{{"label": "{a}", "text": "{a} word", "n": {i}}}' for i, a in enumerate("xyz" * 5)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    args = ("compare", "classify", "rows.jsonl", "--learners", "Generative,Perceptron", "-q")
+    for more in (("--text", "text"), ()):
+        done = run(*args, *more)
+        assert done.exit_code == 0, done.stderr
+        assert "Negative values" not in done.stdout
 
 
 def test_compare(run, files):
@@ -63,7 +88,7 @@ def test_compare(run, files):
     assert "token_error" in named.stdout
 
 
-@pytest.mark.parametrize("kind", ["classify", "align", "fold", "parse"])
+@pytest.mark.parametrize("kind", ["classify", "align", "fold", "parse", "transduce"])
 def test_compare_other_tasks(run, tmp_path, kind):
     (tmp_path / "data").write_text(FILES[kind] * 4, encoding="utf-8")
     done = run("compare", kind, "data", "--learners", "Perceptron", "--budget", "9", "-q")
@@ -74,7 +99,7 @@ def test_compare_other_tasks(run, tmp_path, kind):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("sing", "train.txt"), "unknown task 'sing'; expected one of tag, parse, classify, fold, align"),
+        (("sing", "train.txt"), "unknown task 'sing'; expected one of tag, parse, transduce, classify"),
         (("fold", "train.txt", "--label", "1"), "--label does not go with compare fold"),
         (("tag", "train.txt", "--label", "x"), "expected the number of a column"),
         (("tag", "train.txt", "--learners", "Guess"), "unknown learner 'Guess'"),

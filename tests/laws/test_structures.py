@@ -268,8 +268,10 @@ def test_laws(name, mode):
     if mode == "chunks-tangents":  # moments from tangents, as with many features
         structure = structure.with_limits(increment_features=0)
     done = check_structure(structure, X, y, rng=len(name))
-    assert not done.skipped
-    assert len(done.laws) == 21
+    unable = [reason for reason in done.skipped if not reason.startswith("partly known")]
+    assert not unable
+    assert not done.skipped or isinstance(structure, (Retrieval, Transducer))
+    assert len(done.laws) + len(done.skipped) == 22
 
 
 def test_every_structure_is_covered():

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
 import trelliswork as tw
 from trelliswork._jit import _Compiling
@@ -111,6 +111,12 @@ def test_silence_about_given_weights():
         tw.Fixed(tw.Alignment(), crf.coef_).fit(PAIRS, ALIGNED).predict(PAIRS)
 
 
+def test_a_column_of_labels_is_told_of_once():
+    with pytest.warns(DataConversionWarning) as caught:
+        tw.CRF(tw.Classes()).fit(ROWS, np.array(CLASSES)[:, None])
+    assert len(caught) == 1
+
+
 def test_one_line_at_most():
     with pytest.warns(tw.FitWarning) as caught:
         tw.CRF(tw.Chain(), l1=1e3, max_iter=1).fit(WORDS, TAGS)
@@ -120,16 +126,27 @@ def test_one_line_at_most():
 
 def test_unknown_attributes():
     model = tw.CRF(tw.Chain()).fit(WORDS, TAGS)
-    with pytest.warns(tw.InputWarning, match=r"none of the 3 attributes of these inputs, such as 'word:the'"):
+    message = r"none of the 3 attributes of these inputs, such as 'word:the'"
+    with pytest.warns(tw.InputWarning, match=message) as caught:
         model.predict([[{"word": "the"}, {"word": "cat"}, {"word": "sat"}]])
+    assert caught[0].filename == __file__
     model.predict([["zebra"], ["unseen"]])
     model.predict([["the"], ["unseen"], ["zebra"], ["gnu"]])
+
+
+def test_unknown_symbols_of_strings():
+    model = tw.CRF(tw.Transducer(min_context=1)).fit(["ab", "ba"], ["xy", "yx"])
+    with pytest.warns(tw.InputWarning, match="none of the 3 symbols of these inputs, such as 'X'") as caught:
+        model.predict(["XYZ"])
+    assert caught[0].filename == __file__
+    model.predict(["XYZ", "a"])
 
 
 def test_a_column_that_dwarfs_the_others():
     rows = np.hstack([ROWS, 1e5 * np.arange(15.0)[:, None]])
     with pytest.warns(tw.InputWarning, match="the attribute '3' has values of about .* dwarfs"):
-        tw.ZScore(tw.Classes()).fit(rows, CLASSES)
+        model = tw.ZScore(tw.Classes()).fit(rows, CLASSES)
+    assert "the attribute 'income' has" in model.pack(rows).cautions(["a", "b", "c", "income"])[0]
     dicts = [[{"word": word, "id": 1e6 + t} for t, word in enumerate(x)] for x in WORDS]
     with pytest.warns(tw.InputWarning, match="the attribute 'id' has"):
         tw.Perceptron(tw.Chain()).fit(dicts, TAGS)

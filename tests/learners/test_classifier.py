@@ -91,7 +91,8 @@ def test_probabilities_and_scores():
     two = tw.CRF(tw.Classes()).fit(X[:100], NAMES[:100])
     assert two.decision_function(X).shape == (150,)
     assert np.array_equal(two.classes_[(two.decision_function(X) > 0).astype(int)], two.predict(X))
-    for verb in ("predict_proba", "decision_function"):
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), p)
+    for verb in ("predict_proba", "predict_log_proba", "decision_function"):
         assert not hasattr(tw.CRF(tw.Chain()), verb)
 
 

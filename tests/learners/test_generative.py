@@ -20,14 +20,15 @@ def weights(model):
 
 
 def test_weights_are_logarithms_of_smoothed_relative_frequencies():
-    w = weights(tw.Generative(tw.Chain()).fit(X, Y))
-    # P emits a, a, a, c; Q emits b, b; three symbols and the unknown one.
+    w = weights(tw.Generative(tw.Chain(), 1.0).fit(X, Y))
+    # P emits a, a, a, c; Q emits b, b; three symbols and the unknown one, for which c stands as well.
     emissions = {"P": {"a": 3, "b": 0, "c": 1}, "Q": {"a": 0, "b": 2, "c": 0}}
     for label, counts in emissions.items():
-        total = sum(counts.values()) + 4
+        once = counts["c"]
+        total = sum(counts.values()) + once + 4
         for symbol, n in counts.items():
             assert w["emission", symbol, label] == pytest.approx(math.log((n + 1) / total))
-        assert w["unknown", label] == pytest.approx(math.log(1 / total))
+        assert w["unknown", label] == pytest.approx(math.log((once + 1) / total))
     # First labels: P twice, Q once. Steps: P->Q, Q->P, P->P; stops: P twice, Q once.
     assert w["start", "P"] == pytest.approx(math.log(3 / 5))
     assert w["start", "Q"] == pytest.approx(math.log(2 / 5))
@@ -137,13 +138,23 @@ def test_longer_contexts_telescope():
 def test_unknown_words_fall_back_on_the_chain():
     model = tw.Generative(tw.Chain()).fit(X, Y)
     assert model.predict([["new", "newer"]]) == model.predict([["strange", "other"]])
-    rare = tw.Generative(tw.Chain(min_count=2)).fit(X, Y)
+    rare = tw.Generative(tw.Chain(min_count=2), 1.0).fit(X, Y)
     assert "c" not in rare.space_.attributes
     # c was seen with P only, so unknown words lean towards P.
     w = weights(rare)
     assert w["unknown", "P"] == pytest.approx(math.log(2 / 7))  # a, b, unknown: (1 + 1) / (4 + 3)
     assert w["unknown", "Q"] == pytest.approx(math.log(1 / 5))
     assert rare.predict([["new"]]) == [["P"]]
+
+
+def test_default_smoothing_is_relative_to_the_values_of_features():
+    model = tw.Generative(tw.Chain()).fit(X, Y)
+    assert model.smoothing_ == 0.2
+    rows = np.array([[1.0, 0.0, 3.0], [0.0, 2.0, 0.0], [4.0, 0.0, 0.0]])
+    one, ten = (tw.Generative(tw.Classes(bias=False)).fit(k * rows, list("aba")) for k in (1.0, 10.0))
+    assert (one.smoothing_, ten.smoothing_) == (0.2 * 2.5, 0.2 * 25.0)
+    np.testing.assert_allclose(ten.coef_, one.coef_)
+    assert tw.Generative(tw.RNA()).fit(["GAAAC"], ["(...)"]).smoothing_ == 1.0
 
 
 def test_negative_features_are_refused():

@@ -294,3 +294,19 @@ def test_an_interrupted_pass_still_averages_rightly(monkeypatch):
         cut = tw.Perceptron(tw.Chain(), max_iter=5).fit(X, y)
     assert cut.clock_ == whole.clock_ == len(X)
     np.testing.assert_array_equal(cut.coef_, whole.coef_)
+
+
+@pytest.mark.parametrize("taxonomy", [None, {"low": ["0", "1"], "high": ["2", "3"]}])
+def test_compiled_pass_over_classes_equals_the_plain_one(taxonomy):
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(-2, 3, (40, 5)).astype(float), rng.integers(0, 4, 40).astype(str).tolist()
+    space, batch = tw.Classes(taxonomy, ancestor_weight=0.5).compile(X, y)
+    orders, weights = [rng.permutation(40) for _ in range(3)], rng.integers(1, 3, 40).astype(float)
+    results = []
+    for run in (find("perceptron", batch), perceptron_passes):
+        w, u, clock = np.zeros(space.n_features), np.zeros(space.n_features), np.zeros(1)
+        results.append((list(run(batch, w, u, orders, weights, clock)), w, u, clock))
+    (mistakes, *one), (expected, *other) = results
+    assert mistakes == expected
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)

@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 import trelliswork as tw
 from trelliswork.learners.strength import DataScale
+from trelliswork.losses import Loss
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 4))
@@ -34,6 +35,37 @@ def scale(structure, X, y, weights=None):
 def test_features_ten_times_as_large_give_the_same_scores(model):
     one, ten = (clone(model).fit(factor * X, Y) for factor in (1.0, 10.0))
     np.testing.assert_allclose(10.0 * ten.coef_, one.coef_, rtol=1e-3, atol=1e-3 * np.abs(one.coef_).max())
+
+
+@pytest.mark.parametrize(
+    ("params", "power"),
+    [
+        ({}, 1.0),
+        ({"rescale": "slack"}, 0.0),
+        ({"slack": "l2"}, 0.5),
+        ({"slack": "l2", "rescale": "slack"}, 0.0),
+    ],
+)
+def test_a_loss_ten_times_as_large_is_the_same_loss(params, power):
+    tree = {"p": {"a": {}, "b": {}}, "q": {"c": {}}}
+    one, ten = (
+        tw.StructuredSVM(tw.Classes(tree, labels=list("abc")), loss=Times(factor), tol=1e-7, **params).fit(
+            X, Y
+        )
+        for factor in (1.0, 10.0)
+    )
+    size = np.abs(one.coef_).max()
+    np.testing.assert_allclose(ten.coef_, 10.0**power * one.coef_, atol=3e-3 * 10.0**power * size)
+
+
+class Times(Loss):
+    """Distances of letters, in units."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, y_true, y_pred):
+        return self.factor * abs(ord(y_true) - ord(y_pred))
 
 
 @pytest.mark.parametrize("structure", [tw.Chain(), tw.Chain(2)], ids=["order 1", "order 2"])
@@ -68,13 +100,28 @@ def test_units_are_told():
     assert tw.CRF(tw.Chain(), l2=0.25).fit(WORDS, TAGS).l2_ == 0.25
     assert pytest.approx(6.0 * 3 / found.norm) == tw.StructuredSVM(tw.Chain(), 2.0).fit(WORDS, TAGS).C_
     assert tw.StructuredSVM(tw.Chain(), 2.0, C_mode="absolute").fit(WORDS, TAGS).C_ == 2.0
+    folds = next(iter(tw.RNA.examples()))[1:]
+    expected = 2.0 * scale(tw.RNA(), *folds).prior_price  # the same for any number of samples
+    assert pytest.approx(expected) == tw.StructuredSVM(tw.RNA(), 2.0).fit(*folds).C_
     voted = tw.VotedCRF(tw.Chain()).fit(WORDS, TAGS)
     assert voted.penalty_unit_ == pytest.approx(found.l1 / 3)
     assert voted.r_.min() == 1.0
     moments = tw.ZScore(tw.Chain()).fit(WORDS, TAGS)
     assert moments.reference_ == "generative"
-    assert moments.lam_ > 0
+    assert moments.lam_ == pytest.approx(0.01 * found.norm * found.support)
+    assert (moments.loss_, moments.total_margin_) == ("hamming", 4.0)
+    alone = tw.ZScore(tw.Chain(), loss=None).fit(WORDS, TAGS)
+    assert alone.lam_ == found.ridge("generative")
     assert tw.ZScore(tw.Classes()).fit(X, Y).reference_ == "uniform"
+
+
+@pytest.mark.parametrize("learner", [tw.ZScore, tw.SODA])
+def test_reference_of_moments_by_structure(learner):
+    for structure in (tw.RNA(), tw.Grammar(), tw.Alignment()):
+        X, y = next(iter(type(structure).examples()))[1:]
+        model = learner(structure).fit(X, y)
+        assert (model.reference_, model.loss_, model.total_margin_) == ("generative", None, None)
+    assert tw.RNA("nearest-neighbour").moment_reference == "uniform"
 
 
 def test_a_chain_with_negative_numbers_has_a_reference():

@@ -18,6 +18,7 @@ rng = np.random.default_rng(0)
 WORDS = {"D": ["the", "a"], "N": ["cat", "dog", "run"], "V": ["run", "sees"]}
 Y = [["D", "N", "V"][: int(rng.integers(1, 4))] for _ in range(30)]
 X = [[str(rng.choice(WORDS[a])) for a in row] for row in Y]
+ROWS = np.eye(3)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def test_scores_are_those_of_models_fitted_without_the_samples(comparison):
         dict(zip(comparison.table["learner"], comparison.table["score"], strict=True))["Generative"]
     )
     (train, test), *_ = make_splits(Y, 3)
-    settings = comparison.entries["Generative"].settings[0]
+    settings = comparison.entries["Generative"].folds[0].settings
     model = tw.Generative(tw.Chain(), **settings).fit([X[i] for i in train], [Y[i] for i in train])
     assert model.predict([X[i] for i in test]) == [found[i] for i in test]
 
@@ -116,7 +117,7 @@ def test_learners_that_cannot_are_told_so():
 
 def test_budget_is_kept():
     started = time.perf_counter()
-    found = tw.compare(X * 10, Y * 10, learners=[tw.CRF(tw.Chain(), tol=0.0, max_iter=10**6)], budget=0.5)
+    found = tw.compare(X * 10, Y * 10, learners=[tw.CRF(tw.Chain(), tol=0.0, max_iter=10**6)], budget=0.1)
     assert time.perf_counter() - started < 5.0
     assert found.table["out_of_time"][found.table["learner"].index("CRF")]
 
@@ -136,6 +137,62 @@ def test_bad_learners(learners, message):
 
 
 def test_confusions():
-    assert confusions(tw.Classes(), ["a", "a", "b"], ["b", "b", None]) == [("a", "b", 2)]
+    assert confusions(tw.Classes(), ROWS, ["a", "a", "b"], ["b", "b", None]) == [("a", "b", 2)]
     trees = ["(S (NP (N cats)) (VP (V sit)))"], ["(S (VP (N cats)) (V sit))"]
-    assert sorted(confusions(tw.Grammar(), *trees)) == [("NP", "VP", 1), ("VP", "(nothing)", 1)]
+    assert sorted(confusions(tw.Grammar(), [None], *trees)) == [("NP", "VP", 1), ("VP", "(nothing)", 1)]
+    folds = confusions(tw.RNA(), ["GGAAAUC"], ["(.....)"], [".(...)."])
+    assert folds == [("G-C", "(nothing)", 1), ("(nothing)", "G-U", 1)]
+    columns = confusions(tw.Alignment(), [("ACG", "AG")], [("ACG", "A-G")], [("ACG", "AG-")])
+    assert columns == [("C:-", "C:G", 1), ("G:G", "G:-", 1)]
+    strings = confusions(tw.Transducer(), ["ab"], [{"xy", "xz"}], ["xw"])
+    assert strings == [("y", "w", 1)]
+
+
+class Slow(tw.Generative):
+    """Cannot be ended early."""
+
+    seconds = 0.5
+
+    def fit(self, X, y, sample_weight=None):
+        time.sleep(self.seconds)
+        return super().fit(X, y, sample_weight)
+
+
+class Slower(Slow):
+    seconds = 1.5
+
+
+def test_with_little_time_learners_are_compared_as_they_are():
+    learners = {"slow": Slow(tw.Chain()), "quick": tw.Generative(tw.Chain())}
+    found = tw.compare(X, Y, learners=learners, budget=4.0)
+    rows = dict(zip(found.table["learner"], found.table["tuned"], strict=True))
+    assert rows == {"slow": False, "quick": True, "most frequent": False}
+    assert found.table["failure"] == [None] * 3
+    assert found.settings("slow") == {}
+    assert re.search("slow .*no time to tune", str(found))
+
+
+def test_a_learner_that_cannot_be_ended_does_not_take_the_time_of_others():
+    learners = {"slow": Slower(tw.Chain()), "quick": tw.Generative(tw.Chain())}
+    found = tw.compare(X, Y, learners=learners, budget=2.0)
+    failures = dict(zip(found.table["learner"], found.table["failure"], strict=True))
+    assert re.search(r"a fit takes \S+ s and has \S+ s; raise budget", failures["slow"])
+    assert failures["quick"] is None
+
+
+def test_iterators_columns_and_tables():
+    found = tw.compare(iter(X), (y for y in Y), learners=["Generative"], budget=5)
+    assert len(found.predictions()) == 30
+    frame = type(
+        "Frame", (), {"columns": ["w"], "to_numpy": None, "shape": (3, 1), "__len__": lambda self: 3}
+    )()
+    with pytest.raises(tw.InputError, match=r"^X is one table of 3 rows"):
+        tw.compare(frame, ["D", "N", "V"], learners=["CRF", "Generative"], budget=5)
+
+
+def test_a_letter_that_only_one_fold_has():
+    pairs = [("ACCA", "ACA"), ("CAC", "CC")] * 3 + [("AWA", "AA")]
+    aligned = [("ACCA", "A-CA"), ("CAC", "C-C")] * 3 + [("AWA", "A-A")]
+    found = tw.compare(pairs, aligned, tw.Alignment(), ["Perceptron"], budget=5)
+    assert found.table["failure"] == [None]
+    assert found.learner().structure.unknown == "error"

@@ -120,8 +120,9 @@ def test_path_around_the_number_that_auto_stands_for():
     model = search(recorded(strength="auto"), n_values=5, tune=["strength"])
     assert model.learner.fits[0] == ("auto", "good", 200)
     tried = model.results_["strength"]
-    assert set(tried) >= {"auto", 1e4, 1e3, 10.0, 1.0}  # 100 is what "auto" stands for
-    assert 100.0 not in tried
+    assert set(tried) >= {1e4, 1e3, 100.0, 10.0, 1.0}  # 100 is what "auto" stands for
+    assert model.results_["own"] == [value == 100.0 for value in tried]
+    assert tried.count(100.0) == 1
     assert model.best_params_ == {"strength": 1.0}
 
 
@@ -243,7 +244,7 @@ def test_samples_are_compiled_once_per_split(monkeypatch):
     monkeypatch.setattr(tw.Chain.space_class, "pack", lambda s, *a, **k: packed.append(1) or pack(s, *a, **k))
     tw.Tuned(tw.CRF(tw.Chain()), cv=2, n_values=4, race=None).fit(X, Y)
     assert len(compiled) == 3  # two splits, and all samples
-    assert len(packed) == 4  # what the splits hold out, and two looks at the last model
+    assert len(packed) == 3  # what the splits hold out, and a look at the last model
 
 
 def test_number_of_threads_does_not_matter():
@@ -361,6 +362,98 @@ def test_bad_learners():
             tw.Tuned(wrong).fit(X, Y)
     with pytest.raises(tw.InputError, match="both X_dev and y_dev"):
         tw.Tuned(tw.CRF(tw.Chain())).fit(X, Y, X_dev=X)
+
+
+# -- whatever holds the data -----------------------------------------------------------------------
+
+
+class Column:
+    """What is used of a column of a data frame: rows have names, which are no places."""
+
+    def __init__(self, values):
+        self.values = list(values)
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, key):
+        raise KeyError(key)
+
+    def to_numpy(self):
+        out = np.empty(len(self), dtype=object)
+        out[:] = self.values
+        return out
+
+
+def test_iterators_and_columns():
+    plain = tw.Tuned(tw.CRF(tw.Chain()), cv=2, n_values=2).fit(X, Y)
+    for inputs, outputs in ((iter(X), (y for y in Y)), (X, Column(Y))):
+        model = tw.Tuned(tw.CRF(tw.Chain()), cv=2, n_values=2).fit(inputs, outputs)
+        assert np.array_equal(model.coef_, plain.coef_)
+    assert model.predict(x for x in X[:2]) == plain.predict(X[:2])
+    assert model.score(iter(X), iter(Y)) == plain.score(X, Y)
+
+
+ROWS, CLASSES = np.tile(np.eye(3), (6, 1)), np.array(["a", "b", "c"] * 6)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+def test_a_column_of_labels():
+    model = tw.Tuned(tw.CRF(tw.Classes()), n_values=2).fit(ROWS, CLASSES[:, None])
+    assert model.best_score_ == 0.0
+    assert model.predict(ROWS).tolist() == CLASSES.tolist()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_data_frames(library):
+    frames = pytest.importorskip(library)
+    frame, labels = frames.DataFrame(dict(zip("abc", ROWS.T))), frames.Series(CLASSES.tolist())
+    if library == "pandas":  # rows in another order keep their names
+        frame, labels = frame.iloc[::-1], labels.iloc[::-1]
+    model = tw.Tuned(tw.CRF(tw.Classes()), n_values=2).fit(frame, labels)
+    assert model.score(frame, labels) == 1.0
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert len(frames.DataFrame(model.results_)) == len(model.results_["score"])
+
+
+def test_score_is_that_of_the_learner_or_what_was_asked_for():
+    model = tw.Tuned(tw.CRF(tw.Chain()), n_values=2).fit(X, Y)
+    assert model.score(X, Y) == model.best_estimator_.score(X, Y)
+    asked = tw.Tuned(tw.CRF(tw.Chain()), scoring="token_error", n_values=2).fit(X, Y)
+    assert asked.score(X, Y) == pytest.approx(model.score(X, Y) - 1.0)
+
+
+def test_a_symbol_that_only_one_fold_has():
+    pairs = [("ACCA", "ACA"), ("CAC", "CC")] * 3 + [("AWA", "AA")]
+    aligned = [("ACCA", "A-CA"), ("CAC", "C-C")] * 3 + [("AWA", "A-A")]
+    model = tw.Tuned(tw.Perceptron(tw.Alignment()), tune={"max_iter": [2, 3]}).fit(pairs, aligned)
+    assert model.structure.unknown == "error"
+    assert "W" in model.space_.symbols
+
+
+def test_errors_name_samples_as_the_user_has_them():
+    bad = [*X[:39], ["the", 3.5, "cat"]]
+    with pytest.raises(tw.InputError) as caught:
+        tw.Tuned(tw.CRF(tw.Chain()), cv=2, n_values=2).fit(bad, [*Y[:39], ["D", "N", "N"]])
+    assert caught.value.sample == 39
+
+
+@pytest.mark.parametrize("kernel", ["rbf", tw.kernels.RBF()])
+def test_width_of_the_kernel_and_rescaling(kernel):
+    learner = tw.StructuredSVM(tw.Classes(), kernel=kernel)
+    assert [walk.path.name for walk in make_plan(learner, None, 2, "predict").walks] == ["C"]
+    assert not make_plan(learner, None, 2, "predict").choices
+    model = tw.Tuned(learner, tune="all", n_values=2).fit(ROWS, CLASSES)
+    name = "kernel" if isinstance(kernel, str) else "kernel__gamma"
+    assert len({str(value) for value in model.results_[name]}) >= 2
+    assert set(model.results_["rescale"]) == {"margin", "slack"}
+
+
+def test_alternative_outputs_of_transducers():
+    words, sounds = ["ca", "ac", "cc", "aa"] * 3, [{"ka", "kA"}, "ak", {"kk"}, "aa"] * 3
+    model = tw.Tuned(tw.CRF(tw.Transducer(min_context=1)), n_values=2).fit(words, sounds)
+    assert model.scoring_ == "edit"
+    assert model.best_score_ == 0.0
 
 
 # -- splits ----------------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ BAD = {
         "emissions": [Chain(emissions="some")],
         "transitions": [Chain(transitions="none"), Chain(transitions=3), Chain(transitions=["ab", "abc"])],
         "invalid": [Chain(invalid="mend")],
+        "ngrams": [Chain(ngrams="some"), Chain(2, ngrams="observed", edge_features="all")],
         "scheme": [Chain(scheme="IOB1"), Chain(scheme=2)],
         "edge_features": [Chain(edge_features="some"), Chain(edge_features={5: "all"})],
         "min_count": [Chain(min_count=-1), Chain(min_count="all")],
@@ -91,6 +92,8 @@ BAD = {
         "longest": [Transducer(longest=0)],
         "min_count": [Transducer(min_count=0)],
         "min_context": [Transducer(min_context=0)],
+        "prune": [Transducer(prune=-0.1), Transducer(prune=1.0)],
+        "law": [Transducer(law=-1.0), Transducer(law="much")],
         "output": [Transducer(output="text")],
     },
 }

@@ -25,6 +25,7 @@ SOLVERS: dict[tuple[str, str], str] = {
     ("kernel svm", _CLASSES): "trelliswork.accelerated.svm_classes:kernel_ascent",
     ("perceptron", _CHAIN): "trelliswork.accelerated.perceptron_chain:passes",
     ("perceptron", _ALIGNMENT): "trelliswork.accelerated.perceptron_alignment:passes",
+    ("perceptron", _CLASSES): "trelliswork.accelerated.perceptron_classes:passes",
     ("contrast", _CHAIN): "trelliswork.accelerated.contrast_chain:contrast",
 }
 

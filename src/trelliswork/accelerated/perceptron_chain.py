@@ -53,6 +53,11 @@ def _passes(
     start_ok = everything if space.start_mask is None else space.start_mask
     end_ok = everything if space.end_mask is None else space.end_mask
     data = matrix.data[:0] if np.all(matrix.data == 1.0) else matrix.data
+    opened, possible = np.zeros(0, dtype=bool), np.zeros((0, k), dtype=bool)
+    if batch.partly_known:
+        opened, possible = np.zeros(len(batch), dtype=bool), batch.possible()
+        opened[batch.open_samples] = True
+    gold = batch.gold_codes.values.copy()
     whole = not np.any(data % 1.0) and not np.any(weights % 1.0) and not np.any(tables[0] % 1.0)
     features = Features(matrix.indptr, matrix.indices, data, rows.astype(np.int32))
     try:
@@ -63,7 +68,9 @@ def _passes(
             yield chain_perceptron.perceptron_pass(
                 features,
                 batch.offsets,
-                batch.gold_codes.values,
+                gold,
+                opened,
+                possible,
                 order,
                 weights,
                 tables[0],

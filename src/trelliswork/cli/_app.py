@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
@@ -100,9 +101,21 @@ def _root(
     debug: Annotated[
         bool, typer.Option("--debug", help="Show tracebacks (as TRELLISWORK_DEBUG=1 does).")
     ] = False,
+    max_size: Annotated[
+        int | None,
+        typer.Option(
+            "--max-size",
+            min=1,
+            metavar="BYTES",
+            help="Largest size that a compressed file may unpack to (also TRELLISWORK_MAX_SIZE).",
+            show_default="4 GiB",
+        ),
+    ] = None,
 ) -> None:
     """Structured prediction: learn functions whose outputs are structures."""
     show_tracebacks(debug)
+    if max_size is not None:
+        os.environ["TRELLISWORK_MAX_SIZE"] = str(max_size)  # workers inherit it
     if version:
         print(f"trelliswork {trelliswork.__version__}")
         raise typer.Exit
@@ -151,6 +164,15 @@ def predict(
         bool,
         typer.Option("--show-alignment", help="transduce: below each output, two rows with its pieces."),
     ] = False,
+    known: Annotated[
+        bool,
+        typer.Option(
+            "--known",
+            help="INPUT says what is known of the outputs; the best that agrees is written. tag, classify: "
+            "in the label column, ? for any label, A|B for one of two, an inner node for a label below it; "
+            "fold: structures with ? | x < >; parse: some brackets, as in '(NP the cat) sleeps'.",
+        ),
+    ] = False,
     columns: _options.Columns = None,
     separator: _options.Separator = None,
     encoding: _options.Encoding = None,
@@ -168,6 +190,7 @@ def predict(
         gamma=gamma,
         raw=raw,
         show_alignment=show_alignment,
+        known=known,
         columns=_options.parse_columns(columns),
         separator=_options.parse_separator(separator),
         comment=comment or None,
@@ -267,7 +290,9 @@ def inspect(
 
 @app.command()
 def compare(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="tag, classify, parse, fold or align.")],
+    task: Annotated[
+        str, typer.Argument(metavar="TASK", help="tag, classify, parse, transduce, fold or align.")
+    ],
     source: Annotated[str, typer.Argument(metavar="DATA", help="File, as train TASK reads it.")],
     learners: Annotated[
         str, typer.Option(help="Learners, such as CRF,SODA: names of the classes in Python.")

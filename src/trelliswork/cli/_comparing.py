@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from trelliswork._errors import InputError
@@ -10,7 +11,7 @@ from trelliswork.cli._options import check_output
 from trelliswork.cli._report import say
 from trelliswork.cli.tasks import TASKS
 
-__all__ = ["Samples", "compare_file"]
+__all__ = ["Samples", "compare_file", "with_features"]
 
 
 class Samples(NamedTuple):
@@ -22,14 +23,32 @@ class Samples(NamedTuple):
         Samples.
     structure : Structure
         What an output is.
-    features : transformer or None
-        What comes before the learners.
+    learners : mapping of str to estimator, or None
+        Learners by the names of their classes, where they need features of their own; None are all that the
+        structure can do.
     """
 
     X: Any
     y: Any
     structure: Any
-    features: Any = None
+    learners: Mapping[str, Any] | None = None
+
+
+def with_features(structure: Any, features: Callable[[str], Any]) -> dict[str, Any]:
+    """All learners by the names of their classes, each behind its features.
+
+    Parameters
+    ----------
+    structure : Structure
+        What an output is.
+    features : callable
+        Takes the name of a class to a transformer.
+    """
+    from trelliswork.learners import LEARNERS
+    from trelliswork.pipeline import make_pipeline
+
+    named = {name: cls for name, cls in LEARNERS.items() if name != "Fixed"}
+    return {name: make_pipeline(features(name), cls(structure)) for name, cls in named.items()}
 
 
 def compare_file(
@@ -80,15 +99,13 @@ def compare_file(
     from trelliswork.selection import compare
 
     samples = able[task].samples(source, **given)
-    names = learners if learners == "all" else [name.strip() for name in learners.split(",")]
     comparison = compare(
         samples.X,
         samples.y,
         samples.structure,
-        names,
+        _chosen(learners, samples.learners),
         budget=budget,
         scoring=scoring,
-        features=samples.features,
         n_jobs=jobs,
         verbose=int(not quiet),
     )
@@ -97,3 +114,16 @@ def compare_file(
         comparison.to_html(output, title=f"Which learner? {source}")
         if not quiet:
             say(f"wrote {output}")
+
+
+def _chosen(text: str, known: Mapping[str, Any] | None) -> Any:
+    """Learners by the text of ``--learners``."""
+    if text == "all":
+        return text if known is None else known
+    names = [name.strip() for name in text.split(",")]
+    if known is None:
+        return names
+    for name in names:
+        if name not in known:
+            raise InputError(f"--learners: unknown learner {name!r}; expected one of {', '.join(known)}")
+    return {name: known[name] for name in names}

@@ -64,12 +64,25 @@ class Learning(NamedTuple):
             self._check_loss(structure)
         if "scoring" in self.given:
             self._check_scoring()
+        verbose = 0 if self.tune is not None else int(not quiet)
+        return self.wrapped(self.entry.build(structure, self.given, verbose=verbose), quiet)
+
+    def wrapped(self, estimator: Any, quiet: bool) -> Any:
+        """The estimator with the choice of its settings around it, where that was asked for.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A learner.
+        quiet : bool
+            Whether to show no progress.
+        """
         if self.tune is None:
-            return self.entry.build(structure, self.given, verbose=int(not quiet))
+            return estimator
         from trelliswork.selection import Tuned
 
         return Tuned(
-            self.entry.build(structure, self.given),
+            estimator,
             budget=None if self.tune == math.inf else self.tune,
             scoring=self.scoring,
             n_jobs=self.given.get("jobs"),

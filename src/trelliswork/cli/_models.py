@@ -30,6 +30,7 @@ class Request:
     gamma: float = 1.0
     raw: bool = False
     show_alignment: bool = False
+    known: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,7 @@ class OpenModel:
             "--mea": request.mea,
             "--raw": request.raw,
             "--show-alignment": request.show_alignment,
+            "--known": request.known,
         }
         for flag, given in asked.items():
             if given and flag not in _predict_options(self.task):

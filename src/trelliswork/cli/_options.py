@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from trelliswork._errors import InputError
 __all__ = [
     "check_jobs",
     "check_output",
+    "known_label",
     "parse_columns",
     "parse_separator",
     "read_template",
@@ -52,11 +53,45 @@ Tune = Annotated[
     ),
 ]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")]
+Unknown = Annotated[
+    str | None,
+    typer.Option(
+        "--unknown",
+        metavar="TEXT",
+        help="Label that stands for one that is not known, such as ?; with it, A|B stands for A or B.",
+        show_default=False,
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Seed = Annotated[
     int | None, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.", show_default=False)
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model file.", show_default=False)]
+
+
+def known_label(text: Any, unknown: Collection[str], labels: Collection[Any] = ()) -> Any:
+    """What a label of a file says where labels may be known in part: None, a set, or the label itself.
+
+    Parameters
+    ----------
+    text : str or set
+        The label; sets stay as they are.
+    unknown : collection of str
+        Labels that stand for one that is not known.
+    labels : collection
+        Labels that are none of these things, whatever they look like.
+
+    Examples
+    --------
+    >>> from trelliswork.cli._options import known_label
+    >>> known_label("?", ["?"]), sorted(known_label("N|V", ["?"])), known_label("N", ["?"])
+    (None, ['N', 'V'], 'N')
+    """
+    if not isinstance(text, str) or text in labels:
+        return text
+    if text in unknown:
+        return None
+    return set(filter(None, text.split("|"))) if text.strip("|").count("|") else text
 
 
 def parse_columns(text: str | None) -> list[int] | None:

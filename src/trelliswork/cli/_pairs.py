@@ -106,9 +106,13 @@ def compared(truth: Sequence[Sequence[Any]], predicted: Sequence[Any]) -> dict[s
     predicted : list of outputs
         One per input.
     """
-    steps = [
-        min((_edits(y, p) for y in ys), key=lambda e: e[0]) for ys, p in zip(truth, predicted, strict=True)
-    ]
+    from trelliswork.selection.confusions import edits
+
+    steps = []
+    for outputs, guess in zip(truth, predicted, strict=True):
+        near = [(edits(output, guess), len(output)) for output in outputs]
+        (distance, found), length = min(near, key=lambda item: item[0][0])
+        steps.append((distance, length, found))
     wrong = sum(distance for distance, _, _ in steps)
     pairs = Counter(pair for _, _, confused in steps for pair in confused)
     order = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))
@@ -120,32 +124,6 @@ def compared(truth: Sequence[Sequence[Any]], predicted: Sequence[Any]) -> dict[s
         "symbol_error": wrong / max(sum(length for _, length, _ in steps), 1),
         "confusions": [[a, b, n] for (a, b), n in order[:10]],
     }
-
-
-def _edits(y: Any, p: Any) -> tuple[int, int, list[tuple[str, str]]]:
-    """Edit distance, length of the truth, and which symbols became which; an empty text stands for none."""
-    n, m = len(y), len(p)
-    if list(y) == list(p):
-        return 0, n, []
-    table = [list(range(m + 1))]
-    for i in range(1, n + 1):
-        row, above = [i], table[-1]
-        for j in range(1, m + 1):
-            row.append(min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (y[i - 1] != p[j - 1])))
-        table.append(row)
-    confused, i, j = [], n, m
-    while i or j:
-        if i and j and table[i][j] == table[i - 1][j - 1] + (y[i - 1] != p[j - 1]):
-            i, j = i - 1, j - 1
-            if y[i] != p[j]:
-                confused.append((str(y[i]), str(p[j])))
-        elif i and table[i][j] == table[i - 1][j] + 1:
-            i -= 1
-            confused.append((str(y[i]), ""))
-        else:
-            j -= 1
-            confused.append(("", str(p[j])))
-    return table[n][m], n, confused
 
 
 def aligned_rows(pieces: Sequence[tuple[Any, Any]]) -> list[str]:

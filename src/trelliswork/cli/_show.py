@@ -129,7 +129,9 @@ def _tried(tuned: Any) -> Any:
             results["failure"][i] if score is None else f"{score:.4f}",
             "" if error is None else f"{error:.4f}",
             str(results["n_splits"][i]),
-            "#" * round(1 + 29 * share) * (score is not None) + " chosen" * results["chosen"][i],
+            "#" * round(1 + 29 * share) * (score is not None)
+            + " default" * results.get("own", results["chosen"])[i] * (not results["chosen"][i])
+            + " chosen" * results["chosen"][i],
         )
     return table
 

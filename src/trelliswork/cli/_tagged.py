@@ -38,7 +38,7 @@ class Tagged:
     lengths: list[int]
 
     @classmethod
-    def of(cls, opened: OpenModel, X: Any, request: Request) -> Tagged:
+    def of(cls, opened: OpenModel, X: Any, request: Request, known: Any = None) -> Tagged:
         """Labels that a model predicts.
 
         Parameters
@@ -49,17 +49,20 @@ class Tagged:
             Inputs.
         request : Request
             How many candidates, and whether with probabilities.
+        known : list or None
+            What is known of the labels.
         """
         learner, features, lengths = opened.learner, opened.features(X), [len(x) for x in X]
+        limits = {} if known is None else {"known": known}
         if request.kbest == 1:
-            best = [[str(label) for label in y] for y in learner.predict(features)]
+            best = [[str(label) for label in y] for y in learner.predict(features, **limits)]
             if not request.probabilities:
                 return cls([best], None, lengths)
             place = {str(label): j for j, label in enumerate(learner.classes_)}
-            tables = learner.predict_marginals(features)
+            tables = learner.predict_marginals(features, **limits)
             shares = [[float(p[t, place[a]]) for t, a in enumerate(y)] for y, p in zip(best, tables)]
             return cls([best], [shares], lengths)
-        lists = learner.predict_kbest(features, request.kbest)
+        lists = learner.predict_kbest(features, request.kbest, **limits)
         labels: list[list[Any]] = []
         ranked: list[list[list[float]]] = []
         for k in range(request.kbest):

@@ -22,6 +22,8 @@ from trelliswork.cli._report import INTERRUPTED, one_line, say
 
 __all__ = ["Outcome", "counted", "ending", "file_size", "finish", "watched"]
 
+_LAST_FIT = 10.0  # seconds after SIGTERM that a fit with chosen settings may take
+
 
 class Outcome(NamedTuple):
     """How a fit ended.
@@ -43,7 +45,8 @@ def watched(
 ) -> Outcome:
     """Run a fit and print its warnings; exit code 130 if it was interrupted before anything was learnt.
 
-    SIGTERM (from a queue of jobs, say) ends it as Ctrl-C does, so that what was learnt is saved.
+    SIGTERM (from a queue of jobs, say) ends it as Ctrl-C does, so that what was learnt is saved; a last fit
+    with settings that were chosen ends soon after, too, as the queue will not wait long.
 
     Parameters
     ----------
@@ -57,12 +60,13 @@ def watched(
         Whether to keep warnings back.
     """
     from trelliswork.learners import FitInterrupted
+    from trelliswork.learners.optimize.progress import ended_by
 
     started = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            with _sigterm_interrupts():
+            with _sigterm_interrupts() as over, ended_by(over):
                 fit()
         except InputError as error:
             raise located(error) from None
@@ -71,7 +75,7 @@ def watched(
         others = {one_line(w.message) for w in caught if not issubclass(w.category, FitInterrupted)}  # type: ignore[arg-type]
         for message in sorted(others):
             say(f"trelliswork: warning: {message}")
-    if interrupted and not estimator.n_iter_:
+    if interrupted and not getattr(estimator, "n_iter_", 1):  # a regression has no iterations
         say("trelliswork: interrupted before the first iteration was complete; no model was saved")
         raise typer.Exit(INTERRUPTED)
     if "verbose" in estimator.get_params(deep=False):
@@ -80,14 +84,23 @@ def watched(
 
 
 @contextlib.contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
-    """Make SIGTERM an interrupt from the keyboard; only the main thread can."""
+def _sigterm_interrupts() -> Iterator[Callable[[], bool]]:
+    """Make SIGTERM an interrupt from the keyboard (only the main thread can); tells when its time is over."""
+    told: list[float] = []
+
+    def interrupt(number: int, frame: Any) -> None:
+        told.append(time.perf_counter())
+        signal.default_int_handler(number, frame)
+
+    def over() -> bool:
+        return bool(told) and time.perf_counter() > told[0] + _LAST_FIT
+
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield over
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = signal.signal(signal.SIGTERM, interrupt)
     try:
-        yield
+        yield over
     finally:
         signal.signal(signal.SIGTERM, before)
 

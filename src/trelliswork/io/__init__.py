@@ -19,7 +19,7 @@ from trelliswork.io.rna import (
     write_dot_bracket,
 )
 from trelliswork.io.rows import Rows, read_rows
-from trelliswork.io.trees import TreeData, read_trees, write_trees
+from trelliswork.io.trees import TreeData, read_trees, some_brackets, write_trees
 
 __all__ = [
     "ConllData",
@@ -42,6 +42,7 @@ __all__ = [
     "read_shape",
     "read_stockholm",
     "read_trees",
+    "some_brackets",
     "tokenize",
     "write_bpseq",
     "write_conll",

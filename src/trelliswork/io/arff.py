@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from trelliswork._errors import InputError
 
-__all__ = ["ArffTable", "hierarchy", "read_arff"]
+__all__ = ["ArffTable", "hierarchy", "most_specific", "read_arff"]
 
 _ATTRIBUTE = re.compile(r"@attribute\s+(?:'([^']+)'|\"([^\"]+)\"|(\S+))\s+(.+)", re.IGNORECASE)
 
@@ -87,11 +87,8 @@ def _is_numeric(kind: str) -> bool:
     return kind.lower() in ("numeric", "real", "integer")
 
 
-def hierarchy(kind: str) -> tuple[dict[str, str], list[tuple[str, str]]] | None:
-    """Labels of a ``hierarchical`` attribute, and links of their taxonomy; None for other kinds.
-
-    Labels are paths such as ``4/6/2``. A path that others continue is an inner node; as a label it is the
-    extra leaf ``4/6/-``.
+def hierarchy(kind: str) -> list[tuple[str, str]] | None:
+    """Links of the taxonomy of a ``hierarchical`` attribute; None for other kinds.
 
     Parameters
     ----------
@@ -100,24 +97,34 @@ def hierarchy(kind: str) -> tuple[dict[str, str], list[tuple[str, str]]] | None:
 
     Returns
     -------
-    dict of str to str, and list of (str, str)
-        Leaf of every path, and (parent, child) pairs below ``ROOT``.
+    list of (str, str) or None
+        (parent, child) pairs of paths such as ``4/6/2``, below ``ROOT``.
 
     Examples
     --------
     >>> from trelliswork.io.arff import hierarchy
     >>> hierarchy("hierarchical 1,1/2")
-    ({'1': '1/-', '1/2': '1/2'}, [('ROOT', '1'), ('1', '1/2'), ('1', '1/-')])
+    [('ROOT', '1'), ('1', '1/2')]
     """
     word, _, listed = kind.partition(" ")
-    if word.lower() != "hierarchical":
-        return None
-    links: dict[tuple[str, str], None] = dict.fromkeys(_links(listed))
-    inner = {parent for parent, _ in links}
-    nodes = [child for _, child in links]
-    leaf = {path: f"{path}/-" if path in inner else path for path in nodes}
-    links |= {(path, name): None for path, name in leaf.items() if name != path}
-    return leaf, list(links)
+    return None if word.lower() != "hierarchical" else list(dict.fromkeys(_links(listed)))
+
+
+def most_specific(paths: list[str]) -> list[str]:
+    """Paths that no other one continues.
+
+    Parameters
+    ----------
+    paths : list of str
+        Paths such as ``4/6/2``.
+
+    Examples
+    --------
+    >>> from trelliswork.io.arff import most_specific
+    >>> most_specific(["6", "6/2", "6/2/0", "1/1"])
+    ['6/2/0', '1/1']
+    """
+    return [path for path in dict.fromkeys(paths) if not any(other.startswith(f"{path}/") for other in paths)]
 
 
 def _links(listed: str) -> Iterator[tuple[str, str]]:

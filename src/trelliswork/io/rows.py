@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from trelliswork._errors import InputError
 from trelliswork._text import read_text
-from trelliswork.io.arff import hierarchy, read_arff
+from trelliswork.io.arff import hierarchy, most_specific, read_arff
 
 __all__ = ["FORMATS", "Rows", "read_rows"]
 
@@ -30,7 +30,7 @@ class Rows(NamedTuple):
     ----------
     X : list of dict
         Features of every row, as :class:`~trelliswork.Classes` takes them.
-    y : list of str or None
+    y : list of str (or sets of str) or None
         Labels; None where the file has none.
     records : list
         The rows as they were: lines, lists of cells or objects.
@@ -56,7 +56,7 @@ class Rows(NamedTuple):
     """
 
     X: list[dict[str, Any]]
-    y: list[str] | None
+    y: list[Any] | None
     records: list[Any]
     header: list[str] | None
     lines: list[int]
@@ -89,7 +89,8 @@ def read_rows(
         The file, plain or gzip.
     format : {"svmlight", "csv", "jsonl", "arff"} or None
         ``label index:value ...`` per line; a header and cells; one JSON object per line; or ARFF, where a
-        ``hierarchical`` class gives a taxonomy (of several paths joined by ``@`` the first is the label).
+        ``hierarchical`` class gives a taxonomy (the label is the most
+        specific path; several, joined by ``@``, are a set: one of them).
         None looks at the first line.
     label : str or None
         Column or key of the labels; by default ``label`` if there is one, else (CSV) the last
@@ -272,14 +273,23 @@ def _arff(
     place = header.index(target)
     wanted = [k for k, c in enumerate(header) if c != target and (columns is None or c in columns)]
     declared = hierarchy(table.kinds[place])
-    X, y = [], []
+    nodes = (
+        {child for _, child in declared}
+        if declared is not None
+        else {cells[place] for _, cells in table.rows}
+    )
+    X: list[dict[str, Any]] = []
+    y: list[Any] = []
     for number, cells in table.rows:
         X.append({header[k]: _cell(cells[k], name, number, header[k]) for k in wanted if cells[k]})
-        path = cells[place].split("@")[0]
-        if declared is not None and path and path not in declared[0]:
-            raise InputError.at(name, number, f"the class {path!r} is not in the declared hierarchy")
-        if path or not unlabelled:
-            y.append(_label(path if declared is None or not path else declared[0][path], name, number))
+        paths = [cells[place]] if declared is None else most_specific(cells[place].split("@"))
+        for path in paths:
+            if path and path not in nodes:
+                raise InputError.at(name, number, f"the class {path!r} is not in the declared hierarchy")
+        if any(paths):
+            y.append(paths[0] if len(paths) == 1 else frozenset(paths))
+        elif not unlabelled:
+            y.append(_label(paths[0], name, number))
     complete = len(y) == len(X)
     return Rows(
         X,
@@ -289,7 +299,7 @@ def _arff(
         [number for number, _ in table.rows],
         "arff",
         name,
-        taxonomy=None if declared is None else declared[1],
+        taxonomy=declared,
     )
 
 
@@ -308,6 +318,10 @@ def _jsonl(
             item = json.loads(line)
         except json.JSONDecodeError as error:
             raise InputError.at(name, number, f"cannot read JSON ({error.msg})") from None
+        except RecursionError:
+            raise InputError.at(name, number, "cannot read JSON (nested too deep)") from None
+        except ValueError:  # Python's limit on the digits of whole numbers
+            raise InputError.at(name, number, "cannot read JSON (a number of too many digits)") from None
         if not isinstance(item, dict):
             raise InputError.at(name, number, f"expected a JSON object, got {type(item).__name__}")
         if target in item:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from trelliswork._errors import InputError
 from trelliswork._text import read_text, write_text
 from trelliswork._trees import as_node, leaves, normalized, parse_tree, split_trees, tags, to_string
 
-__all__ = ["TreeData", "read_trees", "write_trees"]
+__all__ = ["TreeData", "read_trees", "some_brackets", "write_trees"]
 
 
 @dataclass
@@ -118,6 +119,47 @@ def read_trees(
             name, 1, "no tree in the file; expected bracketed trees such as (S (NP we) (VP sleep))"
         )
     return data
+
+
+def some_brackets(text: str) -> tuple[list[str], set[tuple[str | None, int, int]]]:
+    """Words of a sentence and the brackets that are known of its tree.
+
+    Parameters
+    ----------
+    text : str
+        Words, with brackets around some of them: a label follows the opening one, unless it is not known.
+
+    Returns
+    -------
+    list of str, and set of (str or None, int, int)
+        Words; label, first word and word after the last of every bracket, as ``Grammar`` takes them.
+
+    Examples
+    --------
+    >>> from trelliswork.io import some_brackets
+    >>> words, brackets = some_brackets("(NP the cat) sleeps ( on (NP the mat))")
+    >>> words
+    ['the', 'cat', 'sleeps', 'on', 'the', 'mat']
+    >>> sorted(brackets, key=str)
+    [('NP', 0, 2), ('NP', 4, 6), (None, 3, 6)]
+    """
+    words: list[str] = []
+    found: set[tuple[str | None, int, int]] = set()
+    open_: list[tuple[str | None, int]] = []
+    for piece in re.findall(r"\([^\s()]*|\)|[^\s()]+", text):
+        if piece[0] == "(":
+            open_.append((piece[1:] or None, len(words)))
+        elif piece != ")":
+            words.append(piece)
+        elif not open_:
+            raise InputError("a bracket closes that was never opened")
+        elif open_[-1][1] == len(words):
+            raise InputError("there is no word between two brackets")
+        else:
+            found.add((*open_.pop(), len(words)))
+    if open_:
+        raise InputError("a bracket is never closed")
+    return words, found
 
 
 def write_trees(path_or_file: Any, y: Any, *, encoding: str = "utf-8") -> None:

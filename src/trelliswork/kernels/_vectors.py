@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from trelliswork._errors import InputError
+from trelliswork._tuning import Path, Tunable
 
 __all__ = ["RBF", "Kernel", "Linear", "Polynomial"]
 
@@ -26,6 +27,8 @@ class Kernel(BaseEstimator):
     >>> Common()(np.array([[1.0, 3.0]]), np.array([[2.0, 2.0]])).tolist()
     [[3.0]]
     """
+
+    tuning: ClassVar[tuple[Tunable, ...]] = ()  # what is worth tuning
 
     def __call__(self, A: Any, B: Any) -> np.ndarray:
         """Matrix of shape (n_rows of A, n_rows of B)."""
@@ -128,6 +131,8 @@ class RBF(Kernel):
     >>> RBF(0.5)(np.eye(2), np.eye(2)).round(3).tolist()
     [[1.0, 0.368], [0.368, 1.0]]
     """
+
+    tuning = (Path("gamma", weaker="up", decades=(2.0, 2.0)),)
 
     def __init__(self, gamma: float = 1.0):
         self.gamma = gamma

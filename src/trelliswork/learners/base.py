@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from trelliswork._blas import one_blas_thread
-from trelliswork._errors import InputError
+from trelliswork._errors import InputError, Unsupported
 from trelliswork._stored import Declared, fitting, numbers
 from trelliswork._tuning import Tunable
 from trelliswork._validate import (
@@ -36,7 +36,7 @@ from trelliswork.learners.scores import (
     check_sums,
     shares,
 )
-from trelliswork.structures.abilities import Labelled, require
+from trelliswork.structures.abilities import Labelled, PartlyKnown, require
 from trelliswork.structures.base import Batch, Parts, Space, Structure
 
 __all__ = ["Candidate", "FitInterrupted", "StructuredEstimator"]
@@ -260,7 +260,8 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         y : list of outputs or None
             Outputs to be scored; those that are not possible are no mistake here.
         **constraints
-            Passed to the structure, for instance ``allowed=`` of a chain.
+            Passed to the structure, for instance ``allowed=`` of a chain, or ``known=``: what is known of the
+            outputs, in place of ``y``; what the verbs then take is in ``restricted()`` of the batch.
 
         Returns
         -------
@@ -279,12 +280,22 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         check_samples(X, y, empty=True)
         self._check_columns(X)
         y = self._check_labels(y)
-        check_constraints(self.space_, constraints)
+        if constraints:
+            check_constraints(self.space_, constraints)
         if self.compiled is not None and y is None and not constraints:
             return self.compiled.pack(self.space_, X, n_jobs=self.n_jobs)
         marked = {} if y is None else {"unknown": "mark"}  # outputs that are not possible are no mistake
         with reading(self.space_.structure, X, y):
             return self.space_.pack(X, y, n_jobs=self.n_jobs, **marked, **constraints)
+
+    def _asked(self, X: Any, constraints: dict[str, Any]) -> tuple[Batch, Parts]:
+        """Samples, and the scores of the parts of the outputs that agree with what is known."""
+        batch = self.pack(X, **constraints)
+        if batch.known is None:
+            return batch, self.part_scores(batch, X)
+        batch, limits = require(batch, PartlyKnown).restricted()
+        scores = self.part_scores(batch, X)
+        return batch, scores if limits is None else scores + limits
 
     @accepts_iterators
     def predict(self, X: Any, **constraints: Any) -> Any:
@@ -295,7 +306,8 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         X : list of inputs
             As in ``fit``.
         **constraints
-            Passed to the structure, for instance ``allowed=`` of a chain.
+            ``known=``, what is known of the outputs, written as in ``fit``: the best of those that agree;
+            others as the structure has them, for instance ``allowed=`` of a chain.
 
         Returns
         -------
@@ -303,16 +315,18 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
             One output per sample, of the same kind as in ``fit``; an array where ``fit`` was given an
             array of labels.
         """
-        batch = self.pack(X, **constraints)
-        scores = self.part_scores(batch, X)
+        batch, scores = self._asked(X, constraints)
         check_finite(scores)
-        return self._outputs(batch.unpack(batch.predicted(scores).codes))
+        best = batch.predicted(scores)
+        if "known" in constraints:
+            require(batch, PartlyKnown).check_possible(best.values)
+        return self._outputs(batch.unpack(best.codes))
 
-    def _sum_scores(self, batch: Batch, X: Any) -> Parts:
-        """Scores of parts for verbs that add up all outputs; refused where rounding would decide."""
-        scores = self.part_scores(batch, X)
+    def _asked_for_sums(self, X: Any, constraints: dict[str, Any]) -> tuple[Batch, Parts]:
+        """The same for verbs that add up all outputs; refused where rounding would decide."""
+        batch, scores = self._asked(X, constraints)
         check_sums(batch, scores)
-        return scores
+        return batch, scores
 
     def _outputs(self, outputs: list[Any]) -> Any:
         """Outputs as ``predict`` returns them."""
@@ -329,7 +343,7 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         k : int, default=5
             Length of the lists; shorter where a sample has fewer outputs.
         **constraints
-            Passed to the structure.
+            As in :meth:`predict`.
 
         Returns
         -------
@@ -337,8 +351,7 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
             Best first.
         """
         check_number("k", k, 1, whole=True)
-        batch = self.pack(X, **constraints)
-        scores = self._sum_scores(batch, X)
+        batch, scores = self._asked_for_sums(X, constraints)
         best = batch.candidates(scores, k)
         log_z = batch.log_partition(scores)
         lists = []
@@ -365,7 +378,7 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         X : list of inputs
             As in ``fit``.
         **constraints
-            Passed to the structure.
+            As in :meth:`predict`.
 
         Returns
         -------
@@ -380,8 +393,8 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         >>> model.predict_mea([["x", "y"]])
         [['A', 'A']]
         """
-        batch = self.pack(X, **constraints)
-        return self._outputs(batch.unpack(batch.mea(self._sum_scores(batch, X)).codes))
+        batch, scores = self._asked_for_sums(X, constraints)
+        return self._outputs(batch.unpack(batch.mea(scores).codes))
 
     @accepts_iterators
     def predict_min_risk(self, X: Any, loss: Any = "hamming", k: int = 10, **constraints: Any) -> Any:
@@ -411,9 +424,11 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
 
         check_number("k", k, 1, whole=True)
         measured = as_loss(loss)
-        batch = self.pack(X, **constraints)
+        if "known" in constraints:
+            raise Unsupported("predict_min_risk takes no known=; take the best of predict_kbest instead")
+        batch, scores = self._asked_for_sums(X, constraints)
         measured.check(self.space_)
-        lists = batch.kbest(self._sum_scores(batch, X), k)
+        lists = batch.kbest(scores, k)
         outputs = [batch.unpack_sample(i, best.codes) for i, best in enumerate(lists)]
         if not all(outputs):
             i = next(i for i, candidates in enumerate(outputs) if not candidates)
@@ -441,16 +456,18 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         X : list of inputs
             As in ``fit``.
         **constraints
-            Passed to the structure.
+            As in :meth:`predict`.
         """
-        batch = self.pack(X, **constraints)
-        marginals = batch.user_marginals(self._sum_scores(batch, X))
+        batch, scores = self._asked_for_sums(X, constraints)
+        marginals = batch.user_marginals(scores)
         check_probabilities(marginals)
         return marginals
 
     @accepts_iterators
     def log_prob(self, X: Any, y: Any, **constraints: Any) -> np.ndarray:
         """Log-probability of given outputs; -inf for outputs that are not possible.
+
+        Of an output that is known in part it is the probability of all outputs that agree with it.
 
         Parameters
         ----------
@@ -459,15 +476,23 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
         y : list of outputs
             One per sample.
         **constraints
-            Passed to the structure; the probability is then among the outputs that they allow.
+            As in :meth:`predict`; the probability is then among the outputs that they allow.
 
         Returns
         -------
         ndarray of shape (n_samples,)
         """
+        known = constraints.pop("known", None)
         batch = self.pack(X, y, **constraints)
-        scores = self._sum_scores(batch, X)
+        scores = self.part_scores(batch, X)
+        check_sums(batch, scores)
         values = batch.gold_values(scores)
+        if known is not None:
+            if batch.known is not None:
+                raise InputError("known= goes with outputs that are known as a whole; give y as a whole")
+            codes = batch.gold_codes
+            batch, scores = self._asked(X, constraints | {"known": known})
+            values[batch.evaluate(codes, scores) == -np.inf] = -np.inf
         possible = values > -np.inf
         values[possible] -= batch.log_partition(scores)[possible]
         check_log_probabilities(values)
@@ -496,8 +521,8 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
             ``n_samples`` outputs per input.
         """
         check_number("n_samples", n_samples, 0, whole=True)
-        batch = self.pack(X, **constraints)
-        draws = batch.sample(self._sum_scores(batch, X), n_samples, np.random.default_rng(random_state))
+        batch, scores = self._asked_for_sums(X, constraints)
+        draws = batch.sample(scores, n_samples, np.random.default_rng(random_state))
         return [list(outputs) for outputs in zip(*map(batch.unpack, draws), strict=True)] or [[] for _ in X]
 
     @accepts_iterators

@@ -1,4 +1,4 @@
-"""How data come in and outputs go out: iterators are read once, outputs are lists that NumPy can join."""
+"""How data come in and outputs go out: iterators and columns are read once, NumPy can join outputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 __all__ = ["Outputs", "accepts_iterators", "as_samples"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_SAMPLES = ("X", "y", "X_dev", "y_dev")
+_INPUTS, _OUTPUTS = ("X", "X_dev"), ("y", "y_dev")
 
 
 class Outputs(list):
@@ -45,10 +45,20 @@ def _plain(value: Any) -> Any:
     return type(value)(map(_plain, value)) if type(value) in (list, tuple) else value
 
 
-def as_samples(data: Any) -> Any:
-    """Iterators as lists, what only NumPy can read as an array, all else as it is."""
+def as_samples(data: Any, *, outputs: bool = False) -> Any:
+    """Iterators and columns of data frames by place, what only NumPy can read as an array, all else as it is.
+
+    Parameters
+    ----------
+    data : inputs or outputs
+        As users give them. The rows of a column have names, which are not their places.
+    outputs : bool, default=False
+        Whether a column of labels is to stay an array.
+    """
     if isinstance(data, Iterator):
         return list(data)
+    if hasattr(data, "to_numpy") and not hasattr(data, "columns"):
+        return data.to_numpy() if outputs else list(data)
     unread = hasattr(data, "__array__") and not (hasattr(data, "__len__") or hasattr(data, "shape"))
     return np.asarray(data) if unread else data
 
@@ -59,11 +69,13 @@ def accepts_iterators(method: _Function) -> _Function:
 
     @functools.wraps(method)
     def listed(self: Any, *args: Any, **more: Any) -> Any:
-        args = (
-            tuple(as_samples(value) if name in _SAMPLES else value for name, value in zip(names, args))
-            + args[len(names) :]
-        )
-        more = {name: as_samples(value) if name in _SAMPLES else value for name, value in more.items()}
-        return method(self, *args, **more)
+        read = tuple(_read(name, value) for name, value in zip(names, args))
+        more = {name: _read(name, value) for name, value in more.items()}
+        return method(self, *read, *args[len(names) :], **more)
 
     return listed  # type: ignore[return-value]
+
+
+def _read(name: str, value: Any) -> Any:
+    """An argument, as a list of samples where it is one."""
+    return as_samples(value, outputs=name in _OUTPUTS) if name in _INPUTS + _OUTPUTS else value

@@ -44,7 +44,7 @@ class ClassifierVerbs:
         space_: Space
         pack: Callable[..., Batch]
         part_scores: Callable[[Batch, Any], Parts]
-        _sum_scores: Callable[[Batch, Any], Parts]
+        _asked_for_sums: Callable[[Any, dict[str, Any]], tuple[Batch, Parts]]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -82,8 +82,33 @@ class ClassifierVerbs:
         >>> model.predict_proba([[0.5]]).round(2)
         array([[0.55, 0.45]])
         """
-        batch = self.pack(X, **constraints)
-        return batch.marginals(self._sum_scores(batch, X)).label
+        batch, scores = self._asked_for_sums(X, constraints)
+        return batch.marginals(scores).label
+
+    @available_if(has_single_labels)
+    def predict_log_proba(self, X: Any, **constraints: Any) -> np.ndarray:
+        """Logarithms of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : matrix or list of rows
+            As in ``fit``.
+        **constraints
+            Passed to the structure.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns as in ``classes_``.
+
+        Examples
+        --------
+        >>> from trelliswork import CRF, Classes
+        >>> CRF(Classes()).fit([[0.0], [1.0]], ["low", "high"]).predict_log_proba([[0.5]]).round(2)
+        array([[-0.6, -0.8]])
+        """
+        with np.errstate(divide="ignore"):  # a class that cannot be
+            return np.log(self.predict_proba(X, **constraints))
 
     @available_if(has_single_labels)
     @accepts_iterators

@@ -12,6 +12,7 @@ from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_samples
 from trelliswork.learners.base import StructuredEstimator, combined_weights, given_weights, warn_interrupted
 from trelliswork.learners.early_stopping import Watcher, dev_score
+from trelliswork.learners.known import Target
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.smooth import (
     Minimum,
@@ -22,8 +23,8 @@ from trelliswork.learners.optimize.smooth import (
     pseudo_gradient,
 )
 from trelliswork.learners.strength import DataScale
-from trelliswork.structures.abilities import PartlyKnown
-from trelliswork.structures.base import Batch, Space, Structure
+from trelliswork.structures.abilities import JointLaw
+from trelliswork.structures.base import Batch, Parts, Space, Structure
 
 __all__ = ["CRF"]
 
@@ -34,8 +35,8 @@ class CRF(StructuredEstimator):
     Minimises the negative log-likelihood, summed over samples, plus
     ``l1 * |w|_1 + l2 * |w|_2^2`` (the scale of CRFsuite's ``c1`` and ``c2``), or the same of ``w - prior``.
 
-    Where a structure knows only part of a true output (``Alignment(core="upper")``), the likelihood is that
-    of the known part: a sum over all outputs that agree with it.
+    Where only part of a true output is known (``None`` for the label of a token; see the page on partly
+    known outputs), the likelihood is that of the known part: a sum over all outputs that agree with it.
 
     Parameters
     ----------
@@ -197,6 +198,21 @@ class CRF(StructuredEstimator):
         self.history_ = history
         return self
 
+    def part_scores(self, batch: Batch, X: Any) -> Parts:
+        """Scores of the parts of all outputs, with those of a generative law where the structure has one.
+
+        Parameters
+        ----------
+        batch : Batch
+            Samples from ``pack``, or some of them.
+        X : list of inputs
+            Their inputs.
+        """
+        scores = batch.scores(self.coef_)
+        if isinstance(batch, JointLaw) and batch.law_weight:
+            scores = scores + batch.law_weight * batch.law_scores()
+        return scores
+
     def _check_parameters(self) -> None:
         for name in ("l1", "tol"):
             check_number(name, getattr(self, name), 0)
@@ -260,27 +276,19 @@ def fit_crf(
 
     Returns the minimum and the history; arguments as in :class:`CRF`.
     """
-    known_part = batch if isinstance(batch, PartlyKnown) and batch.partly_known else None
-    if known_part is not None and solver == "newton-cg":
-        raise Unsupported(
-            "solver='newton-cg' needs fully known outputs, not hidden alignments or core='upper'; use 'lbfgs'"
-        )
-    gold = None if known_part is not None else batch.gold_sum(weights)
+    target = Target(batch, weights)
+    if target.open is not None and solver == "newton-cg":
+        raise Unsupported("solver='newton-cg' needs outputs that are known as a whole; use 'lbfgs'")
     origin = np.zeros_like(start) if prior is None else prior
 
     def value(v: np.ndarray) -> tuple[float, np.ndarray]:
         w = origin + v
         log_z, expected = batch.expect(w, weights=weights)
-        target = gold
-        if known_part is not None:
-            log_known, target = known_part.expect_known(w, weights)
-            log_z = log_z - log_known
         total = float(log_z.sum() if weights is None else log_z @ weights)
-        g = expected - target
+        log_known, wanted = target(w)
+        g = expected - wanted
         g += (2.0 * l2) * v
-        if gold is not None:
-            total -= float(gold @ w)
-        return total + float((l2 * v) @ v), g
+        return total - log_known + float((l2 * v) @ v), g
 
     best: dict[str, Any] = {"w": start, "objective": np.inf, "n": 0}
     with Progress("CRF", max_iter, verbose) as progress:

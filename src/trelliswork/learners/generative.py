@@ -12,26 +12,37 @@ from trelliswork._errors import InputError, InputWarning
 from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_weights
 from trelliswork.learners.base import StructuredEstimator, given_weights
-from trelliswork.structures.base import Structure
+from trelliswork.learners.completion import filled_in
+from trelliswork.learners.known import Target, known_in_part
+from trelliswork.structures.abilities import JointLaw, Multinomials
+from trelliswork.structures.base import Batch, Parts, Structure
 
 __all__ = ["Fixed", "Generative"]
 
+_MAX_STEPS, _LEAST_GAIN = 100, 1e-6  # of EM; the gain is relative
+
 
 class Generative(StructuredEstimator):
-    """Generative model with Laplace smoothing: a hidden Markov model on chains.
+    """Generative model with smoothed counts: a hidden Markov model on chains.
 
     Weights are logarithms of smoothed relative frequencies; one pass over the data, no
     search. On a chain: first labels, transitions and emissions (with several attributes
     per token these count as independent, as in naive Bayes, and an unknown symbol has its
-    own share). On structures without multinomials: log-odds of how often a feature
-    occurs in the given outputs against how often it occurs in all outputs.
+    own share: that of the symbols seen once, where a token is one symbol). On structures
+    without multinomials: log-odds of how often a feature occurs in the given outputs against
+    how often it occurs in all outputs. On a transducer: the Kneser-Ney model of its pieces, whose
+    weights are not those of features (``coef_`` is zero).
+
+    Where only part of the outputs is known, expected counts over all outputs that agree take the place of
+    counts (EM); log-odds are taken of outputs that a first model fills in.
 
     Parameters
     ----------
     structure : Structure
         Output space, for instance ``Chain()``.
-    smoothing : float, default=1.0
-        Count added to every event.
+    smoothing : float or "auto", default="auto"
+        Count added to every event. "auto" is 0.2 times the mean value of a feature (where it is not 0) for
+        chains and classes, and 1 for the rest.
     n_jobs : int or None, default=None
         Threads (-1: all cores).
 
@@ -39,6 +50,14 @@ class Generative(StructuredEstimator):
     ----------
     coef_ : ndarray of shape (n_features,)
         Log-probabilities.
+    history_ : list of dict
+        Where outputs are known in part: the log-likelihood of what is known (the logarithm of the prior that
+        stands for the smoothing included) after every step of EM; it never falls.
+    completed_by_ : str or None
+        The learner that filled in outputs that are known in part ("crf"), on structures without multinomials;
+        None where nothing was filled in.
+    smoothing_ : float
+        Count that was added.
 
     Examples
     --------
@@ -53,7 +72,7 @@ class Generative(StructuredEstimator):
     command_options = ("smoothing",)
     tuning = (Path("smoothing", decades=(1.0, 3.5)),)
 
-    def __init__(self, structure: Structure, smoothing: float = 1.0, *, n_jobs: int | None = None):
+    def __init__(self, structure: Structure, smoothing: float | str = "auto", *, n_jobs: int | None = None):
         self.structure = structure
         self.smoothing = smoothing
         self.n_jobs = n_jobs
@@ -68,19 +87,68 @@ class Generative(StructuredEstimator):
         sample_weight : array-like of shape (n_samples,) or None
             Weight of each sample.
         """
-        check_number("smoothing", self.smoothing, 0, above=True)
+        if self.smoothing != "auto":
+            check_number("smoothing", self.smoothing, 0, above=True)
         space, batch = self._start(X, y, structure=self._checked_structure().complete())
         weights = check_weights(sample_weight, len(batch))
-        self.coef_ = batch.generative_weights(self.smoothing, weights)
+        if isinstance(self.smoothing, str):
+            self.smoothing_ = self.structure.generative_smoothing * batch.count_unit(weights)
+        else:
+            self.smoothing_ = float(self.smoothing)
+        self.history_, self.completed_by_ = [], None
+        partly = known_in_part(batch)
+        if isinstance(batch, JointLaw):
+            self.coef_ = np.zeros(space.n_features)
+        elif partly is not None and partly.known is not None and batch.is_generative:
+            self.coef_, self.history_ = _em(batch, self.smoothing_, weights)
+        else:
+            batch, self.completed_by_ = filled_in(batch, weights)
+            self.coef_ = batch.generative_weights(self.smoothing_, weights)
         self.space_ = space
-        self.history_ = []
-        self.n_iter_ = 1
+        self.n_iter_ = max(len(self.history_), 1)
         return self
+
+    def part_scores(self, batch: Batch, X: Any) -> Parts:
+        """Scores of the parts of all outputs: those of the structure's own generative law if it has one.
+
+        Parameters
+        ----------
+        batch : Batch
+            Samples from ``pack``, or some of them.
+        X : list of inputs
+            Their inputs.
+        """
+        return batch.law_scores() if isinstance(batch, JointLaw) else super().part_scores(batch, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True  # counts
         return tags
+
+
+def _em(
+    batch: Batch, smoothing: float, weights: np.ndarray | None
+) -> tuple[np.ndarray, list[dict[str, Any]]]:
+    """Weights by expectation-maximisation, from expected counts over all outputs that agree."""
+    target = Target(batch, weights)
+    events = np.arange(batch.space.n_features)
+    if isinstance(batch, Multinomials):
+        events = np.unique(np.concatenate([*batch.multinomials().values()]))
+    w = batch.generative_weights(smoothing, weights, target(np.zeros(batch.space.n_features))[1])
+    history: list[dict[str, Any]] = []
+    best = w
+    for _ in range(_MAX_STEPS):
+        value, counts = target(w)
+        value += smoothing * float(w[events].sum())
+        if history and not value > history[-1]["log_likelihood"]:
+            break
+        gain = value - history[-1]["log_likelihood"] if history else np.inf
+        history.append({"log_likelihood": value})
+        best = w
+        if gain <= _LEAST_GAIN * abs(value):
+            break
+        w = batch.generative_weights(smoothing, weights, counts)
+    return best, history
 
 
 class Fixed(StructuredEstimator):

@@ -14,6 +14,7 @@ from trelliswork._tuning import Choice
 from trelliswork._validate import check_number, check_samples
 from trelliswork.accelerated import find
 from trelliswork.learners.base import StructuredEstimator, carry_over, combined_weights, warn_interrupted
+from trelliswork.learners.known import known_in_part
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.stops import StopReason
 from trelliswork.structures.base import Batch, Structure
@@ -225,9 +226,12 @@ def perceptron_passes(
         for i in order:
             clock[0] += 1.0
             sample = batch.subset([i])
-            guess = sample.argmax(sample.scores(w)).codes
-            if not np.array_equal(guess.values, sample.gold_codes.values):
-                step = (sample.gold() - sample.features(guess)).toarray().ravel() * weights[i]
+            scores = sample.scores(w)
+            guess = sample.argmax(scores).codes
+            partly = known_in_part(sample)
+            truth = sample.gold_codes if partly is None else partly.completion(scores).codes
+            if not np.array_equal(guess.values, truth.values):
+                step = (sample.features(truth) - sample.features(guess)).toarray().ravel() * weights[i]
                 w += step
                 u += clock[0] * step
                 mistakes += 1

@@ -22,8 +22,8 @@ from trelliswork.structures.base import Batch
 
 __all__ = ["DataScale"]
 
-_L2, _L1, _PRICE = 0.004, 0.05, 3.0
-_RIDGE = {"generative": 0.08, "observed": 0.1}
+_L2, _L1, _PRICE, _PRIOR_PRICE = 0.004, 0.05, 3.0, 5.0
+_RIDGE = {"generative": (0.08, 0.5), "observed": (0.1, 0.5), "total": (0.01, 1.0)}
 
 
 class DataScale(NamedTuple):
@@ -89,6 +89,22 @@ class DataScale(NamedTuple):
         """Price of the mean slack beside half the squared norm of the weights: 3 n / V."""
         return _PRICE * self.n_samples / self.norm
 
+    @property
+    def prior_price(self) -> float:
+        """Price of the mean slack where weights are pulled towards a prior: 5 / V.
+
+        A prior is there because the slacks alone would lead astray, however many samples there are.
+        """
+        return _PRIOR_PRICE / self.norm
+
     def ridge(self, reference: str) -> float:
-        """Ridge beside a sum of covariances under a reference law: a multiple of V sqrt(m)."""
-        return _RIDGE[reference] * self.norm * self.support**0.5
+        """Ridge beside a sum of covariances under a reference law.
+
+        Parameters
+        ----------
+        reference : {"generative", "observed", "total"}
+            The law: ``0.08 V sqrt(m)`` and ``0.1 V sqrt(m)``; "total" is the generative one where margins
+            are those of the whole model, ``0.01 V m``.
+        """
+        factor, power = _RIDGE[reference]
+        return factor * self.norm * self.support**power

@@ -44,6 +44,7 @@ class Loss(BaseEstimator):
     compares: ClassVar[tuple[str, ...] | None] = None
     of_items: ClassVar[bool] = False
     all_or_nothing: ClassVar[bool] = False  # whether all wrong outputs cost the same
+    signed: ClassVar[bool] = False  # whether it may be negative, where a search has a head start
 
     @classmethod
     def by_name(cls) -> Loss:

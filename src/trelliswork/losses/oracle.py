@@ -126,8 +126,9 @@ class Oracle:
         return self._tangents(w, scores, gold)
 
     def _loss_of(self, codes: Ragged) -> np.ndarray:
+        loss = self.batch.evaluate(codes, self._cost_scores) + self.constant
         # Sums of costs: what should be zero may be rounded to just below it.
-        return np.maximum(self.batch.evaluate(codes, self._cost_scores) + self.constant, 0.0)
+        return loss if self.loss.signed else np.maximum(loss, 0.0)
 
     def _two_best(self, scores: Parts, gold: np.ndarray) -> Found:
         """The best output other than the true one."""

@@ -1,4 +1,4 @@
-"""What is taken for what: labels of tokens and samples, labels of brackets, whole outputs."""
+"""What is taken for what: labels, brackets, base pairs, columns of alignments, symbols of strings."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from trelliswork._dotbracket import base_pairs
 from trelliswork._trees import as_node, brackets, normalized
+from trelliswork.structures.alignment.columns import reference_pairs
 
-__all__ = ["confusions"]
+__all__ = ["confusions", "edits"]
 
 NOTHING = "(nothing)"
 
 
-def confusions(structure: Any, y_true: Any, y_pred: Any, top: int = 10) -> list[tuple[str, str, int]]:
+def confusions(structure: Any, X: Any, y_true: Any, y_pred: Any, top: int = 10) -> list[tuple[str, str, int]]:
     """Most frequent mistakes: the truth, the prediction, how often.
 
     Parameters
     ----------
     structure : Structure or None
         What an output is.
+    X : list of inputs
+        Their letters name base pairs and columns.
     y_true, y_pred : lists of outputs
         The truth and the predictions; None where there is none.
     top : int, default=10
@@ -29,28 +33,67 @@ def confusions(structure: Any, y_true: Any, y_pred: Any, top: int = 10) -> list[
     --------
     >>> from trelliswork import Chain
     >>> from trelliswork.selection.confusions import confusions
-    >>> confusions(Chain(), [["D", "N"], ["D", "V"]], [["D", "V"], ["D", "V"]])
+    >>> X, truth = [["the", "cat"], ["a", "run"]], [["D", "N"], ["D", "V"]]
+    >>> confusions(Chain(), X, truth, [["D", "V"], ["D", "V"]])
     [('N', 'V', 1)]
     """
-    kind = getattr(structure, "output_kind", None)
-    parts = {"label sequence": _labels, "parse tree": _brackets}.get(str(kind), _outputs)
+    parts = _PARTS.get(str(getattr(structure, "output_kind", None)), _outputs)
+    inputs = X if isinstance(X, (list, tuple)) else [None] * len(y_true)
     counts: Counter[tuple[str, str]] = Counter()
-    for true, guess in zip(y_true, y_pred, strict=True):
+    for x, true, guess in zip(inputs, y_true, y_pred, strict=True):
         if guess is not None:
-            counts.update(parts(true, guess))
+            counts.update(parts(structure, x, true, guess))
     return [(a, b, n) for (a, b), n in counts.most_common(top)]
 
 
-def _labels(true: Any, guess: Any) -> Iterator[tuple[str, str]]:
+def edits(true: Any, guess: Any) -> tuple[int, list[tuple[str, str]]]:
+    """Edit distance of two strings, and which symbols became which; an empty text stands for none.
+
+    Parameters
+    ----------
+    true, guess : str or list
+        Strings of symbols.
+
+    Examples
+    --------
+    >>> from trelliswork.selection.confusions import edits
+    >>> edits("kat", "cats")
+    (2, [('', 's'), ('k', 'c')])
+    """
+    n, m = len(true), len(guess)
+    if list(true) == list(guess):
+        return 0, []
+    table = [list(range(m + 1))]
+    for i in range(1, n + 1):
+        row, above = [i], table[-1]
+        for j in range(1, m + 1):
+            row.append(min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (true[i - 1] != guess[j - 1])))
+        table.append(row)
+    found, i, j = [], n, m
+    while i or j:
+        if i and j and table[i][j] == table[i - 1][j - 1] + (true[i - 1] != guess[j - 1]):
+            i, j = i - 1, j - 1
+            if true[i] != guess[j]:
+                found.append((str(true[i]), str(guess[j])))
+        elif i and table[i][j] == table[i - 1][j] + 1:
+            i -= 1
+            found.append((str(true[i]), ""))
+        else:
+            j -= 1
+            found.append(("", str(guess[j])))
+    return table[n][m], found
+
+
+def _labels(structure: Any, x: Any, true: Any, guess: Any) -> Iterator[tuple[str, str]]:
     return ((str(a), str(b)) for a, b in zip(true, guess) if a != b)
 
 
-def _outputs(true: Any, guess: Any) -> Iterator[tuple[str, str]]:
+def _outputs(structure: Any, x: Any, true: Any, guess: Any) -> Iterator[tuple[str, str]]:
     a, b = f"{true!s:.60}", f"{guess!s:.60}"
     return iter([(a, b)] if a != b else [])
 
 
-def _brackets(true: Any, guess: Any) -> Iterator[tuple[str, str]]:
+def _brackets(structure: Any, x: Any, true: Any, guess: Any) -> Iterator[tuple[str, str]]:
     """Brackets over the same words with other labels; those that are missed or made up."""
     sides: list[dict[tuple[int, int], Counter[str]]] = []
     for tree in (true, guess):
@@ -66,3 +109,35 @@ def _brackets(true: Any, guess: Any) -> Iterator[tuple[str, str]]:
         left += [NOTHING] * (longer - len(left))
         right += [NOTHING] * (longer - len(right))
         yield from zip(sorted(left), sorted(right))
+
+
+def _base_pairs(structure: Any, x: Any, true: Any, guess: Any) -> Iterator[tuple[str, str]]:
+    """Base pairs that are missed or made up, by their bases."""
+    missed, wrong = (set(base_pairs(a)) - set(base_pairs(b)) for a, b in ((true, guess), (guess, true)))
+    yield from ((f"{x[i]}-{x[j]}", NOTHING) for i, j in missed)
+    yield from ((NOTHING, f"{x[i]}-{x[j]}") for i, j in wrong)
+
+
+def _columns(structure: Any, x: Any, true: Any, guess: Any) -> Iterator[tuple[str, str]]:
+    """Residues of the first sequence that have another partner, by the letters of both."""
+    sides = [dict(reference_pairs(output, structure.gap)) for output in (true, guess)]
+    for i in sorted(sides[0].keys() | sides[1].keys()):
+        partners = [side.get(i) for side in sides]
+        if partners[0] != partners[1]:
+            a, b = (structure.gap if j is None else x[1][j] for j in partners)
+            yield f"{x[0][i]}:{a}", f"{x[0][i]}:{b}"
+
+
+def _symbols(structure: Any, x: Any, true: Any, guess: Any) -> Iterator[tuple[str, str]]:
+    """Symbols that are changed, missed or made up, against the nearest of the true outputs."""
+    nearest = min((edits(output, guess) for output in structure.alternatives(true)), key=lambda e: e[0])
+    return ((a or NOTHING, b or NOTHING) for a, b in nearest[1])
+
+
+_PARTS = {
+    "label sequence": _labels,
+    "parse tree": _brackets,
+    "RNA structure": _base_pairs,
+    "alignment": _columns,
+    "list of parts": _symbols,
+}

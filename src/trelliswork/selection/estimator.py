@@ -7,40 +7,26 @@ import warnings
 from typing import Any
 
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 
 from trelliswork._errors import InputError
 from trelliswork._validate import check_number, check_samples, check_weights, count_samples
 from trelliswork.learners.base import FitInterrupted
+from trelliswork.learners.calls import accepts_iterators
 from trelliswork.learners.optimize.progress import Progress
+from trelliswork.selection.chosen import ChosenModel
 from trelliswork.selection.plan import Plan, make_plan
 from trelliswork.selection.results import results_table
-from trelliswork.selection.scoring import MeasureScorer, as_measure, final_step, structure_of
+from trelliswork.selection.scoring import MeasureScorer, as_measure
 from trelliswork.selection.search import Search
 from trelliswork.selection.splits import make_splits
+from trelliswork.selection.steps import check_inputs, final_step, on_a_part, outputs_of, structure_of
 from trelliswork.selection.trials import Split
 
 __all__ = ["Tuned", "tuned"]
 
 
-def _delegated(name: str) -> Any:
-    """A method of the model that was chosen, where its class has it."""
-
-    def has(self: Tuned) -> bool:
-        getattr(getattr(self, "best_estimator_", self.learner), name)  # scikit-learn asks for the error
-        return True
-
-    def method(self: Tuned, *args: Any, **more: Any) -> Any:
-        return getattr(self._fitted(), name)(*args, **more)
-
-    method.__name__ = name
-    method.__doc__ = f"``{name}`` of ``best_estimator_``."
-    return available_if(has)(method)
-
-
-class Tuned(BaseEstimator):
+class Tuned(ChosenModel, BaseEstimator):
     """A learner whose settings are chosen by cross-validation or a development set.
 
     Learners declare what is worth tuning (``tuning``): first of all the strength of regularisation, as
@@ -98,7 +84,8 @@ class Tuned(BaseEstimator):
         Their row in ``results_``.
     results_ : dict of str to list
         A column for each parameter, and scores with standard errors, seconds and so on:
-        ``pandas.DataFrame(model.results_)``. Settings that left the race have fewer splits.
+        ``pandas.DataFrame(model.results_)``. Settings that left the race have fewer splits. ``own`` marks the
+        learner's own settings, with what ``"auto"`` stood for in the first split.
     scoring_ : str
         Name of the measure.
     ended_ : {None, "budget", "interrupted"}
@@ -173,6 +160,7 @@ class Tuned(BaseEstimator):
 
     # -- fitting ---------------------------------------------------------------------------
 
+    @accepts_iterators
     def fit(
         self,
         X: Any,
@@ -196,9 +184,22 @@ class Tuned(BaseEstimator):
         X_dev, y_dev : lists or None
             Development set, which is used instead of folds; it is not trained on.
         """
-        check_samples(X, y)
-        self._check_parameters()
+        prefix = self._choose(X, y, sample_weight, groups, X_dev, y_dev)
+        weights = {} if sample_weight is None else {f"{prefix}sample_weight": sample_weight}
         started = time.perf_counter()
+        self.best_estimator_ = clone(self.learner).set_params(**self.best_params_).fit(X, y, **weights)
+        self.refit_seconds_ = time.perf_counter() - started
+        return self
+
+    def _choose(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any = None, X_dev: Any = None, y_dev: Any = None
+    ) -> str:
+        """Search for the best settings; returns what comes before the names of parameters in a pipeline."""
+        self._check_parameters()
+        check_samples(X, y)
+        check_inputs(self.learner, X)
+        started = time.perf_counter()
+        y, y_dev = outputs_of(self.learner, y), outputs_of(self.learner, y_dev)
         plan, prefix = self._plan()
         measure = as_measure(self.scoring, self.learner, y)
         splits = self._splits(X, y, sample_weight, groups, X_dev, y_dev, measure, plan)
@@ -232,12 +233,7 @@ class Tuned(BaseEstimator):
         self.best_score_ = float("nan") if judged is None else judged.score
         del splits, search  # compiled samples of all splits
         self.search_seconds_ = time.perf_counter() - started
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        if weights and prefix:
-            weights = {f"{prefix}sample_weight": sample_weight}
-        self.best_estimator_ = clone(self.learner).set_params(**settings).fit(X, y, **weights)
-        self.refit_seconds_ = time.perf_counter() - started - self.search_seconds_
-        return self
+        return prefix
 
     def _check_parameters(self) -> None:
         check_number("n_values", self.n_values, 1, whole=True)
@@ -277,7 +273,7 @@ class Tuned(BaseEstimator):
         weights = check_weights(sample_weight, count_samples(X))
         if (X_dev is None) != (y_dev is None):
             raise InputError("a development set needs both X_dev and y_dev")
-        quiet = clone(self.learner)
+        quiet = on_a_part(self.learner)
         verbose = {name: 0 for name in quiet.get_params() if name.split("__")[-1] == "verbose"}
         quiet.set_params(**verbose)
         options: dict[str, Any] = {"measure": measure, "method": self.method, "decoding": plan.decoding}
@@ -306,11 +302,7 @@ class Tuned(BaseEstimator):
 
     # -- what the chosen model does ----------------------------------------------------------
 
-    def _fitted(self) -> Any:
-        if not hasattr(self, "best_estimator_"):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
-        return self.best_estimator_
-
+    @accepts_iterators
     def predict(self, X: Any, **constraints: Any) -> Any:
         """Best output of every sample, by the model that was chosen.
 
@@ -323,34 +315,23 @@ class Tuned(BaseEstimator):
         """
         return getattr(self._fitted(), self.method)(X, **constraints)
 
+    @accepts_iterators
     def score(self, X: Any, y: Any) -> float:
-        """Score of new samples by the measure of the search; errors with a minus sign, so greater is better.
+        """Score of new samples, greater is better.
+
+        Without ``scoring`` it is that of the learner (accuracy in the structure's own terms), as with any
+        estimator; else the measure of the search, errors with a minus sign.
 
         Parameters
         ----------
         X, y : lists of inputs and outputs
             Samples.
         """
-        return MeasureScorer(as_measure(self.scoring, self._fitted(), y))(self, X, y)
-
-    predict_kbest = _delegated("predict_kbest")
-    predict_marginals = _delegated("predict_marginals")
-    predict_mea = _delegated("predict_mea")
-    predict_min_risk = _delegated("predict_min_risk")
-    predict_proba = _delegated("predict_proba")
-    predict_log_proba = _delegated("predict_log_proba")
-    decision_function = _delegated("decision_function")
-    log_prob = _delegated("log_prob")
-    sample = _delegated("sample")
-    margins = _delegated("margins")
-    weights_by_name = _delegated("weights_by_name")
-    tables = _delegated("tables")
-
-    def __getattr__(self, name: str) -> Any:
-        """Fitted attributes of the model that was chosen (``classes_``, ``coef_``, ``space_``, ...)."""
-        if name.endswith("_") and not name.startswith("_") and "best_estimator_" in self.__dict__:
-            return getattr(final_step(self.best_estimator_), name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        model = self._fitted()
+        if self.scoring is None and self.method == "predict":
+            return model.score(X, y)
+        y = outputs_of(model, y)
+        return MeasureScorer(as_measure(self.scoring, model, y))(self, X, y)
 
 
 def tuned(learner: Any, X: Any, y: Any, **options: Any) -> Tuned:

@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from trelliswork._errors import InputError
+from trelliswork._signature import signature
 from trelliswork._tuning import Choice, Path, Tunable
+from trelliswork.kernels import KERNELS
 
 __all__ = ["Plan", "Walk", "make_plan"]
+
+_WIDTHS = 5  # of a kernel that was given by its name
 
 
 class Walk(NamedTuple):
@@ -86,6 +90,20 @@ class Plan(NamedTuple):
         of_walks = [name for walk in self.walks for name in (*walk.path.names, *dict(walk.path.fixed))]
         return list(dict.fromkeys([*of_walks, *(choice.name for choice in self.choices)]))
 
+    def start(self, own: Mapping[str, Any]) -> dict[str, Any]:
+        """Settings to begin with: the learner's own, but for choices that do not have them.
+
+        Parameters
+        ----------
+        own : mapping of str to object
+            Parameters of the learner.
+        """
+        return {
+            c.name: c.values[0]
+            for c in self.choices
+            if signature(own[c.name]) not in map(signature, c.values)
+        }
+
     @property
     def decoding(self) -> set[str]:
         """Parameters that matter for prediction alone."""
@@ -108,14 +126,13 @@ def make_plan(learner: Any, tune: Any, n_values: int, method: str) -> Plan:
     """
     own = learner.get_params()
     declared = {t.name: t for t in getattr(learner, "tuning", ())}
-    of_structure = {}
-    for t in getattr(own.get("structure"), "tuning", ()):
-        of_structure[f"structure__{t.name}"] = t._replace(name=f"structure__{t.name}")
-    known = {**declared, **of_structure}
+    inner = {t.name: t for t in (*_of_part(own, "structure"), *_of_part(own, "kernel"))}
+    known = {**declared, **inner}
     items: list[Tunable | Walk]
     if tune is None:
         decoded = method == "predict_mea"
-        items = [*declared.values(), *(t for t in of_structure.values() if decoded and _decodes(t))]
+        items = [t for t in declared.values() if not (isinstance(t, Choice) and t.on_request)]
+        items += [t for t in inner.values() if decoded and _decodes(t)]
     elif isinstance(tune, str) and tune == "all":
         items = [t for t in known.values() if method == "predict_mea" or not _decodes(t)]
     elif isinstance(tune, Mapping):
@@ -127,8 +144,30 @@ def make_plan(learner: Any, tune: Any, n_values: int, method: str) -> Plan:
         )
     else:
         items = [_named(item, learner, known) for item in tune]
+    if not isinstance(tune, Mapping):
+        items = [_with_own(t, own) if isinstance(t, Choice) else t for t in items]
     walks = [t if isinstance(t, Walk) else Walk(t, own, n_values) for t in items if not isinstance(t, Choice)]
     return Plan(walks, [t for t in items if isinstance(t, Choice)])
+
+
+def _of_part(own: Mapping[str, Any], part: str) -> list[Tunable]:
+    """What the structure or the kernel of a learner declares, under the names that the learner has for it."""
+    given = own.get(part)
+    found = [t._replace(name=f"{part}__{t.name}") for t in getattr(given, "tuning", ())]
+    if part != "kernel" or not isinstance(given, str) or given not in KERNELS:
+        return found
+    # A kernel that was given by its name has no parameters to set: kernels of other widths take its place.
+    kernel = KERNELS[given]()
+    widths = [t for t in kernel.tuning if isinstance(t, Path)]
+    points = [[t.point(kernel.get_params(), i, _WIDTHS) for i in range(_WIDTHS)] for t in widths]
+    return [Choice("kernel", tuple(KERNELS[given](**point) for point in along)) for along in points]
+
+
+def _with_own(choice: Choice, own: Mapping[str, Any]) -> Choice:
+    """The choice with the learner's own value among its values."""
+    if signature(own[choice.name]) in map(signature, choice.values):
+        return choice
+    return choice._replace(values=(own[choice.name], *choice.values))
 
 
 def _decodes(item: Tunable) -> bool:

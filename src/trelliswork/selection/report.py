@@ -31,7 +31,7 @@ def _rows(comparison: Comparison) -> list[tuple[dict[str, Any], list[str]]]:
         if row["failure"]:
             cells = [row["learner"], "-", "", "", "", "", row["failure"]]
         else:
-            note = " (time was up)" if row["out_of_time"] else ""
+            note = " (fits were cut short)" * row["out_of_time"] or _note(comparison, row)
             cells = [
                 row["learner"] + " *" * row["near_best"],
                 f"{row['score']:.4f}",
@@ -43,6 +43,12 @@ def _rows(comparison: Comparison) -> list[tuple[dict[str, Any], list[str]]]:
             ]
         out.append((row, cells))
     return out
+
+
+def _note(comparison: Comparison, row: dict[str, Any]) -> str:
+    """Whether there was no time for tuning."""
+    left_out = comparison.entries[row["learner"]].can_be_tuned and not row["tuned"]
+    return " (no time to tune)" if left_out else ""
 
 
 def as_text(comparison: Comparison) -> str:
@@ -112,7 +118,7 @@ def page(comparison: Comparison, title: str) -> str:
         f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>"
         f"<h1>{html.escape(title)}</h1>"
         f"<p>{len(comparison.y):,} samples, cross-validated; {html.escape(comparison.scoring)}, {better} is "
-        "better. Every learner was tuned on the training part of each fold.</p>"
+        "better. Settings were chosen on the training part of each fold.</p>"
         f"{html_table(comparison)}<p class='note'>* the best, and what is within one standard error of it. "
         "Seconds are those of one fold.</p>"
         + (f"<h2>Paths</h2><div class='curves'>{''.join(curves)}</div>" if curves else "")

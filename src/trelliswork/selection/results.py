@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from trelliswork._signature import signature
 from trelliswork.selection.plan import Plan
 from trelliswork.selection.search import Search
 from trelliswork.selection.trials import Trial
@@ -17,6 +18,8 @@ def results_table(
     search: Search, plan: Plan, best: Trial | None, n_splits: int, prefix: str = ""
 ) -> dict[str, list[Any]]:
     """Columns of equal length, by path and from strong to weak.
+
+    A parameter that is ``"auto"`` is shown as what it stood for in the first split.
 
     Parameters
     ----------
@@ -34,7 +37,7 @@ def results_table(
     trials = sorted(search.trials, key=lambda t: (t.path, t.strength))
     names = [name for name in plan.names if name in search.own]
     table: dict[str, list[Any]] = {
-        prefix + name: [trial.settings.get(name, search.own[name]) for trial in trials] for name in names
+        prefix + name: [{**search.own, **t.settings, **t.resolved}[name] for t in trials] for name in names
     }
     judged = [trial.judged for trial in trials]
     table["score"] = [None if j is None else j.score for j in judged]
@@ -43,6 +46,8 @@ def results_table(
     order = sorted(search.left, key=search.score, reverse=True)
     places = {id(trial): rank for rank, trial in enumerate(order, start=1)}
     table["rank"] = [places.get(id(trial)) for trial in trials]
+    own = signature(search.own)
+    table["own"] = [signature({**search.own, **trial.settings}) == own for trial in trials]
     table["chosen"] = [trial is best for trial in trials]
     table["path"] = [trial.path for trial in trials]
     table["n_splits"] = [len(trial.outcomes) for trial in trials]

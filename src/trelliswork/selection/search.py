@@ -13,8 +13,8 @@ import numpy as np
 from trelliswork._signature import signature
 from trelliswork._threads import n_threads
 from trelliswork.learners.optimize.progress import Progress
+from trelliswork.selection.measures import Measure
 from trelliswork.selection.plan import Plan, Walk
-from trelliswork.selection.scoring import Measure
 from trelliswork.selection.trials import Settings, Split, Trial
 
 __all__ = ["Search"]
@@ -77,6 +77,7 @@ class Search:
         self._deadline = np.inf if budget is None else time.perf_counter() + budget
 
     def _over(self) -> bool:
+        self.progress.tick()
         return self._halted.is_set() or time.perf_counter() > self._deadline
 
     # -- from outside ----------------------------------------------------------------------
@@ -125,15 +126,16 @@ class Search:
         planned = sum(walk.n_values for walk in self.plan.walks) or 1
         others = sum(len(choice.values) for choice in self.plan.choices)
         self.progress.expect(planned * (1 + others) + (len(self.splits) - 1) * planned // 2)
-        if self.budget is not None or not self.plan.names:
+        chosen = self.plan.start(self.own)
+        if self.budget is not None and not chosen:
             self._try({}, 0, 0.0)  # whatever comes, the result is not worse than the learner's own settings
-        chosen: Settings = {}
         self._walk(chosen)
         for choice in self.plan.choices:
             current = chosen.get(choice.name, self.own[choice.name])
-            taken = [signature(v) for v in (current, self.splits[0].fitted(f"{choice.name}_"))]
+            # By name, or as what "auto" stands for.
+            taken = [signature(v) for v in (current, self.trials[0].resolved.get(choice.name, current))]
             for value in choice.values:
-                if signature(value) in taken:  # by name, or as what "auto" stands for
+                if signature(value) in taken:
                     continue
                 if choice.decoding:
                     best = max(self.trials, key=self.score)
@@ -147,10 +149,8 @@ class Search:
     def _walk(self, chosen: Settings) -> None:
         """All paths with some choices made; each starts with the best values of the earlier ones."""
         if not self.plan.walks:
-            if chosen:
-                self._n_paths += 1
-                self._try(chosen, self._n_paths, 0.0)
-            return
+            self._n_paths += 1
+            self._try(chosen, self._n_paths, 0.0)
         settings = chosen
         for walk in self.plan.walks:
             best = self._walk_one(walk, settings)
@@ -160,8 +160,8 @@ class Search:
         self._n_paths += 1
         along: dict[int, Trial] = {}
         if walk.asks_the_learner:
-            self._try(chosen, self._n_paths, float(walk.middle))
-            walk = walk.around(self.splits[0].fitted(walk.path.resolved or f"{walk.path.name}_"))
+            own = self._try(chosen, self._n_paths, float(walk.middle))
+            walk = walk.around(own.resolved.get(walk.path.name))
 
         def go(i: int) -> None:
             along[i] = self._try({**chosen, **walk.settings(i)}, self._n_paths, float(i))
@@ -198,6 +198,7 @@ class Search:
             self._check_time()
             trial = Trial(settings, path, strength)
             trial.outcomes[0] = self.splits[0].evaluate(settings, self._over)
+            trial.resolved = self._resolved(settings)
             self._known[key] = trial
             self.trials.append(trial)
             self._tell(trial)
@@ -205,6 +206,18 @@ class Search:
         if not trial.path:  # the learner's own settings, which were tried before their path
             trial.path, trial.strength = path, strength
         return trial
+
+    def _resolved(self, settings: Settings) -> Settings:
+        """What parameters that are ``"auto"`` stood for in the last fit to the first split."""
+        attributes = {walk.path.name: walk.path.resolved for walk in self.plan.walks}
+        found = {}
+        for name in self.plan.names:
+            given = settings.get(name, self.own.get(name))
+            if isinstance(given, str) and given == "auto":
+                value = self.splits[0].fitted(attributes.get(name) or f"{name}_")
+                if isinstance(value, (int, float, str)):
+                    found[name] = value
+        return found
 
     def _check_time(self) -> None:
         if self._over():

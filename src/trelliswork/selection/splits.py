@@ -21,7 +21,7 @@ def make_splits(
     Parameters
     ----------
     y : list of outputs
-        Single labels are spread evenly over the folds.
+        A list or an array. Single labels are spread evenly over the folds.
     cv : int, splitter of scikit-learn or list of (train, test), default=3
         Number of folds, or how to make them.
     groups : array-like or None

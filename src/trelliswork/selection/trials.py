@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,12 +16,15 @@ from trelliswork._errors import InputError, Unsupported
 from trelliswork.learners.compiled import CompiledSamples
 from trelliswork.learners.optimize.progress import ended_by
 from trelliswork.metrics._crossval import take
+from trelliswork.selection.measures import Judged, Measure
 from trelliswork.selection.racing import behind
-from trelliswork.selection.scoring import Judged, Measure
 
-__all__ = ["Outcome", "Split", "Trial"]
+__all__ = ["FAILURES", "Outcome", "Split", "Trial", "numbered_by"]
 
 Settings = dict[str, Any]
+
+# What keeps a learner, or some settings, from being of use; anything else is a mistake of ours.
+FAILURES = (InputError, Unsupported, ArithmeticError, MemoryError, np.linalg.LinAlgError)
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,8 @@ class Trial:
         Number of the path that they are on.
     strength : float
         Place on the path; larger is weaker.
+    resolved : dict
+        Parameters that are ``"auto"``, as the first split had them.
     outcomes : dict of int to Outcome
         By number of the split.
     """
@@ -62,6 +68,7 @@ class Trial:
     settings: Settings
     path: int = 0
     strength: float = 0.0
+    resolved: Settings = field(default_factory=dict)
     outcomes: dict[int, Outcome] = field(default_factory=dict)
 
     @property
@@ -179,19 +186,20 @@ class Split:
             When the fit was interrupted, by ``over`` or from the keyboard.
         """
         started = time.perf_counter()
+        train, test, weights = self._data[2:]
         try:
-            with ended_by(over):
+            with ended_by(over), numbered_by(train):
                 model = self._fitted(dict(settings))
             if getattr(model, "stop_", None) == "interrupted":
                 self._model = None
                 raise KeyboardInterrupt
             fitted = time.perf_counter()
             *_, held_out, truth = self._samples()
-            judged = self.measure.evaluate(model, held_out, truth, self.method)
-        except (InputError, Unsupported, ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
+            with numbered_by(test):
+                judged = self.measure.evaluate(model, held_out, truth, self.method)
+        except FAILURES as error:
             self._model = None
             return Outcome(None, time.perf_counter() - started, 0.0, error)
-        weights, test = self._data[4], self._data[3]
         if weights is not None and test is not None and judged.part.size == test.size:
             judged = Judged(judged.part * weights[test], judged.size * weights[test])
         return Outcome(judged, fitted - started, time.perf_counter() - fitted)
@@ -219,6 +227,23 @@ class Split:
         self._settings = settings
         decoded = {k: v for k, v in settings.items() if k in self.decoding}
         return with_decoding(self._model, decoded) if decoded else self._model
+
+
+@contextlib.contextmanager
+def numbered_by(places: np.ndarray | None) -> Iterator[None]:
+    """Have errors about samples of a part of the data name the samples by their numbers in all of it.
+
+    Parameters
+    ----------
+    places : ndarray of int or None
+        Numbers of the samples of the part; None leaves errors as they are.
+    """
+    try:
+        yield
+    except InputError as error:
+        if places is None or error.sample is None or error.sample >= len(places):
+            raise
+        raise InputError(error.message, sample=int(places[error.sample])) from None
 
 
 def with_decoding(model: Any, settings: Mapping[str, Any]) -> Any:

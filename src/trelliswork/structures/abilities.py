@@ -6,13 +6,15 @@ A learner that needs an ability asks for it with :func:`require`, which names th
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, final
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar, final
 
 import numpy as np
 
 from trelliswork._errors import InputError, Unsupported
+from trelliswork._ragged import Ragged, gather_ranges
 from trelliswork._validate import as_number
 from trelliswork.structures.batch import Batch
 from trelliswork.structures.parts import Decoded, Parts
@@ -25,6 +27,7 @@ __all__ = [
     "ABILITIES",
     "CountedParts",
     "Factored",
+    "JointLaw",
     "Labelled",
     "LossProfiles",
     "Multinomials",
@@ -164,9 +167,14 @@ class Multinomials(Batch):
     def multinomials(self) -> dict[Any, np.ndarray]:
         """The choices: head -> features that are its outcomes."""
 
-    def log_probabilities(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
-        """Logs of the smoothed shares of the outcomes of every choice; 0 for all other features."""
-        counts = self.gold_sum(weights)
+    def log_probabilities(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Logs of the smoothed shares of the outcomes of every choice; 0 for all other features.
+
+        ``counts`` are features of the true outputs, summed, where these are expectations.
+        """
+        counts = self.gold_sum(weights) if counts is None else counts
         log_p = np.zeros(self.space.n_features)
         for members in self.multinomials().values():
             smoothed = counts[members] + smoothing
@@ -190,17 +198,148 @@ class ReferenceLaw(Batch):
         """Part scores of :meth:`reference_weights`."""
 
 
-class PartlyKnown(Batch):
-    """True outputs may be known in part only."""
+class JointLaw(Batch):
+    """A generative law of inputs and outputs, by which conditional models are multiplied in prediction."""
 
     @property
     @abstractmethod
-    def partly_known(self) -> bool:
-        """Whether they are, in this batch."""
+    def law_weight(self) -> float:
+        """Power of the law, 0 for none."""
 
     @abstractmethod
+    def law_scores(self) -> Parts:
+        """Log-probabilities of the parts under the law."""
+
+
+class PartlyKnown(Batch):
+    """True outputs may be known in part only.
+
+    ``known`` says what is known of the output of every sample, in a form of the structure's own, and None of
+    an output that is known as a whole; without it (None) all are. The codes of an output that is known in
+    part are those of some output that agrees with it.
+    """
+
+    _agreeing: Parts | None = None  # see :meth:`agreeing`
+
+    @property
+    def open_samples(self) -> np.ndarray:
+        """Samples whose outputs are known in part only."""
+        if self.known is None:
+            return np.zeros(0, dtype=np.int64)
+        return np.flatnonzero([entry is not None for entry in self.known])
+
+    @property
+    def partly_known(self) -> bool:
+        """Whether there are such samples."""
+        return self.open_samples.size > 0
+
+    @abstractmethod
+    def _forbidden(self) -> Parts:
+        """0 for parts that outputs may have, -inf for those that what is known of the sample forbids.
+
+        The outputs without forbidden parts must be those that agree. Samples that are known as a whole have
+        no forbidden part.
+        """
+
+    @final
+    def agreeing(self) -> Parts:
+        """Costs that leave only outputs that agree with what is known; none for samples known as a whole."""
+        if self._agreeing is None:
+            self._agreeing = self._forbidden()
+        return self._agreeing
+
+    def restricted(self) -> tuple[Batch, Parts | None]:
+        """Samples and costs with which the verbs see only outputs that agree; here :meth:`agreeing`."""
+        return self, self.agreeing()
+
     def expect_known(self, w: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """``expect`` over the outputs that agree with what is known of the true ones."""
+        """``expect`` over the outputs that agree; all samples are known in part."""
+        batch, limits = self.restricted()
+        return batch.expect(w, limits, weights)
+
+    def completion(self, scores: Parts) -> Decoded:
+        """Best of the outputs that agree, for every sample; all samples are known in part."""
+        batch, limits = self.restricted()
+        return batch.argmax(scores, limits)
+
+    def gold_values(self, scores: Parts) -> np.ndarray:
+        """Scores of the true outputs; of those known in part the log of the sum over all that agree."""
+        values, index = super().gold_values(scores), self.open_samples
+        if index.size:
+            batch, limits = self.restricted()
+            values[index] = batch.log_partition(scores, limits)[index]
+        return values
+
+    @final
+    def known_costs(self, costs: Parts, constant: np.ndarray) -> tuple[Parts, np.ndarray]:
+        """Costs of :meth:`mismatch`, which of outputs known in part are 1 for every part that is forbidden.
+
+        Parameters
+        ----------
+        costs, constant : Parts, ndarray
+            Costs if the codes of the outputs were all there is to know; changed in place.
+        """
+        index = self.open_samples
+        if index.size:
+            constant[index], offsets = 0.0, self.part_offsets()
+            for name, limit in self.agreeing().items():
+                own = costs.__dict__[name]
+                if name not in offsets or (limit is None and own is None):
+                    continue
+                if own is None:
+                    own = costs.__dict__[name] = np.zeros_like(limit)
+                rows = gather_ranges(offsets[name], index)
+                own[rows] = 0.0 if limit is None else np.isneginf(limit[rows])
+        return costs, constant
+
+    @final
+    def completed(self, codes: Ragged) -> Self:
+        """The same samples with other true outputs, which agree with what is known."""
+        other = copy.copy(self)
+        other._replace_gold(codes)
+        return other
+
+    def _replace_gold(self, codes: Ragged) -> None:
+        self._gold = codes
+
+    @final
+    def settle(self, whole: Sequence[np.ndarray | None], known: list[Any] | None, strict: bool) -> None:
+        """Take up what is known, and some output that agrees as the true one where not all of it is.
+
+        Parameters
+        ----------
+        whole : sequence of ndarray or None
+            Codes of the outputs that are known as a whole.
+        known : list or None
+            See the class.
+        strict : bool
+            Whether to refuse samples for which no output agrees; otherwise they have any codes.
+        """
+        rows = list(whole)
+        if known is not None and any(entry is not None for entry in known):
+            self._gold, self.known = None, known
+            part = self.subset(self.open_samples)
+            try:
+                guess = part.completion(part._guess()) if strict else part.argmax(part._guess())
+                if strict:
+                    part.check_possible(guess.values)
+            except InputError as error:
+                number = None if error.sample is None else self.open_samples[error.sample]
+                raise InputError(error.message, sample=number) from None
+            for place, i in enumerate(self.open_samples):
+                rows[i] = guess.codes[place]
+        self._gold = Ragged.from_list(rows, np.int64)
+
+    def _guess(self) -> Parts:
+        """Scores by which the first completion is chosen; here none."""
+        return self.scores(np.zeros(self.space.n_features))
+
+    @final
+    def check_possible(self, values: np.ndarray) -> None:
+        """Refuse samples of value -inf: no output agrees with what is known of them."""
+        bad = np.flatnonzero(values == -np.inf)
+        if bad.size:
+            raise InputError("no output agrees with what is known of this one", sample=bad[0])
 
 
 class RowView(NamedTuple):
@@ -240,9 +379,13 @@ class Labelled(Batch):
     def label_costs(self, table: np.ndarray) -> tuple[Parts, np.ndarray]:
         """Costs ``table[true label, label]`` of every labelled part, and a constant per sample."""
 
+    def sure_labels(self) -> np.ndarray:
+        """Which of the true labels are known and not just possible; here all of them."""
+        return np.ones(self.gold_codes.values.size, dtype=bool)
+
     @final
     def class_weights(self, class_weight: Any) -> np.ndarray:
-        """Weight of each sample: the mean over its true labels.
+        """Weight of each sample: the mean over its true labels that are known, 1 without any.
 
         Parameters
         ----------
@@ -251,16 +394,18 @@ class Labelled(Batch):
         """
         space: Any = self.space
         labels, gold = space.labels, self.gold_codes
+        sure = self.sure_labels()
         if isinstance(class_weight, str) and class_weight == "balanced":
-            counts = np.bincount(gold.values, minlength=len(labels))
-            by_label = gold.values.size / (len(labels) * np.maximum(counts, 1))
+            counts = np.bincount(gold.values[sure], minlength=len(labels))
+            by_label = np.count_nonzero(sure) / (len(labels) * np.maximum(counts, 1))
         elif isinstance(class_weight, Mapping):
             by_label = _given_weights(class_weight, labels)
         else:
             raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
-        owner = np.repeat(np.arange(len(self)), gold.lengths)
-        total = np.bincount(owner, weights=by_label[gold.values], minlength=len(self))
-        return total / np.maximum(gold.lengths, 1)
+        owner = np.repeat(np.arange(len(self)), gold.lengths)[sure]
+        total = np.bincount(owner, weights=by_label[gold.values[sure]], minlength=len(self))
+        n_known = np.bincount(owner, minlength=len(self))
+        return np.where((n_known > 0) | (gold.lengths == 0), total / np.maximum(n_known, 1), 1.0)
 
 
 def _given_weights(class_weight: Mapping[Any, Any], labels: list[Any]) -> np.ndarray:
@@ -288,6 +433,7 @@ ABILITIES: dict[type[Batch], str] = {
     Factored: "a factor graph",
     Multinomials: "a generative model made of multinomials",
     ReferenceLaw: "a reference law of its own",
+    JointLaw: "a law of inputs and outputs together",
     PartlyKnown: "outputs known in part",
     Rows: "kernels on input rows",
     Labelled: "weights and costs of labels (class_weight, label_costs)",

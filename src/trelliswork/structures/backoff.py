@@ -16,6 +16,8 @@ from trelliswork._ngrams import Coded, ngram_windows
 
 __all__ = ["Contexts"]
 
+_FREE = 2  # most symbols of a context that do not count
+
 
 class Contexts:
     """Automaton of observed contexts.
@@ -60,7 +62,9 @@ class Contexts:
         self.start = number.get((n_symbols,), 0)
 
     @classmethod
-    def observed(cls, codes: Coded, n_symbols: int, longest: int, min_count: int = 1) -> Contexts:
+    def observed(
+        cls, codes: Coded, n_symbols: int, longest: int, min_count: int = 1, free: np.ndarray | None = None
+    ) -> Contexts:
         """Contexts of up to ``longest`` symbols that occur before some symbol or the end at least
         ``min_count`` times.
 
@@ -74,14 +78,20 @@ class Contexts:
             Most symbols of a context.
         min_count : int
             Rarer contexts fall back to shorter ones.
+        free : ndarray of bool or None
+            Symbols that do not count as one of the ``longest``; at most two of them.
         """
         marked = Coded(
             np.insert(codes.values, codes.offsets[:-1], n_symbols),
             codes.offsets + np.arange(codes.offsets.size),
         )
         kept: list[tuple[int, ...]] = [(n_symbols,)] if longest else []
-        for length in range(1, longest + 1):
+        costs = np.ones(n_symbols + 1, dtype=np.int64)
+        if free is not None:
+            costs[:-1][free] = 0
+        for length in range(1, longest + 1 + _FREE * (free is not None and longest > 0)):
             rows, _ = ngram_windows(marked, length)
+            rows = rows[costs[rows[:, 1:]].sum(axis=1) < longest]
             table, counts = np.unique(rows, axis=0, return_counts=True)
             kept += map(tuple, table[counts >= min_count].tolist())
         return cls(n_symbols, kept)

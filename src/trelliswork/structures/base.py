@@ -35,9 +35,15 @@ class Structure(BaseEstimator):
     space_class: ClassVar[type[Space] | None] = None  # what ``bind`` returns
     batch_class: ClassVar[type[Batch] | None] = None  # what ``Space.pack`` returns
     output_kind: ClassVar[str | None] = None  # what an output is; losses say which kinds they compare
-    moment_reference: ClassVar[str] = "uniform"  # law that moment learners compare true outputs with
+    generative_smoothing: ClassVar[float] = 1.0  # count added to every event, in mean values of a feature
+    svm_prior: str | None = None  # model whose weights a structural SVM is pulled towards
+    moment_reference: str = "uniform"  # law that moment learners compare true outputs with
+    moment_loss: ClassVar[str | None] = None  # that they ask for margins of
+    moment_margin: ClassVar[float | None] = None  # per unit of it, of scores with those of a generative law
     moment_ridge: ClassVar[float] = 1e-6  # their default ridge with it, in mean variances of a feature
     tuning: ClassVar[tuple[Tunable, ...]] = ()  # what is worth tuning
+    # Parameters while it is fitted to a part of the data, whose other part may have symbols of its own.
+    on_a_part: ClassVar[Mapping[str, Any]] = {}
     limits: Limits = Limits()  # no hyper-parameters: model files do not hold them
 
     @classmethod
@@ -173,6 +179,22 @@ class Structure(BaseEstimator):
         """The same structure with a weight for every feature, for models made of counts."""
         return self
 
+    def alternatives(self, y: Any) -> list[Any]:
+        """All outputs that count as right where one is given; here it alone.
+
+        Parameters
+        ----------
+        y : output
+            The truth about one sample.
+
+        Examples
+        --------
+        >>> from trelliswork import Chain, Transducer
+        >>> Chain().alternatives(["D", "N"]), Transducer().alternatives({"ab", "ba"})
+        ([['D', 'N']], ['ab', 'ba'])
+        """
+        return [y]
+
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
         """Share of outputs that are wholly right."""
         right = np.array([bool(np.all(a == b)) for a, b in zip(y_true, y_pred, strict=True)], dtype=float)
@@ -206,6 +228,39 @@ class Space(ABC):
     @abstractmethod
     def enumerate(self, x: Any) -> Iterator[Any]:
         """Every output of one tiny input; the oracle of the law tests."""
+
+    def agrees(self, x: Any, known: Any, y: Any) -> bool:
+        """Whether an output agrees with what is known of it, in the structure's notation for that.
+
+        Parameters
+        ----------
+        x : object
+            Input.
+        known : object
+            What is known of the output of ``x``, as in ``fit(X, y)`` or ``predict(X, known=...)``.
+        y : object
+            An output of ``x``, known as a whole.
+        """
+        raise self._no_notation()
+
+    def hidden(self, x: Any, y: Any, share: float, rng: np.random.Generator) -> Any:
+        """An output of which about a share is made unknown, in the structure's notation for that.
+
+        Parameters
+        ----------
+        x, y : object
+            Input and output.
+        share : float
+            From 0 (the output itself) to 1 (nothing is known).
+        rng : Generator
+            Source of randomness.
+        """
+        raise self._no_notation()
+
+    def _no_notation(self) -> Unsupported:
+        return Unsupported(
+            f"{type(self.structure).__name__} has no notation for outputs that are known in part"
+        )
 
     @abstractmethod
     def state(self) -> dict[str, Any]:

@@ -49,6 +49,7 @@ class Batch(ABC):
 
     space: Space
     n_jobs: int | None
+    known: list[Any] | None = None  # what is known of the true outputs, see ``abilities.PartlyKnown``
 
     def __init__(self, space: Space, gold: Ragged | None, n_jobs: int | None):
         self.space = space
@@ -77,8 +78,14 @@ class Batch(ABC):
         """
         return None
 
-    def cautions(self) -> list[str]:
-        """What looks like a mistake in the inputs, a line each; here nothing."""
+    def cautions(self, names: Sequence[str] | None = None) -> list[str]:
+        """What looks like a mistake in the inputs, a line each; here nothing.
+
+        Parameters
+        ----------
+        names : sequence of str or None
+            Names of the columns, where inputs are rows of a data frame.
+        """
         return []
 
     # -- samples -----------------------------------------------------------------------
@@ -94,7 +101,10 @@ class Batch(ABC):
     def subset(self, index: Any) -> Self:
         """Batch of some of the samples, by number or by a mask; a sample may be named twice."""
         numbers = np.arange(len(self))[np.asarray(index) if np.size(index) else np.zeros(0, dtype=np.int64)]
-        return self._take(numbers, None if self._gold is None else self._gold[numbers])
+        part = self._take(numbers, None if self._gold is None else self._gold[numbers])
+        if self.known is not None:
+            part.known = [self.known[i] for i in numbers]
+        return part
 
     @property
     @final
@@ -250,7 +260,7 @@ class Batch(ABC):
 
         The accuracy is here the number of right parts.
         """
-        return self.argmax(self.marginals(scores, each=True))
+        return self.argmax(self.marginals(scores, each=True), scores.forbidden())
 
     def expect(
         self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
@@ -344,9 +354,30 @@ class Batch(ABC):
         """Sum of the feature vectors of the true outputs, times a weight per sample."""
         return self.pull(self.indicators(self.gold_codes, weights))
 
-    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
-        """Weights made of smoothed counts; here log-odds of true outputs against uniform ones."""
-        gold = self.gold_sum(weights)
+    def count_unit(self, weights: np.ndarray | None = None) -> float:
+        """What a feature adds to a count each time, on average; here 1."""
+        return 1.0
+
+    @property
+    def is_generative(self) -> bool:
+        """Whether :meth:`generative_weights` score inputs with outputs by log-probabilities; here not."""
+        return False
+
+    def generative_weights(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Weights made of smoothed counts; here log-odds of true outputs against uniform ones.
+
+        Parameters
+        ----------
+        smoothing : float
+            Count added to every event.
+        weights : ndarray or None
+            Weight of each sample.
+        counts : ndarray or None
+            Features of the true outputs, summed, where these are expectations; None counts them.
+        """
+        gold = self.gold_sum(weights) if counts is None else counts
         uniform = self.scores(np.zeros(self.space.n_features))
         everywhere = self.pull(self.marginals(uniform, weights=weights))
         if min(gold.min(initial=0.0), everywhere.min(initial=0.0)) < 0:

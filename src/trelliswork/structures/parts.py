@@ -58,6 +58,21 @@ class Parts:
     def __sub__(self, other: Parts) -> Parts:
         return self + other * -1.0
 
+    def forbidden(self) -> Parts | None:
+        """-inf where these values are -inf, 0 elsewhere; None where nothing is.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from trelliswork.structures import Parts
+        >>> Parts(unary=np.array([2.0, -np.inf])).forbidden().unary.tolist(), Parts(unary=None).forbidden()
+        ([0.0, -inf], None)
+        """
+        never = {name: None if a is None else np.isneginf(a) for name, a in self.items()}
+        if not any(a is not None and a.any() for a in never.values()):
+            return None
+        return Parts(**{name: None if a is None else np.where(a, -np.inf, 0.0) for name, a in never.items()})
+
     def dot(self, other: Parts) -> float:
         """Sum of the products of all entries."""
         total = 0.0

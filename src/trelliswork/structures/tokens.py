@@ -7,7 +7,6 @@ all ``D * C`` pairs, or only for the pairs listed in ``flat`` (those seen in tra
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,17 +14,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from trelliswork._errors import InputError, InputWarning
+from trelliswork._errors import InputError
 from trelliswork._names import Alphabet
 from trelliswork._stored import fitting, whole
 from trelliswork._stored import matrix as matrix_of
 from trelliswork._threads import balanced_chunks, even_chunks, run
 from trelliswork._tokens import TokenTable
+from trelliswork._validate import warn_nothing_known
 
 __all__ = ["Block", "Layout", "TokenMap"]
 
 _DWARFS = 1000.0
-_NAMES_ENOUGH = 3  # a single unseen word is nothing to speak of
 _SCATTER_FROM = 8  # entries per attribute
 _PARTIAL_TABLES = 4
 _STORED = {
@@ -152,17 +151,9 @@ class Block:
 
 def _check_known(table: TokenTable, columns: Alphabet) -> None:
     """Warn where no name at all is known: words to a model of dicts, say."""
-    n_names = sum(len(block.names) for block in table.blocks)
-    if n_names < _NAMES_ENOUGH or not len(columns):
-        return
-    if all((target < 0).all() for target in table.columns_in(columns)):
-        name = next(name for block in table.blocks for name in block.names)
-        warnings.warn(
-            f"none of the {n_names:,} attributes of these inputs, such as {name!r}, was seen in training "
-            f"({next(iter(columns))!r}, ...)",
-            InputWarning,
-            stacklevel=8,
-        )
+    if len(columns) and all((target < 0).all() for target in table.columns_in(columns)):
+        names = [name for block in table.blocks for name in block.names]
+        warn_nothing_known("attributes", len(names), names[0] if names else None, next(iter(columns)))
 
 
 class TokenMap:
@@ -340,6 +331,16 @@ class TokenMap:
             sizes = np.append(np.asarray(sizes).ravel(), 0)  # the last entry serves the index -1
             n += sizes[block.index]
         return n
+
+    def mean_value(self, n_real: int, weights: np.ndarray | None) -> float:
+        """Mean of the values other than 0 of the attributes with a number below ``n_real``; 1 without any.
+
+        ``weights`` are those of the tokens.
+        """
+        entries = self.token_matrix().tocoo()
+        used = (entries.col < n_real) & (entries.data != 0)
+        share = np.ones(int(used.sum())) if weights is None else weights[entries.row[used]]
+        return float(share @ np.abs(entries.data[used]) / share.sum()) if share.any() else 1.0
 
     def empty_tokens(self) -> np.ndarray:
         """Tokens without any known attribute."""

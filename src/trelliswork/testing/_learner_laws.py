@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import inspect
+import itertools
 import pickle
 import tempfile
 from collections.abc import Callable, Mapping
@@ -21,6 +22,7 @@ from sklearn.pipeline import make_pipeline
 from trelliswork import persist
 from trelliswork._ragged import Ragged
 from trelliswork._validate import count_samples
+from trelliswork.structures.abilities import PartlyKnown
 from trelliswork.structures.base import Unsupported
 from trelliswork.testing._structure_laws import Checked
 
@@ -464,6 +466,42 @@ def _equal_models(copied: Any, case: _Case) -> None:
     assert repr(copied) == repr(case.model), f"other parameters: {copied!r}"
 
 
+def _partly_known(case: _Case) -> None:
+    """Outputs known in part are learned from, alike on any number of threads, and limit predictions."""
+    space: Any = getattr(case.model, "space_", None)
+    able = space is not None and space.structure.offers(PartlyKnown)
+    able = able and "known" in inspect.signature(space.pack).parameters
+    case.needs(able, "works with a structure that has no notation for that")
+    rng, half = np.random.default_rng(1), case.n_samples // 2
+    known = [
+        space.hidden(x, y, 0.4, rng) if i < half else y
+        for i, (x, y) in enumerate(zip(_each(case.X), case.y, strict=True))
+    ]
+    found = case.model.predict(case.X, known=known)
+    for i, (x, output) in enumerate(zip(_each(case.X), found, strict=True)):
+        assert space.agrees(x, known[i], output), f"sample {i}: {output!r} does not agree with {known[i]!r}"
+    if "sample_weight" not in inspect.signature(case.learner.fit).parameters:
+        return  # takes no outputs to learn from
+    model = case.new().fit(case.X, known)
+    assert np.isfinite(model.coef_).all(), "a weight is not finite"
+    if "n_jobs" in case.params:
+        other = case.new(n_jobs=2).fit(case.X, known)
+        assert np.array_equal(other.coef_, model.coef_), "weights depend on n_jobs"
+    if not case.sequential and not hasattr(model, "rounds_"):
+        order = np.append(np.arange(case.n_samples), 0)
+        twice = case.new().fit(_take(case.X, order), _take(known, order))
+        weighted = case.new().fit(case.X, known, sample_weight=np.bincount(order))
+        case.close(weighted, twice, "weights 1 and 2 against repetition, of outputs known in part")
+    if hasattr(model, "rounds_"):
+        values = [record["objective"] for record in model.rounds_]
+        assert all(b <= a for a, b in itertools.pairwise(values)), f"the objective rises: {values}"
+
+
+def _each(X: Any) -> Any:
+    """Inputs one by one."""
+    return (X[i] for i in range(count_samples(X)))
+
+
 _LAWS: tuple[Callable[[_Case], None], ...] = (
     _cloning,
     _fitting,
@@ -483,6 +521,7 @@ _LAWS: tuple[Callable[[_Case], None], ...] = (
     _pipeline,
     _grid_search,
     _cross_validation,
+    _partly_known,
 )
 
 

@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 
 from trelliswork._ragged import Ragged
-from trelliswork.structures.abilities import LossProfiles, Storable, require
+from trelliswork.structures.abilities import LossProfiles, PartlyKnown, Storable, require, unsupported
 from trelliswork.structures.base import Batch, Decoded, Parts, Structure, Unsupported
 
 __all__ = ["Checked", "check_structure"]
@@ -441,6 +441,99 @@ def _pickle(case: _Case) -> None:
     case.check(_bits(scores) == _bits(case.scores), None, "scores of the space change")
 
 
+def _partly_known(case: _Case) -> None:
+    if not case.structure.offers(PartlyKnown):
+        raise unsupported(type(case.structure), PartlyKnown)
+    rng = np.random.default_rng(case.n)
+    for share in (0.3, 0.7, 1.0):
+        known = [case.space.hidden(x, y, share, rng) for x, y in zip(_rows(case.X), case.y, strict=True)]
+        agree = [
+            np.array([case.space.agrees(x, k, o) for o in outputs])
+            for x, k, outputs in zip(_rows(case.X), known, case.outputs, strict=True)
+        ]
+        for i, (mask, y) in enumerate(zip(agree, case.batch.unpack(case.batch.gold_codes), strict=True)):
+            case.check(bool(mask[case.outputs[i].index(y)]), i, f"{y!r} does not agree with {known[i]!r}")
+        _check_learning_from(case, known, agree)
+        _check_constrained(case, known, agree)
+        if share == 1.0:
+            for i, mask in enumerate(agree):
+                case.check(bool(mask.all()), i, "an output does not agree with knowing nothing")
+    everything = [case.space.hidden(x, y, 0.0, rng) for x, y in zip(_rows(case.X), case.y, strict=True)]
+    case.check(
+        not require(case.space.pack(case.X, everything), PartlyKnown).partly_known,
+        None,
+        "outputs that are known as a whole count as known in part",
+    )
+
+
+def _check_learning_from(case: _Case, known: list[Any], agree: list[np.ndarray]) -> None:
+    """Sums over the outputs that agree, their best one and the costs of the others."""
+    batch = require(case.space.pack(case.X, known, n_jobs=case.n_jobs[0]), PartlyKnown)
+    log_sums = [logsumexp(v[mask]) for v, mask in zip(case.values, agree, strict=True)]
+    case.close(batch.gold_values(batch.scores(case.w)), log_sums, None, "log of the sum over what agrees")
+    index = batch.open_samples
+    if not index.size:
+        return
+    part, weights = batch.subset(index), case.weights[index]
+    mean = np.array([_mean(case.values[i], case.phi[i], agree[i]) for i in index])
+    for name, same in (("", part), ("pickled: ", pickle.loads(pickle.dumps(part)))):
+        log_z, expected = same.expect_known(case.w, weights)
+        case.close(log_z, [log_sums[i] for i in index], None, f"{name}log Z of what agrees")
+        case.close(expected, weights @ mean, None, f"{name}expected features of what agrees")
+    if isinstance(batch, Storable):
+        whole = require(batch.subset([0]).into(case.space), Storable).joined(batch.into(case.space))
+        for name, same in (
+            ("joined", whole.subset(index + 1)),
+            ("stored", case.space.restore(batch.state()).subset(index)),
+        ):
+            log_z = require(same, PartlyKnown).expect_known(case.w)[0]
+            case.close(log_z, [log_sums[i] for i in index], None, f"{name}: log Z of what agrees")
+    best = part.completion(part.scores(case.w))
+    case.close(best.values, [case.values[i][agree[i]].max() for i in index], None, "best that agrees")
+    done = part.completed(best.codes)
+    costs, constant = done.mismatch()
+    zeros = done.scores(np.zeros(case.space.n_features))
+    case.close(done.evaluate(done.gold_codes, zeros + costs) + constant, 0.0 * constant, None, "its loss")
+    for place, i in enumerate(index):
+        many = done.subset(np.full(len(case.outputs[i]), place))
+        costs, constant = many.mismatch()
+        zeros = many.scores(np.zeros(case.space.n_features))
+        loss = many.evaluate(case.packed[i].gold_codes, zeros + costs) + constant
+        case.check(bool(np.all(np.abs(loss[agree[i]]) < 1e-9)), i, "an output that agrees has a loss")
+        case.check(bool(np.all(loss > -1e-9)), i, "a loss is negative")
+
+
+def _check_constrained(case: _Case, known: list[Any], agree: list[np.ndarray]) -> None:
+    """Every verb under ``known=``."""
+    batch, limits = require(case.space.pack(case.X, known=known), PartlyKnown).restricted()
+    scores = batch.scores(case.w)
+    scores = scores if limits is None else scores + limits
+    values = [v[mask] for v, mask in zip(case.values, agree, strict=True)]
+    case.close(batch.log_partition(scores), [logsumexp(v) for v in values], None, "log Z under known=")
+    best = batch.argmax(scores)
+    case.close(best.values, [v.max() for v in values], None, "maximum under known=")
+    each = batch.pull_each(batch.marginals(scores, each=True)).toarray()
+    for i, mask in enumerate(agree):
+        case.close(each[i], _mean(case.values[i], case.phi[i], mask), i, "mean features under known=")
+    for i, listed in enumerate(batch.kbest(scores, 3)):
+        case.close(listed.values, np.sort(values[i])[::-1][:3], i, "three best under known=")
+    found = [best.codes, batch.mea(scores).codes, *batch.sample(scores, 3, np.random.default_rng(3))]
+    for codes in found:
+        for i, output in enumerate(batch.unpack(codes)):
+            place = case.outputs[i].index(output)
+            case.check(bool(agree[i][place]), i, f"{output!r} does not agree with {known[i]!r}")
+
+
+def _mean(values: np.ndarray, phi: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Mean features of some of the outputs."""
+    return np.exp(values[mask] - logsumexp(values[mask])) @ phi[mask]
+
+
+def _rows(X: Any) -> Any:
+    """Inputs one by one; rows of sparse matrices cannot be iterated over in all versions of SciPy."""
+    return (X[i] for i in range(X.shape[0] if hasattr(X, "shape") else len(X)))
+
+
 _LAWS: dict[str, Callable[[_Case], None]] = {
     "clone": _clone,
     "round trip": _round_trip,
@@ -460,6 +553,7 @@ _LAWS: dict[str, Callable[[_Case], None]] = {
     "subset": _subset,
     "per sample": _per_sample,
     "store": _store,
+    "partly known": _partly_known,
     "same bits": _threads,
     "state": _state,
     "pickle": _pickle,

@@ -19,13 +19,13 @@ from trelliswork.structures.chain.uniform import UniformChain
 from trelliswork.testing import check_learner
 
 
-def zscore(structure, reg=1e-6, *, reference="uniform", **params):
-    """As in the paper: the uniform law, and hardly any ridge."""
-    return tw.ZScore(structure, reg, reference=reference, **params)
+def zscore(structure, reg=1e-6, *, reference="uniform", loss=None, **params):
+    """As in the paper: the uniform law, no loss, and hardly any ridge."""
+    return tw.ZScore(structure, reg, reference=reference, loss=loss, **params)
 
 
-def soda(structure, reg=1e-6, *, reference="uniform", **params):
-    return tw.SODA(structure, reg, reference=reference, **params)
+def soda(structure, reg=1e-6, *, reference="uniform", loss=None, **params):
+    return tw.SODA(structure, reg, reference=reference, loss=loss, **params)
 
 
 BOTH = pytest.mark.parametrize("learner", [pytest.param(zscore, id="ZScore"), pytest.param(soda, id="SODA")])
@@ -382,6 +382,38 @@ def test_generative_reference_averages_attributes():
     unknown = one.space.pack([["new", "new"]]).reference_scores(w).unary
     plain = one.space.emission_layout.table(one.space.split(w)[0])
     np.testing.assert_allclose(unknown[0], plain[-3])
+
+
+def test_margins_of_the_whole_model_are_those_nearest_to_the_loss():
+    X, y = tagged(np.random.default_rng(12), 4, labels="XY")
+    model = tw.SODA(tw.Chain(), 0.5, reg_mode="absolute", tol=1e-12).fit(X, y)
+    assert (model.reference_, model.loss_, model.total_margin_) == ("generative", "hamming", 4.0)
+    reference = tw.SODA(tw.Chain(), 1e12, reg_mode="absolute").fit(X, y)  # weights of 0
+    H, right = 0.5 * np.eye(model.space_.n_features), 0.0
+    for x, gold in zip(X, y, strict=True):
+        outputs = [list(o) for o in itertools.product("XY", repeat=len(x))]
+        phi = model.pack([x] * len(outputs), outputs).gold().toarray()
+        score = reference.log_prob([x] * len(outputs), outputs)
+        law = np.exp(score)
+        true = outputs.index(gold)
+        behind, ahead = phi[true] - phi, score[true] - score
+        wrong = np.array([sum(a != b for a, b in zip(o, gold, strict=True)) for o in outputs])
+        H = H + (behind.T * law) @ behind
+        right = right + (behind.T * law) @ (4.0 * wrong - ahead)
+    np.testing.assert_allclose(model.coef_, np.linalg.solve(H, right), atol=1e-6)
+
+
+@BOTH
+def test_a_total_margin_needs_a_reference_and_a_loss(learner):
+    X, y = tagged(np.random.default_rng(12), 4)
+    for params in ({"loss": "hamming"}, {"reference": "generative"}):
+        model, plain = (
+            learner(tw.Chain(), 1e-3, total_margin=margin, **params).fit(X, y) for margin in (4.0, None)
+        )
+        assert model.total_margin_ is None
+        np.testing.assert_array_equal(model.coef_, plain.coef_)
+    with pytest.raises(tw.InputError, match="total_margin"):
+        learner(tw.Chain(), total_margin=-1.0).fit(X, y)
 
 
 def test_generative_reference_on_derivations():

@@ -405,6 +405,54 @@ def test_bad_parameters(params, message):
         StructuredSVM(**({"structure": Chain()} | params)).fit(X, y)
 
 
+@pytest.mark.parametrize("solver", ["bcfw", "one-slack"])
+@pytest.mark.parametrize("kind", ["chain-observed", "classes"])
+def test_a_prior_is_what_weights_are_pulled_towards(kind, solver):
+    structure, X, y = data(kind)
+    X = np.abs(X) if kind == "classes" else X
+    model = StructuredSVM(structure, 3.0, prior="generative", prior_margin=0.5, solver=solver, tol=1e-6)
+    model.fit(X, y)
+    np.testing.assert_allclose(model.prior_coef_, tw.Generative(structure).fit(X, y).coef_)
+    space = model.space_
+    problems = []
+    for x, gold in zip(X, y, strict=True):
+        outputs = list(space.enumerate(x))
+        phi = space.pack([x] * len(outputs), outputs).gold().toarray()
+        loss = Hamming().between(space, [x] * len(outputs), [gold] * len(outputs), outputs)
+        problems.append((phi, 0.5 * loss, outputs.index(gold)))
+
+    def objective(w):
+        slack = [max(height - (phi[true] - phi) @ w) for phi, height, true in problems]
+        away = w - model.prior_coef_
+        return away @ away / 2 + 3.0 * np.mean(slack)
+
+    assert model.primal_ == pytest.approx(objective(model.coef_))
+    assert model.gap_ <= 1e-5
+    assert model.primal_ < objective(model.prior_coef_)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        assert objective(model.coef_ + 0.01 * rng.normal(size=model.coef_.size)) > model.primal_
+
+
+def test_when_there_is_a_prior():
+    X, y = ["GGGAAACCC", "GCGCAAAGCGC"], ["(((...)))", "((((...))))"]
+    found = tw.StructuredSVM(tw.RNA()).fit(X, y)
+    np.testing.assert_array_equal(found.prior_coef_, tw.Generative(tw.RNA()).fit(X, y).coef_)
+    assert found.predict(X) == y
+    for params in ({"prior": None}, {"slack": "l2", "approx": True}, {"loss": "f1"}):
+        assert tw.StructuredSVM(tw.RNA(), max_iter=50, **params).fit(X, y).prior_coef_ is None
+    assert tw.StructuredSVM(Chain()).fit(*chain_data()).prior_coef_ is None
+    for params, message in (
+        ({"slack": "l2"}, "needs slack='l1'"),
+        ({"kernel": "rbf"}, "no kernel"),
+        ({"loss": "f1"}, "not a sum over parts"),
+    ):
+        with pytest.raises(InputError, match=message):
+            StructuredSVM(tw.RNA(), prior="generative", **params).fit(X, y)
+    with pytest.raises(InputError, match="prior must be"):
+        StructuredSVM(tw.RNA(), prior="flat").fit(X, y)
+
+
 def test_grid_search():
     X, y = chain_data(12)
     search = GridSearchCV(

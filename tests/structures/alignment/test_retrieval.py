@@ -48,7 +48,7 @@ FOUND_LOCAL = [(1, ("-AB", "BA-")), (0, ("-", "B")), (0, ("ABC", "A-C")), (1, ("
 def test_laws_of_retrieval(model, mode):
     y = FOUND_LOCAL if mode == "local" else FOUND
     done = check_structure(Retrieval(Alignment(model, mode=mode)), HUNTS, y)
-    assert not done.skipped
+    assert [reason.partition(":")[0] for reason in done.skipped] == ["partly known"]
 
 
 @pytest.mark.parametrize("name", LEARNERS)

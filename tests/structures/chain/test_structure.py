@@ -31,7 +31,7 @@ def learners(**params):
     [
         ({"order": 0}, "order must be a whole number of at least 1, got 0"),
         ({"order": 1.5}, "order must be"),
-        ({"order": 30}, "order 30 with 3 labels means .* n-grams; lower the order"),
+        ({"order": 30, "ngrams": "all"}, "order 30 with 3 labels means .* n-grams; lower the order"),
         ({"emissions": "some"}, "emissions must be 'all' or 'observed'"),
         ({"transitions": "none"}, "transitions must be 'all', 'observed' or a list of pairs"),
         ({"transitions": ["DN"]}, r"expected pairs \(from, to\), got 'DN'"),
@@ -58,7 +58,8 @@ def test_hyper_parameters_are_checked(params, message):
 def test_an_order_that_would_fill_the_memory_is_refused_at_once():
     X, y = [["u", "v", "w"]], [["a", "b", "c"]]
     with pytest.raises(tw.InputError, match="order 12 with 3 labels means over"):
-        tw.CRF(tw.Chain(order=12)).fit(X, y)
+        tw.CRF(tw.Chain(order=12, ngrams="all")).fit(X, y)
+    assert tw.CRF(tw.Chain(order=12)).fit(X, y).predict(X) == y
     with pytest.raises(tw.InputError, match="lower the order"):
         tw.CRF(tw.Chain(order=10**9)).fit(X, y)
 
@@ -74,7 +75,7 @@ def test_an_order_that_would_fill_the_memory_is_refused_at_once():
 def test_any_hashable_label_comes_back(labels):
     X = [["u", "v"], ["v"], ["u"]]
     y = [[labels[0], labels[1]], [labels[1]], [labels[0]]]
-    model = tw.CRF(tw.Chain(), l2=0.01).fit(X, y)
+    model = tw.CRF(tw.Chain(labels=labels), l2=0.01).fit(X, y)  # given: None and sets are labels, too
     found = model.predict(X)
     assert found == y
     assert all(type(a) is type(b) for row, truth in zip(found, y) for a, b in zip(row, truth))

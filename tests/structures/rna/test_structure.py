@@ -314,5 +314,5 @@ def test_svm_without_pairs_says_so():
     y = ["(((....)))" + "." * 30] * 6
     structure = RNA(invalid="repair")
     with pytest.warns(tw.FitWarning, match="pair"):
-        model = tw.StructuredSVM(structure, C=0.01, C_mode="absolute", loss="base-pairs").fit(X, y)
+        model = tw.StructuredSVM(structure, 0.01, C_mode="absolute", prior=None, loss="base-pairs").fit(X, y)
     assert set("".join(model.predict(X))) == {"."}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EVALUATE_HELP",
     "PREDICT_HELP",
+    "PREDICT_OPTIONS",
     "STRUCTURE",
     "evaluate",
     "facts",
@@ -37,6 +38,7 @@ PREDICT_HELP = (
     "CSV, ARFF and jsonl files get the column or key 'predicted' (ARFF becomes CSV); svmlight files become "
     "lines of labels."
 )
+PREDICT_OPTIONS = ("--known",)
 EVALUATE_HELP = "Accuracy, tree loss and hierarchical F1 if there is a taxonomy, and a table of labels."
 
 _NAMES = {
@@ -63,7 +65,7 @@ def train(
         typer.Option(
             metavar="FILE",
             help="Lines 'parent TAB child' with one root, whose leaves are the labels: related labels share "
-            "weights.",
+            "weights. An inner node as label stands for any leaf below it.",
             show_default=False,
         ),
     ] = None,
@@ -71,7 +73,7 @@ def train(
         float | None,
         typer.Option(
             help="How much labels share through the taxonomy: 1 as much as can be, 0 nothing.",
-            show_default="1",
+            show_default="0.3",
         ),
     ] = None,
     format: Annotated[
@@ -109,6 +111,7 @@ def train(
         ),
     ] = True,
     separator: _options.Separator = None,
+    unknown: _options.Unknown = None,
     *,
     learning: Learning,
     encoding: _options.Encoding = None,
@@ -142,15 +145,23 @@ def train(
     links = None if taxonomy is None else Taxonomy.read(taxonomy).edges
     estimator = learning.build(Classes(links, **shared), quiet)
     rows = _read(source, layout)
+    if unknown is not None:
+        assert rows.y is not None
+        rows = rows._replace(y=[_options.known_label(label, [unknown]) for label in rows.y])
     if links is None and rows.taxonomy is not None:
         estimator = learning.build(Classes(rows.taxonomy, **shared), quiet)
     layout["format"] = rows.format
     if ancestor_weight is not None and estimator.structure.taxonomy is None:
         raise InputError("--ancestor-weight needs --taxonomy FILE")
     held_out = None if dev is None else _read(dev, layout)
-    scale = scale and learning.entry.learner.__name__ != "Generative"  # which takes counts
+    scale = scale and _scaled(learning.entry.learner.__name__)
     scaler = RowScaler(text=layout["text"], numbers=scale) if scale or layout["text"] else None
     _fit_and_save(learning, estimator, scaler, rows, held_out, layout, output, quiet)
+
+
+def _scaled(learner: str) -> bool:
+    """Whether numbers are standardised for a learner, by the name of its class; one of them takes counts."""
+    return learner != "Generative"
 
 
 def _names(text: str | None) -> list[str] | None:
@@ -211,14 +222,17 @@ def samples(
     label, text, taxonomy, encoding : str or None
         As in :func:`train`.
     """
-    from trelliswork.cli._comparing import Samples
+    from trelliswork.cli._comparing import Samples, with_features
+    from trelliswork.features import RowScaler
     from trelliswork.structures import Classes
     from trelliswork.structures.classes.taxonomy import Taxonomy
 
-    layout = {"format": None, "label": label, "columns": None, "text": _names(text) or [], "separator": None}
+    words = _names(text) or []
+    layout = {"format": None, "label": label, "columns": None, "text": words, "separator": None}
     rows = _read(source, {**layout, "encoding": encoding or "utf-8"})
-    links = None if taxonomy is None else Taxonomy.read(taxonomy).edges
-    return Samples(rows.X, rows.y, Classes(links))
+    structure = Classes(rows.taxonomy if taxonomy is None else Taxonomy.read(taxonomy).edges)
+    learners = with_features(structure, lambda name: RowScaler(text=words, numbers=_scaled(name)))
+    return Samples(rows.X, rows.y, structure, learners)
 
 
 def stored_layout(opened: OpenModel, request: Request) -> dict[str, Any]:
@@ -256,11 +270,15 @@ def predict(opened: OpenModel, request: Request) -> None:
     rows = _read(request.source, stored_layout(opened, request), unlabelled=True)
     learner = opened.learner
     try:
-        X = opened.features(rows.X)
+        X, limits = opened.features(rows.X), {}
+        if request.known:
+            if rows.y is None:
+                raise InputError("--known: every row needs a label; write ? for one that may be any")
+            limits["known"] = [_options.known_label(label, ["?"], learner.classes_) for label in rows.y]
         if request.kbest > 1 or request.probabilities:
-            lists = learner.predict_kbest(X, request.kbest)
+            lists = learner.predict_kbest(X, request.kbest, **limits)
         else:
-            lists = [[(label,)] for label in learner.predict(X)]
+            lists = [[(label,)] for label in learner.predict(X, **limits)]
     except InputError as error:
         raise rows.located(error) from None
     added = [_added(candidates, request) for candidates in lists]
@@ -314,7 +332,7 @@ def evaluate(opened: OpenModel, request: Request) -> None:
     except InputError as error:
         raise rows.located(error) from None
     assert rows.y is not None
-    scores = _scores(rows.y, predicted, getattr(opened.learner.space_, "taxonomy", None))
+    scores = _scores(rows.y, predicted, opened.learner.space_)
     if request.as_json:
         json.dump(scores, sys.stdout, indent=2, ensure_ascii=False)
         print()
@@ -335,10 +353,25 @@ def facts(opened: OpenModel) -> list[tuple[str, str]]:
     return [("rows", ", ".join(f"{name} {value}" for name, value in given.items()))] if given else []
 
 
-def _scores(y: list[str], predicted: list[str], taxonomy: Any) -> dict[str, Any]:
+def _nearest(label: Any, predicted: str, space: Any) -> str:
+    """Of all that a true label stands for, what is nearest to the predicted one."""
+    from trelliswork.structures.classes.space import class_choice
+
+    taxonomy = getattr(space, "taxonomy", None)
+    choice = class_choice(label, space.labels, taxonomy, 0) or (predicted,)
+    if predicted in choice or len(choice) == 1:
+        return predicted if predicted in choice else str(choice[0])
+    if taxonomy is None:
+        return str(min(choice))
+    return min(map(str, choice), key=lambda name: (taxonomy.height_of_meeting(name, predicted), name))
+
+
+def _scores(truth: list[Any], predicted: list[str], space: Any) -> dict[str, Any]:
     """Accuracy, mean tree loss and hierarchical F1 where there is a taxonomy, and counts per label."""
     from trelliswork.metrics import hierarchical_f1
 
+    taxonomy = getattr(space, "taxonomy", None)
+    y = [_nearest(a, b, space) for a, b in zip(truth, predicted, strict=True)]
     right = [a for a, b in zip(y, predicted, strict=True) if a == b]
     rows = {}
     for label in sorted({*y, *predicted}):

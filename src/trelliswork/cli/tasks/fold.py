@@ -38,7 +38,7 @@ PREDICT_HELP = (
     "bpseq, ct or picture (png, svg, pdf)."
 )
 EVALUATE_HELP = "Sequences with structures in; sensitivity, positive predictive value and F1 of base pairs."
-PREDICT_OPTIONS = ("--format", "--mea")
+PREDICT_OPTIONS = ("--format", "--mea", "--known")
 
 _INVALID = ("repair", "drop", "strict")
 _FORMATS = ("dot-bracket", "bpseq", "ct", "picture")
@@ -203,9 +203,16 @@ def predict(opened: OpenModel, request: Request) -> None:
     data, file = _read(request.source, request.encoding, structures=False)
     learner = opened.learner
     names, X, notes = data.names, data.X, None
+    limits = {}
+    if request.known:
+        if data.y is None:
+            raise InputError.at(
+                file, None, "--known: no structures in the file; ? is a base of unknown structure"
+            )
+        limits["known"] = data.y
     try:
         if listed:
-            lists = learner.predict_kbest(X, request.kbest)
+            lists = learner.predict_kbest(X, request.kbest, **limits)
             names = [
                 name if len(candidates) == 1 else f"{name}_{k + 1}"
                 for name, candidates in zip(names, lists)
@@ -216,12 +223,12 @@ def predict(opened: OpenModel, request: Request) -> None:
             if request.probabilities:
                 notes = [f"({c.probability:.6g})" for candidates in lists for c in candidates]
         elif request.mea:
-            y = with_gamma(learner, gamma=request.gamma).predict_mea(X)
+            y = with_gamma(learner, gamma=request.gamma).predict_mea(X, **limits)
         else:
-            y = learner.predict(X)
+            y = learner.predict(X, **limits)
     except InputError as error:
         raise error.placed(file, data.names) from None
-    _write(form, request.output, names, X, y, notes, data.y)
+    _write(form, request.output, names, X, y, notes, None if request.known else data.y)
 
 
 def _write(

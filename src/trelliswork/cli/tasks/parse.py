@@ -34,7 +34,7 @@ STRUCTURE = "Grammar"
 PREDICT_HELP = (
     "One sentence per line in, its tokens separated by blanks (or --raw: plain text), one tree per line out."
 )
-PREDICT_OPTIONS = ("--raw",)
+PREDICT_OPTIONS = ("--raw", "--known")
 EVALUATE_HELP = "Bracketed trees in; scores of their brackets."
 
 
@@ -71,6 +71,15 @@ def train(
     max_words: Annotated[
         int | None, typer.Option(min=1, help="Leave out longer sentences.", show_default="none")
     ] = None,
+    brackets: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Sentences with some brackets, one a line, such as '(NP the cat) sleeps': more to learn "
+            "from than the TREES.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     learning: Learning,
     encoding: _options.Encoding = None,
@@ -100,12 +109,17 @@ def train(
     data, name = _read(source, of, encoding, max_words)
     held_out = None if dev is None else _read(dev, of, encoding, max_words)[0]
     more = {} if held_out is None else learning.held_out(held_out.X, held_out.y)
-    done = watched(
-        lambda: estimator.fit(data.X, data.y, **more), estimator, lambda e: e.placed(name, data.lines), quiet
-    )
+    X, y, places = list(data.X), list(data.y), [f"{name}:{line}" for line in data.lines]
+    n_some = 0
+    if brackets is not None:
+        lines, some, numbers, other = _bracketed(brackets, of == "tags", encoding)
+        n_some = len(lines)
+        X, y, places = X + lines, y + some, places + [f"{other}:{number}" for number in numbers]
+    done = watched(lambda: estimator.fit(X, y, **more), estimator, lambda e: _located(e, places), quiet)
     skipped = f" ({data.n_skipped} without words left out)" if data.n_skipped else ""
     said = [
-        f"{learning.name}: {len(data):,} trees{skipped}, {sum(map(len, data.X)):,} words",
+        f"{learning.name}: {len(data):,} trees{skipped}, {sum(map(len, data.X)):,} words"
+        + (f", {n_some:,} sentences with some brackets" if n_some else ""),
         f"{estimator.coef_.size:,} rules in {done.seconds:.1f} s",
     ]
     if held_out is not None:
@@ -114,6 +128,39 @@ def train(
         said.append(f"dev {bracket_scores(held_out.y, estimator.predict(held_out.X))}")
     info = {"kind": "parse", "learner": learning.name}
     finish(estimator, output, info, said, interrupted=done.interrupted, quiet=quiet)
+
+
+def _bracketed(
+    source: str, tagged: bool, encoding: str | None
+) -> tuple[list[Any], list[Any], list[int], str]:
+    """Sentences of a file, the brackets known of their trees, their lines, and the name of the file."""
+    from trelliswork._text import read_text
+
+    text, name = read_text(source, encoding or "utf-8")
+    X: list[Any] = []
+    y: list[Any] = []
+    numbers: list[int] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            words, known = _some_brackets(line, name, number)
+            X.append([_token(word, tagged) for word in words])
+            y.append(known)
+            numbers.append(number)
+    return X, y, numbers, name
+
+
+def _some_brackets(line: str, name: str, number: int) -> tuple[list[str], set[Any]]:
+    from trelliswork.io import some_brackets
+
+    try:
+        return some_brackets(line)
+    except InputError as error:
+        raise InputError.at(name, number, error.message) from None
+
+
+def _located(error: InputError, places: list[str]) -> InputError:
+    """The error with the file and line of its sample."""
+    return error if error.sample is None else InputError(f"{places[error.sample]}: {error.message}")
 
 
 def _read(source: str, of: str, encoding: str | None, max_words: int | None = None) -> tuple[Any, str]:
@@ -168,13 +215,20 @@ def predict(opened: OpenModel, request: Request) -> None:
     rows = [i for i, line in enumerate(lines) if line.split()]
     if not rows:
         raise InputError.at(name, 1, "no sentence in the file; expected one per line")
-    tagged = learner.structure.input == "tags"
-    X = [[_token(word, tagged) for word in lines[i].split()] for i in rows]
+    tagged, limits = learner.structure.input == "tags", {}
+    if request.known:
+        read = [_some_brackets(lines[i], name, i + 1) for i in rows]
+        sentences, limits["known"] = [words for words, _ in read], [known for _, known in read]
+    else:
+        sentences = [lines[i].split() for i in rows]
+    X = [[_token(word, tagged) for word in words] for words in sentences]
     try:
         if request.kbest > 1 or request.probabilities:
-            lists = learner.predict_kbest(X, request.kbest)
+            lists = learner.predict_kbest(X, request.kbest, **limits)
             shown = [[_shown(c, request.probabilities) for c in candidates] for candidates in lists]
             failed = sum(candidates[0].score == -math.inf for candidates in lists)
+        elif request.known:
+            shown, failed = [[str(tree)] for tree in learner.predict(X, **limits)], 0
         else:
             batch = learner.pack(X)
             codes = batch.argmax(learner.part_scores(batch, X)).codes

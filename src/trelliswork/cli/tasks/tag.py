@@ -37,10 +37,11 @@ PREDICT_HELP = (
     "it is written with one more column, the predicted label (CoNLL-U: in the label's place). --raw takes "
     "plain text, one sentence a line; --format jsonl writes a JSON object for each sentence."
 )
-PREDICT_OPTIONS = ("--format", "--raw")
+PREDICT_OPTIONS = ("--format", "--raw", "--known")
 EVALUATE_HELP = "Token and sentence accuracy and, for labels such as B-PER and O, a table of entities."
 
 _SCHEMES = ("BIO", "BIOES")
+_NOT_KNOWN = ("?", "_")  # labels of an input with --known
 _MULTINOMIAL = ("Generative", "KLRSO")  # learners that expect one symbol per token
 
 
@@ -95,6 +96,7 @@ def train(
             show_default="all-emissions",
         ),
     ] = None,
+    unknown: _options.Unknown = None,
     *,
     learning: Learning,
     encoding: _options.Encoding = None,
@@ -113,7 +115,7 @@ def train(
     if invalid not in ("repair", "strict"):
         raise InputError(f"--invalid must be repair or strict, got {invalid!r}")
     chosen, between = _options.parse_columns(columns), _options.parse_separator(separator)
-    usual = "word" if learning.entry.learner.__name__ in _MULTINOMIAL else "default"
+    usual = _usual_template(learning.entry.learner.__name__)
     text = _template(usual if template is None else template, chosen)
     _options.check_output(output, model=True)
     learning.check_dev(dev, source)
@@ -133,7 +135,16 @@ def train(
     layout = _layout(document, label, chosen, text)
     layout = layout.changed(between, comment or None, encoding or None)
     held_out = None if dev is None else _labelled(layout.read(dev), layout)
-    _fit_and_save(learning, estimator, text, document, layout, held_out, output, quiet)
+    assert layout.label is not None
+    y = document.take([layout.label])
+    if unknown is not None:
+        y = [[_options.known_label(label, [unknown]) for label in row] for row in y]
+    _fit_and_save(learning, estimator, text, document, layout, y, held_out, output, quiet)
+
+
+def _usual_template(learner: str) -> str:
+    """Features of a token without ``--template``, by the name of the class of the learner."""
+    return "word" if learner in _MULTINOMIAL else "default"
 
 
 def _template(text: str, columns: list[int] | None) -> str:
@@ -199,6 +210,7 @@ def _fit_and_save(
     template: str,
     document: Document,
     layout: Layout,
+    y: list[list[Any]],
     held_out: tuple[Any, Any, Document] | None,
     output: str,
     quiet: bool,
@@ -207,8 +219,6 @@ def _fit_and_save(
     from trelliswork.pipeline import make_pipeline
 
     window = TokenWindow.from_template(template)
-    assert layout.label is not None
-    y = document.take([layout.label])
 
     def fit() -> None:
         more: dict[str, Any] = {}
@@ -221,8 +231,10 @@ def _fit_and_save(
     structure = estimator.structure
     n_repaired = sum(list(a) != b for a, b in zip(y, structure.readable(y), strict=True))
     note = f" ({n_repaired:,} repaired to {structure.scheme})" if n_repaired else ""
+    n_open = sum(not isinstance(label, str) for row in y for label in row)
+    tokens = f"{counted(document.n_tokens, 'token')}{f' ({n_open:,} not known)' if n_open else ''}"
     said = [
-        f"{learning.name}: {counted(len(document), 'sentence')}{note}, {counted(document.n_tokens, 'token')}",
+        f"{learning.name}: {counted(len(document), 'sentence')}{note}, {tokens}",
         f"{counted(len(estimator.classes_), 'label')}, {counted(estimator.coef_.size, 'weight')}",
         f"{counted(estimator.n_iter_, 'iteration')} in {done.seconds:.1f} s"
         + ending(estimator, done.interrupted),
@@ -241,13 +253,11 @@ def samples(source: str, *, label: str | None = None, encoding: str | None = Non
     ----------
     source : str
         File.
-    label : str or None
-        Number of the column of the labels.
-    encoding : str or None
-        Encoding of the text.
+    label, encoding : str or None
+        Number of the column of the labels; encoding of the text.
     """
     from trelliswork.cli._columns import Document
-    from trelliswork.cli._comparing import Samples
+    from trelliswork.cli._comparing import Samples, with_features
     from trelliswork.features import TokenWindow
     from trelliswork.structures import Chain
 
@@ -256,8 +266,8 @@ def samples(source: str, *, label: str | None = None, encoding: str | None = Non
     document = Document(source, encoding=encoding or "utf-8")
     layout = _layout(document, None if label is None else int(label), None, "default")
     assert layout.label is not None
-    window = TokenWindow.from_template("default")
-    return Samples(document.take(layout.inputs), document.take([layout.label]), Chain(), window)
+    learners = with_features(Chain(), lambda name: TokenWindow.from_template(_usual_template(name)))
+    return Samples(document.take(layout.inputs), document.take([layout.label]), Chain(), learners)
 
 
 def predict(opened: OpenModel, request: Request) -> None:
@@ -290,8 +300,14 @@ def predict(opened: OpenModel, request: Request) -> None:
     else:
         document = layout.read(request.source)
     inputs, label = document.match(layout, request.columns)
+    known = None
+    if request.known:
+        if label is None:
+            raise InputError.at(document.name, document.first_line, "--known: the file has no label column")
+        rows, names = document.take([label]), set(map(str, opened.learner.classes_))
+        known = [[_options.known_label(text, _NOT_KNOWN, names) for text in row] for row in rows]
     try:
-        tagged = _tagged.Tagged.of(opened, document.take(inputs), request)
+        tagged = _tagged.Tagged.of(opened, document.take(inputs), request, known)
     except InputError as error:
         raise document.located(error) from None
     if request.form == "jsonl":

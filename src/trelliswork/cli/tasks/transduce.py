@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -26,9 +25,19 @@ from trelliswork.cli._pairs import (
 from trelliswork.cli._training import counted, ending, finish, watched
 
 if TYPE_CHECKING:
+    from trelliswork.cli._comparing import Samples
     from trelliswork.cli._models import OpenModel, Request
 
-__all__ = ["EVALUATE_HELP", "PREDICT_HELP", "PREDICT_OPTIONS", "STRUCTURE", "evaluate", "predict", "train"]
+__all__ = [
+    "EVALUATE_HELP",
+    "PREDICT_HELP",
+    "PREDICT_OPTIONS",
+    "STRUCTURE",
+    "evaluate",
+    "predict",
+    "samples",
+    "train",
+]
 
 STRUCTURE = ("Transducer", "KernelRegression")
 PREDICT_HELP = (
@@ -123,17 +132,12 @@ def train(
     units = input_units, output_unit(pairs.outputs) if output_units == "auto" else output_units
     held_out = None if dev is None else read_pairs(dev, encoding, labelled=True)
     info = {"kind": "transduce", "units": list(units), "learner": learning.name}
-    if learning.name == "regression":
-        model, said = _regression(
-            pairs,
-            units,
-            strength,
-            longest or 4,
-            ngram or 2,
-            4 if language_model is None else language_model,
-            basis,
+    if regression:
+        estimator = _regression(
+            strength, longest or 4, ngram or 2, 4 if language_model is None else language_model
         )
-        interrupted = False
+        estimator = learning.wrapped(estimator.set_params(basis=basis), quiet)
+        model, said, interrupted = _fit_regression(pairs, held_out, units, estimator, learning, quiet)
     else:
         model, said, interrupted = _transducer(pairs, held_out, units, estimator, learning, quiet)
     if held_out is not None:
@@ -151,71 +155,105 @@ def _transducer(
     learning: Learning,
     quiet: bool,
 ) -> tuple[Any, list[str], bool]:
-    texts, outputs, lines = grouped(pairs, units[1])
-    inputs = split(texts, units[0])
-    good = [
-        i
-        for i, (x, ys) in enumerate(zip(inputs, outputs, strict=True))
-        if all(len(y) <= _MOST_OUT * len(x) for y in ys)
-    ]
-    if not good:
-        raise InputError.at(pairs.name, None, "no output is short enough to be written along its input")
-    X, y = [inputs[i] for i in good], [_alternatives(outputs[i]) for i in good]
+    X, y, lines, left_out = _samples(pairs, units)
     more: dict[str, Any] = {}
-    if held_out is not None and learning.entry.uses_dev:
-        dev_texts, dev_outputs, _ = grouped(held_out, units[1])
-        more = {"X_dev": split(dev_texts, units[0]), "y_dev": [_alternatives(ys) for ys in dev_outputs]}
-    kept = [lines[i] for i in good]
+    if held_out is not None:
+        texts, outputs, _ = grouped(held_out, units[1])
+        more = learning.held_out(split(texts, units[0]), [_alternatives(ys) for ys in outputs])
     done = watched(
-        lambda: estimator.fit(X, y, **more), estimator, lambda error: error.placed(pairs.name, kept), quiet
+        lambda: estimator.fit(X, y, **more), estimator, lambda error: error.placed(pairs.name, lines), quiet
     )
+    n_outputs = sum(len(outputs) if isinstance(outputs, (set, tuple)) else 1 for outputs in y)
     said = [
-        f"transduce: {counted(len(X), 'input')}, {counted(sum(len(outputs[i]) for i in good), 'output')}, "
+        f"transduce: {counted(len(X), 'input')}, {counted(n_outputs, 'output')}, "
         f"symbols of outputs by {units[1]}",
         f"{counted(estimator.space_.n_features, 'feature')}, {counted(estimator.n_iter_, 'iteration')}"
         f"{ending(estimator, done.interrupted)} in {done.seconds:.1f} s",
     ]
-    left = len(inputs) - len(good)
-    if left:
-        first = lines[next(i for i in range(len(inputs)) if i not in set(good))]
+    if left_out:
         said.append(
-            f"{counted(left, 'input')} left out, with more than {_MOST_OUT} output symbols per input symbol "
-            f"(first: line {first})"
+            f"{counted(len(left_out), 'input')} left out, with more than {_MOST_OUT} output symbols per "
+            f"input symbol (first: line {left_out[0]})"
         )
     return estimator, said, done.interrupted
+
+
+def _samples(pairs: Pairs, units: tuple[str, str]) -> tuple[list[Any], list[Any], list[int], list[int]]:
+    """Inputs, their outputs, their lines, and the lines of inputs whose outputs are too long for them."""
+    texts, outputs, lines = grouped(pairs, units[1])
+    inputs = split(texts, units[0])
+    good = [all(len(y) <= _MOST_OUT * len(x) for y in ys) for x, ys in zip(inputs, outputs, strict=True)]
+    rows = [i for i, fits in enumerate(good) if fits]
+    if not rows:
+        raise InputError.at(pairs.name, None, "no output is short enough to be written along its input")
+    X, y = [inputs[i] for i in rows], [_alternatives(outputs[i]) for i in rows]
+    left_out = [line for line, fits in zip(lines, good, strict=True) if not fits]
+    return X, y, [lines[i] for i in rows], left_out
 
 
 def _alternatives(outputs: list[Any]) -> Any:
     """Outputs of an input as a transducer takes them."""
     if len(outputs) == 1:
         return outputs[0]
-    return set(outputs) if isinstance(outputs[0], str) else outputs
+    return set(outputs) if isinstance(outputs[0], str) else tuple(outputs)
 
 
-def _regression(
-    pairs: Pairs,
-    units: tuple[str, str],
-    ridge: Any,
-    longest: int,
-    ngram: int,
-    language_model: int,
-    basis: int | None,
-) -> tuple[Any, list[str]]:
+def _regression(ridge: Any, longest: int, ngram: int, language_model: int) -> Any:
+    """Kernel regression of n-grams, without data."""
     from trelliswork import KernelRegression, NGramModel, NGrams
     from trelliswork.kernels import Normalized, Spectrum
 
-    started = time.perf_counter()
-    model = KernelRegression(
+    return KernelRegression(
         Normalized(Spectrum(1, longest, boundary=True)),
         NGrams(ngram, language_model=NGramModel(language_model) if language_model else None),
         ridge=ridge,
-        basis=basis,
     )
-    model.fit(split(pairs.inputs, units[0]), split(pairs.outputs, units[1]))
-    return model, [
-        f"transduce: {len(pairs.inputs):,} pairs, {len(model.feature_names_out_):,} output n-grams",
-        f"ridge {model.ridge_:.3g} in {time.perf_counter() - started:.1f} s",
+
+
+def _fit_regression(
+    pairs: Pairs,
+    held_out: Pairs | None,
+    units: tuple[str, str],
+    estimator: Any,
+    learning: Learning,
+    quiet: bool,
+) -> tuple[Any, list[str], bool]:
+    def samples_of(given: Pairs) -> tuple[list[Any], list[Any]]:
+        return split(given.inputs, units[0]), split(given.outputs, units[1])
+
+    more = {} if held_out is None else learning.held_out(*samples_of(held_out))
+    done = watched(
+        lambda: estimator.fit(*samples_of(pairs), **more),
+        estimator,
+        lambda error: error.placed(pairs.name, pairs.lines),
+        quiet,
+    )
+    said = [
+        f"transduce: {len(pairs.inputs):,} pairs, {len(estimator.feature_names_out_):,} output n-grams",
+        f"ridge {estimator.ridge_:.3g} in {done.seconds:.1f} s",
     ]
+    return estimator, said, done.interrupted
+
+
+def samples(source: str, *, encoding: str | None = None) -> Samples:
+    """Pairs of strings, for ``compare``.
+
+    Parameters
+    ----------
+    source : str
+        File.
+    encoding : str or None
+        Encoding of the text.
+    """
+    from trelliswork import CRF, Perceptron, Transducer
+    from trelliswork.cli._comparing import Samples
+
+    pairs = read_pairs(source, encoding, labelled=True)
+    X, y, _, _ = _samples(pairs, ("char", output_unit(pairs.outputs)))
+    learners: dict[str, Any] = {"CRF": CRF(Transducer()), "Perceptron": Perceptron(Transducer())}
+    if not any(isinstance(outputs, (set, tuple)) for outputs in y):  # a regression takes one output each
+        learners["KernelRegression"] = _regression(0.03, 4, 2, 4)
+    return Samples(X, y, Transducer(), learners)
 
 
 def predict(opened: OpenModel, request: Request) -> None:

@@ -8,8 +8,47 @@ from trelliswork._jit import njit
 
 
 @njit(fastmath={"contract"})
+def _decode(best, masked, n_steps, labels):
+    """Best label sequence; ``best`` has the scores of labels, and later those of what follows as well."""
+    n_labels = masked.shape[0]
+    for t in range(n_steps - 2, -1, -1):
+        ahead = best[t + 1]
+        for a in range(n_labels):
+            row = masked[a]
+            top = row[0] + ahead[0]
+            for b in range(1, n_labels):
+                top = max(top, row[b] + ahead[b])
+            best[t, a] += top
+    choice = 0
+    for b in range(1, n_labels):
+        if best[0, b] > best[0, choice]:
+            choice = b
+    labels[0] = choice
+    for t in range(1, n_steps):
+        row = masked[choice]
+        choice = 0
+        for b in range(1, n_labels):
+            if row[b] + best[t, b] > row[choice] + best[t, choice]:
+                choice = b
+        labels[t] = choice
+
+
+@njit(fastmath={"contract"})
 def perceptron_pass(
-    features, offsets, gold, order, weights, emission, emission_sum, stored, trans, trans_sum, limits, clock
+    features,
+    offsets,
+    gold,
+    opened,
+    possible,
+    order,
+    weights,
+    emission,
+    emission_sum,
+    stored,
+    trans,
+    trans_sum,
+    limits,
+    clock,
 ):
     """Visit the sequences of ``order`` once, in place; returns the number of mistakes.
 
@@ -17,6 +56,12 @@ def perceptron_pass(
     ----------
     features : Features
         Features of the tokens.
+    gold : (n_tokens,)
+        True labels; those of sequences known in part are filled in here, anew at every visit.
+    opened : (n_sequences,) of bool, or empty
+        Which sequences are known in part.
+    possible : (n_tokens, n_labels) of bool, or no rows
+        Labels that agree with what is known.
     emission, emission_sum : (n_attributes, n_labels)
         Weights (of either precision), and the sum of ``clock * update`` from which the average is made.
     stored : (n_attributes, n_labels) of bool, or no rows
@@ -34,7 +79,7 @@ def perceptron_pass(
     longest = 0
     for s in order:
         longest = max(longest, offsets[s + 1] - offsets[s])
-    best = np.empty((longest, n_labels))
+    best, limited = np.empty((longest, n_labels)), np.empty((longest, n_labels))
     guesses = np.empty(longest, dtype=np.int64)
     masked = np.empty((n_labels, n_labels))
     for a in range(n_labels):
@@ -71,28 +116,15 @@ def perceptron_pass(
                 best[0, k] = -np.inf
             if not end_ok[k]:
                 best[n_steps - 1, k] = -np.inf
-        for t in range(n_steps - 2, -1, -1):
-            ahead = best[t + 1]
-            for a in range(n_labels):
-                row = masked[a]
-                top = row[0] + ahead[0]
-                for b in range(1, n_labels):
-                    top = max(top, row[b] + ahead[b])
-                best[t, a] += top
-        choice = 0
-        for b in range(1, n_labels):
-            if best[0, b] > best[0, choice]:
-                choice = b
-        guesses[0] = choice
-        wrong = choice != gold[start]
-        for t in range(1, n_steps):
-            row = masked[choice]
-            choice = 0
-            for b in range(1, n_labels):
-                if row[b] + best[t, b] > row[choice] + best[t, choice]:
-                    choice = b
-            guesses[t] = choice
-            wrong |= choice != gold[start + t]
+        if opened.size != 0 and opened[s]:
+            for t in range(n_steps):
+                for k in range(n_labels):
+                    limited[t, k] = best[t, k] if possible[start + t, k] else -np.inf
+            _decode(limited, masked, n_steps, gold[start : start + n_steps])
+        _decode(best, masked, n_steps, guesses)
+        wrong = False
+        for t in range(n_steps):
+            wrong |= guesses[t] != gold[start + t]
         if not wrong:
             continue
         mistakes += 1

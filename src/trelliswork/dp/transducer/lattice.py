@@ -15,13 +15,8 @@ import numpy as np
 from trelliswork._jit import njit
 
 __all__ = [
-    "edges_along",
-    "edges_within",
     "expand",
-    "follow",
     "inside_outside",
-    "states_before",
-    "states_within",
     "viterbi",
 ]
 
@@ -137,25 +132,6 @@ def viterbi(graph_ptr, node_ptr, tail, arc, join, arc_score, join_score, start, 
 
 
 @njit
-def follow(graph_ptr, tail, back):
-    """Edges of the best path of every sample, in order; none where there is no path."""
-    ptr = np.zeros(graph_ptr.size, np.int64)
-    for filled in range(2):
-        if filled == 1:
-            edges = np.empty(ptr[-1], np.int64)
-        t = np.int64(0)
-        for s in range(graph_ptr.size - 1):
-            e = back[graph_ptr[s + 1] - 1]
-            while e >= 0:
-                if filled == 1:
-                    edges[t] = e
-                t += 1
-                e = back[graph_ptr[s] + tail[e]] if tail[e] >= 0 else -1
-            ptr[s + 1] = t
-    return ptr, edges
-
-
-@njit
 def _slot(keys, key):
     """Place of a key in an open hash table, or the free place where it belongs; -1 marks free places."""
     mask = keys.size - 1
@@ -174,7 +150,7 @@ def _grown(array, size):
 
 
 @njit
-def _find_join(state, piece, n_pieces, keys, values, joins, n_joins, step, out_ptr, out):
+def _find_join(state, piece, n_pieces, keys, values, joins, n_joins, step):
     """Number of the join of a piece and the state before it; a new one is written to ``joins``.
 
     Without ``keys``, ``values`` has a place for every state and piece.
@@ -185,10 +161,7 @@ def _find_join(state, piece, n_pieces, keys, values, joins, n_joins, step, out_p
         if keys.size:
             keys[at] = key
         values[at] = n_joins
-        target = state
-        for t in range(out_ptr[piece], out_ptr[piece + 1]):
-            target = step[target, out[t]]
-        joins[n_joins, 0], joins[n_joins, 1], joins[n_joins, 2] = state, piece, target
+        joins[n_joins, 0], joins[n_joins, 1], joins[n_joins, 2] = state, piece, step[state, piece]
     return np.int64(values[at])
 
 
@@ -213,7 +186,7 @@ def _room(keys, values, joins, n_joins, more):
 
 
 @njit
-def expand(x_ptr, arc_ptr, arc_length, arc_piece, start_state, end_piece, step, out_ptr, out, max_in):
+def expand(x_ptr, arc_ptr, arc_length, arc_piece, start_state, end_piece, step, max_in):
     """Lattices of all outputs: nodes are positions with states of the context automaton.
 
     ``arc_ptr[x_ptr[s] + s + i]`` is where the arcs from position ``i`` of sample ``s`` begin. Returns
@@ -262,14 +235,12 @@ def expand(x_ptr, arc_ptr, arc_length, arc_piece, start_state, end_piece, step, 
                 q = np.int64(listed[row, r])
                 place[v], states[v] = i, q
                 if i == n:
-                    g = _find_join(q, end_piece, n_pieces, keys, values, joins, n_joins, step, out_ptr, out)
+                    g = _find_join(q, end_piece, n_pieces, keys, values, joins, n_joins, step)
                     n_joins = max(n_joins, g + 1)
                     tail[e], arc[e], join[e] = -1, -1, g
                     e += 1
                 for c in range(lo, hi if i < n else lo):
-                    g = _find_join(
-                        q, arc_piece[c], n_pieces, keys, values, joins, n_joins, step, out_ptr, out
-                    )
+                    g = _find_join(q, arc_piece[c], n_pieces, keys, values, joins, n_joins, step)
                     n_joins = max(n_joins, g + 1)
                     to, q_to = (i + arc_length[c]) % rows, joins[g, 2]
                     if rank[to, q_to] < 0:
@@ -319,81 +290,3 @@ def _turn(node_ptr, place, states, tail, arc, join, first, last, first_edge, las
             tail[e], arc[e], join[e] = old[0, t], old[1, t], old[2, t]
             e += 1
         node_ptr[first + v + 1] = e
-
-
-@njit
-def states_before(ptr, piece, start_state, step, out_ptr, out, end_piece):
-    """States of the context automaton before every piece of given outputs and before their ends.
-
-    Returns states and pieces, the end after the pieces of each output.
-    """
-    n = ptr.size - 1
-    states, pieces = np.empty(piece.size + n, np.int64), np.empty(piece.size + n, np.int64)
-    t = 0
-    for s in range(n):
-        state = np.int64(start_state)
-        for k in range(ptr[s], ptr[s + 1]):
-            states[t], pieces[t] = state, piece[k]
-            t += 1
-            for o in range(out_ptr[piece[k]], out_ptr[piece[k] + 1]):
-                state = np.int64(step[state, out[o]])
-        states[t], pieces[t] = state, end_piece
-        t += 1
-    return states, pieces
-
-
-@njit
-def states_within(ptr, codes, start_state, step):
-    """State after every beginning of strings: row ``ptr[s] + s + j`` after ``j`` symbols of string ``s``."""
-    n = ptr.size - 1
-    states = np.empty(codes.size + n, np.int64)
-    for s in range(n):
-        state = np.int64(start_state)
-        states[ptr[s] + s] = state
-        for t in range(ptr[s], ptr[s + 1]):
-            state = np.int64(step[state, codes[t]]) if codes[t] >= 0 else np.int64(0)
-            states[t + s + 1] = state
-    return states
-
-
-@njit
-def edges_along(graph_ptr, node_ptr, place, tail, x_ptr, arc_ptr, ptr, arcs):
-    """Edges of the paths with given arcs, numbered within their samples; the last edge of each ends."""
-    edges = np.empty(arcs.size + ptr.size - 1, np.int64)
-    t = 0
-    for s in range(ptr.size - 1):
-        v, first = graph_ptr[s + 1] - 1, node_ptr[graph_ptr[s]]
-        for k in range(ptr[s], ptr[s + 1]):
-            # A node has all arcs of its position, in their order.
-            e = node_ptr[v] + arcs[k] - arc_ptr[x_ptr[s] + s + place[v]]
-            edges[t] = e - first
-            t += 1
-            v = graph_ptr[s] + tail[e]
-        edges[t] = node_ptr[v] - first
-        t += 1
-    return edges
-
-
-@njit
-def edges_within(known, owner, lattice, x_ptr, arc_ptr):
-    """Edge of its sample's lattice for every edge of lattices that hold some of its paths; -1 where none
-    leads.
-    """
-    k_graph, k_node, _, k_tail, k_arc, _ = known
-    graph_ptr, node_ptr, place, tail, _, _ = lattice
-    edges = np.full(k_tail.size, -1, np.int64)
-    for o in range(owner.size):
-        s, first, last = owner[o], k_graph[o], k_graph[o + 1]
-        node = np.full(last - first, -1, np.int64)
-        node[last - first - 1] = graph_ptr[s + 1] - 1
-        for v in range(last - 1, first - 1, -1):
-            u = node[v - first]
-            if u < 0:
-                continue
-            for e in range(k_node[v], k_node[v + 1]):
-                if k_tail[e] < 0:
-                    edges[e] = node_ptr[u]
-                else:
-                    edges[e] = node_ptr[u] + k_arc[e] - arc_ptr[x_ptr[s] + s + place[u]]
-                    node[k_tail[e]] = graph_ptr[s] + tail[edges[e]]
-    return edges

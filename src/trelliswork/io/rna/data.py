@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from trelliswork._dotbracket import base_pairs
+from trelliswork._dotbracket import base_pairs, is_open, without_open
 from trelliswork._errors import InputError
 
 __all__ = ["GAPS", "RnaData", "check_any", "check_bases", "check_structure"]
@@ -23,7 +23,7 @@ class RnaData(NamedTuple):
     X : list of str
         Sequences.
     y : list of str or None
-        Structures in dot-bracket notation.
+        Structures in dot-bracket notation; known in part where they have ``?``, ``|`` or ``x``.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def check_bases(bases: str, source: str, line: int, record: str) -> None:
 def check_structure(marks: str, bases: str, source: str, line: int, record: str) -> None:
     """Refuse a structure that is not well formed, or not of the length of its sequence."""
     try:
-        base_pairs(marks)
+        base_pairs(without_open(marks) if is_open(marks) else marks)
     except InputError as error:
         raise InputError.at(source, line, f"{record}: {error}") from None
     if len(marks) != len(bases):

@@ -12,7 +12,7 @@ from trelliswork.io.rna.data import GAPS, RnaData, check_any, check_bases, check
 __all__ = ["read_dot_bracket", "write_dot_bracket"]
 
 _PLAIN_GAPS = GAPS - {"."}  # a dot is an unpaired base
-_MARKS = frozenset(".()<>[]{}")
+_MARKS = frozenset(".()<>[]{}?|")
 
 
 def read_dot_bracket(source: Any, *, encoding: str = "utf-8") -> RnaData:

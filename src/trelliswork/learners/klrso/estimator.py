@@ -16,6 +16,7 @@ from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_weights
 from trelliswork.kernels._compose import similarities
 from trelliswork.learners.base import StructuredEstimator, warn_interrupted
+from trelliswork.learners.completion import filled_in
 from trelliswork.learners.klrso.problems import (
     Design,
     Problem,
@@ -105,6 +106,8 @@ class KLRSO(StructuredEstimator):
         Coefficients of their similarities.
     intercept_ : ndarray of shape (n_outcomes,)
         Constants.
+    completed_by_ : str or None
+        The learner that filled in outputs that are known in part ("crf"); None where all are whole.
     stop_ : {"converged", "max_iter", "interrupted", "no progress"}
         Why the search stopped: "converged" where that of every multinomial has, else what kept one of
         them from it.
@@ -219,6 +222,7 @@ class KLRSO(StructuredEstimator):
             raise unsupported(type(structure), Multinomials)
         space, batch = self._start(X, y, structure=structure.complete())
         weights = check_weights(sample_weight, len(batch))
+        batch, self.completed_by_ = filled_in(batch, weights)
         inputs = self._inputs(structure, X)
         kernel = choose_kernel(self.kernel, inputs)
         first, place = distinct(inputs)

@@ -14,6 +14,8 @@ from trelliswork._stored import Declared, numbers
 from trelliswork._tuning import Choice, Path
 from trelliswork._validate import check_number
 from trelliswork.learners.base import StructuredEstimator, combined_weights
+from trelliswork.learners.completion import filled_in
+from trelliswork.learners.head_start import RemainingMargin
 from trelliswork.learners.moments.constraints import fit_constrained
 from trelliswork.learners.moments.newton import newton_steps
 from trelliswork.learners.moments.reference import reference_scores, reference_weights
@@ -22,6 +24,7 @@ from trelliswork.learners.moments.sums import BatchMoments, MomentSums, SampledM
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.ridge import SOLVERS, Ridge, SecondMoment
 from trelliswork.learners.strength import DataScale
+from trelliswork.losses import as_loss
 from trelliswork.structures.abilities import Storable, require
 from trelliswork.structures.base import Batch, Parts, Space, Structure
 
@@ -31,7 +34,10 @@ AnyMoments = BatchMoments | SampledMoments | MomentSums
 Self = TypeVar("Self", bound="MomentLearner")
 
 # Parameters that decide what is kept of the data; models must agree on them to be merged.
-_KEPT = ("reference", "loss", "moments", "n_samples", "symbols", "smoothing", "constraints", "n_steps")
+_KEPT = (
+    *("reference", "loss", "total_margin", "moments", "n_samples", "symbols", "smoothing", "constraints"),
+    "n_steps",
+)
 
 
 class MomentLearner(StructuredEstimator):
@@ -46,6 +52,8 @@ class MomentLearner(StructuredEstimator):
         Choice("reference", ("uniform", "generative")),
     )
 
+    # What models had that were saved before the parameter was there.
+    _before: ClassVar[Mapping[str, Any]] = {"total_margin": None}
     _about = "mean"
     loosen = ("use reference='generative'", "lower reg")
 
@@ -59,7 +67,8 @@ class MomentLearner(StructuredEstimator):
         symbols: Any = "auto",
         smoothing: float = 0.1,
         n_steps: int = 1,
-        loss: Any = None,
+        loss: Any = "auto",
+        total_margin: float | str | None = "auto",
         constraints: str | None = None,
         slack: str = "quadratic",
         slack_penalty: float = 1.0,
@@ -83,6 +92,7 @@ class MomentLearner(StructuredEstimator):
         self.smoothing = smoothing
         self.n_steps = n_steps
         self.loss = loss
+        self.total_margin = total_margin
         self.constraints = constraints
         self.slack = slack
         self.slack_penalty = slack_penalty
@@ -220,22 +230,23 @@ class MomentLearner(StructuredEstimator):
         whole = structure.complete() if self._law == "generative" else structure
         space, batch = self._start(X, y, structure=whole, classes=classes)
         weights = combined_weights(batch, sample_weight, self.class_weight)
+        batch, self.completed_by_ = filled_in(batch, weights)
         plain = self._law == "uniform" and self.constraints is None and self.n_steps == 1
         plain = plain and self.solver in ("auto", "cholesky")  # others go through the samples
         if plain and space.outputs_fixed and space.n_features <= batch.covariance().max_dense:
             return self._summed(space, batch, weights, seen)
-        samples = None if structure.offers(Storable) else (list(X), list(y))
+        samples = None if structure.offers(Storable) else (list(X), list(batch.unpack(batch.gold_codes)))
         return MomentState(space, batch=batch, weights=weights, samples=samples, n_samples=len(batch))
 
     def _summed(self, space: Space, batch: Batch, weights: np.ndarray | None, seen: int = 0) -> MomentState:
-        sums = MomentSums.of(self._moments(batch, None, weights, seen), self.loss is not None)
+        sums = MomentSums.of(self._moments(batch, None, weights, seen), self._loss is not None)
         return MomentState(space, sums=sums, made=self._made(), n_samples=len(batch))
 
     def _made(self) -> dict[str, str]:
         """What sums depend on."""
         names: tuple[str, ...] = ("reference", "loss", "constraints", "n_steps", "moments")
         names += ("n_samples",) if self.moments == "sampled" else ()
-        return {name: signature(getattr(self, name)) for name in names}
+        return {name: signature(self._loss if name == "loss" else getattr(self, name)) for name in names}
 
     def _joined(self, one: MomentState, other: MomentState) -> MomentState:
         if (one.sums is None) != (other.sums is None):  # near the largest size of sums
@@ -247,13 +258,21 @@ class MomentLearner(StructuredEstimator):
     # -- solving ---------------------------------------------------------------------------
 
     def _moments(
-        self, batch: Batch, scores: Parts | None, weights: np.ndarray | None, seen: int = 0
+        self,
+        batch: Batch,
+        scores: Parts | None,
+        weights: np.ndarray | None,
+        seen: int = 0,
+        reference: np.ndarray | None = None,
     ) -> BatchMoments | SampledMoments:
+        loss, margin = self._loss, self._margin
+        if loss is not None and reference is not None and margin is not None:
+            loss = RemainingMargin(as_loss(loss), margin, lambda part: reference_scores(part, reference))
         if self.moments == "exact":
-            return BatchMoments(batch, scores, weights, self.loss)
+            return BatchMoments(batch, scores, weights, loss)
         seed = check_random_state(self.random_state).randint(2**31)
         rng = np.random.default_rng([seed, seen] if seen else seed)  # errors of shards must not add up
-        return SampledMoments(batch, scores, weights, self.loss, self.n_samples, rng)
+        return SampledMoments(batch, scores, weights, loss, self.n_samples, rng)
 
     def _solve(self, state: MomentState) -> None:
         space, batch, weights = state.space, state.batch, state.weights
@@ -271,7 +290,7 @@ class MomentLearner(StructuredEstimator):
             elif self._law == "generative":
                 reference = reference_weights(batch, self.smoothing, weights)
                 offset = reference_scores(batch, reference)
-            moments = self._moments(batch, offset, weights)
+            moments = self._moments(batch, offset, weights, reference=reference)
         lam = self._ridge(moments, batch, weights)
         if not np.isfinite(lam) or not np.isfinite(moments.deviation).all():
             raise InputError(
@@ -317,7 +336,8 @@ class MomentLearner(StructuredEstimator):
         self.space_ = space
         self.coef_ = theta
         self.reference_coef_ = reference
-        self.lam_, self.reference_ = lam, self._law
+        self.lam_, self.reference_, self.loss_ = lam, self._law, self._loss
+        self.total_margin_ = self._margin
         self.n_constraints_ = n_constraints
         spread = float(theta @ moments.covariance.product(theta))
         ahead = float(theta @ moments.deviation)
@@ -333,11 +353,27 @@ class MomentLearner(StructuredEstimator):
     def _law(self) -> str:
         return self.structure.moment_reference if self.reference == "auto" else self.reference
 
+    @property
+    def _loss(self) -> Any:
+        if not (isinstance(self.loss, str) and self.loss == "auto"):
+            return self.loss
+        alone = self.constraints is not None or self.n_steps > 1
+        return None if alone else self.structure.moment_loss
+
+    @property
+    def _margin(self) -> float | None:
+        """Margin per unit of the loss for scores with those of the reference; None: for the weights alone."""
+        if self._loss is None or self._law != "generative":
+            return None
+        if self.total_margin == "auto":
+            return self.structure.moment_margin
+        return None if self.total_margin is None else float(self.total_margin)
+
     def _ridge(self, moments: AnyMoments, batch: Batch | None, weights: np.ndarray | None) -> float:
         """What is added to the diagonal of the covariance."""
         if self.reg == "auto" and self._law != "uniform":
             assert batch is not None  # sums are kept of uniform laws only
-            return DataScale.of(batch, weights).ridge(self._law)
+            return DataScale.of(batch, weights).ridge("total" if self._margin else self._law)
         if self.reg != "auto" and self.reg_mode == "absolute":
             return float(self.reg)
         variance = float(moments.covariance.diagonal().mean()) if moments.deviation.size else 0.0
@@ -411,12 +447,15 @@ class MomentLearner(StructuredEstimator):
         "reference_coef_",
         "lam_",
         "reference_",
+        "loss_",
+        "total_margin_",
         "n_constraints_",
         "z_score_",
         "history_",
         "n_iter_",
         "stop_",
         "objective_",
+        "completed_by_",
     )
 
     def __tw_state__(self) -> dict[str, Any]:
@@ -452,6 +491,8 @@ class MomentLearner(StructuredEstimator):
         if not (isinstance(self.reg, str) and self.reg == "auto"):
             check_number("reg", self.reg, 0)
         check_number("margin", self.margin, 0)
+        if self.total_margin is not None and self.total_margin != "auto":
+            check_number("total_margin", self.total_margin, 0, above=True)
         for name in ("tol", "smoothing", "slack_penalty"):
             check_number(name, getattr(self, name), 0, above=True)
         for name in ("n_steps", "n_samples"):
@@ -462,7 +503,7 @@ class MomentLearner(StructuredEstimator):
 
     def _check_combinations(self) -> None:
         for name, used in (
-            ("loss", self.loss is not None),
+            ("loss", self._loss is not None),
             ("constraints", self.constraints is not None),
             ("moments='sampled'", self.moments == "sampled"),
         ):
@@ -470,5 +511,5 @@ class MomentLearner(StructuredEstimator):
                 raise InputError(
                     f"n_steps > 1 is a search on the likelihood; it cannot be combined with {name}"
                 )
-        if self.constraints is not None and self.loss is not None:
+        if self.constraints is not None and self._loss is not None:
             raise InputError("constraints and loss are two ways to treat errors; choose one")

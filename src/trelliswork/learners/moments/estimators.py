@@ -32,15 +32,15 @@ class ZScore(MomentLearner):
         Ridge that is added to the covariance: the larger, the smaller and smoother the weights. "auto" is a
         multiple of the mean variance of a feature with the uniform law (0.1 for chains and classes, 1e-6
         where there are few features), and of ``V sqrt(m)`` with the others (0.08 generative, 0.1 observed;
-        V and m as in :class:`CRF`).
+        V and m as in :class:`CRF`); with ``total_margin`` it is ``0.01 V m``.
     reg_mode : {"relative", "absolute"}, default="relative"
         Whether a number ``reg`` is in units of the mean variance of a feature, or absolute.
     reference : {"auto", "uniform", "observed", "generative"}, default="auto"
         Law of the outputs that the given one is compared with: uniform over all outputs;
         uniform over those made of parts seen in training (prediction then keeps to them, too);
         or a generative model fitted first, whose scores the weights then correct. "auto" is
-        "generative" for chains, where mostly one label is much more frequent than the others, and
-        for alignments, nearly all of which are absurd; it is "uniform" for the rest.
+        "generative" where nearly all outputs are absurd (chains, alignments, parse trees, RNA but for
+        ``grammar="nearest-neighbour"``) and "uniform" for the rest.
     symbols : "auto", None or list of str, default="auto"
         With ``reference="observed"`` on chains: attributes that limit the labels of a token, by
         prefix; "auto" is all of them if no token has two, else none.
@@ -49,10 +49,15 @@ class ZScore(MomentLearner):
     n_steps : int, default=1
         Newton steps with a line search on the likelihood; many reach the optimum of a
         ``CRF`` with ``l2`` half the ridge.
-    loss : None, "hamming", dict or object, default=None
+    loss : "auto", None, "hamming", dict or object, default="auto"
         Ask for the least variance of score plus loss at a margin of ``tau`` over the mean loss.
         "hamming" counts wrong parts, a dict gives weights of labels, an object has
-        ``part_costs(batch)``.
+        ``part_costs(batch)``. "auto" is "hamming" for chains, unless there are ``constraints`` or several
+        ``n_steps``, and None for the rest.
+    total_margin : float, None or "auto", default="auto"
+        With a loss and the generative reference: the score is that of the whole model, reference
+        included, and the loss is so many times as large. None takes the score of the weights alone, and
+        the loss as it is. "auto" is 4 for chains and None for the rest.
     tau : float, default=1.0
         The margin with a loss; large values approach ``loss=None``.
     constraints : {None, "hard", "slack"}, default=None
@@ -95,13 +100,15 @@ class ZScore(MomentLearner):
         Weights of the generative reference; its scores are added to those of ``coef_``.
     z_score_ : float
         Z-score of the training outputs.
-    lam_, reference_ : float and str
-        The ridge as a number, and the reference.
+    lam_, reference_, loss_, total_margin_ : float, str, object, float or None
+        The ridge as a number, the reference, the loss and the margin per unit of it.
     n_constraints_ : int
         Constraints that were needed.
     stop_ : {"converged", "max_iter", "interrupted", "no progress"}
         Why the search stopped: that for constraints, that of ``n_steps`` > 1, or conjugate gradients; a
         system that is solved directly has "converged".
+    completed_by_ : str or None
+        The learner that filled in outputs that are known in part ("crf"); None where all are whole.
     moments_ : MomentState
         What was kept of the data.
     history_ : list of dict
@@ -142,7 +149,8 @@ class ZScore(MomentLearner):
         symbols: Any = "auto",
         smoothing: float = 0.1,
         n_steps: int = 1,
-        loss: Any = None,
+        loss: Any = "auto",
+        total_margin: float | str | None = "auto",
         tau: float = 1.0,
         constraints: str | None = None,
         slack: str = "quadratic",
@@ -168,6 +176,7 @@ class ZScore(MomentLearner):
             smoothing=smoothing,
             n_steps=n_steps,
             loss=loss,
+            total_margin=total_margin,
             constraints=constraints,
             slack=slack,
             slack_penalty=slack_penalty,
@@ -190,7 +199,7 @@ class ZScore(MomentLearner):
         check_number("tau", self.tau, 0, above=True)
 
     def _weights(self, moments: AnyMoments, ridge: Ridge) -> np.ndarray:
-        return z_score_weights(moments, ridge, None if self.loss is None else self.tau)
+        return z_score_weights(moments, ridge, None if self._loss is None else self.tau)
 
 
 def z_score_weights(moments: AnyMoments, ridge: Ridge, tau: float | None = None) -> np.ndarray:
@@ -215,8 +224,8 @@ class SODA(MomentLearner):
     Minimises :math:`\sum_i E_y (w \cdot (\phi(x_i, y_i) - \phi(x_i, y)) - 1)^2`, the mean taken over
     all outputs y of an input. This bounds the share of outputs that score at least as
     high as the given one, and is one linear system like that of :class:`ZScore`, with
-    :math:`b_i b_i^T` added to the covariance of each sample. On sequences of very different lengths use
-    ``loss="hamming"``, which asks for margins that grow with the number of wrong labels.
+    :math:`b_i b_i^T` added to the covariance of each sample. With a loss,
+    margins are to grow with the number of wrong labels; on sequences this is the default.
 
     Parameters
     ----------
@@ -234,9 +243,14 @@ class SODA(MomentLearner):
         Count added to every event of the generative reference.
     n_steps : int, default=1
         Steps with a line search on the likelihood, with this learner's matrix.
-    loss : None, "hamming", dict or object, default=None
+    loss : "auto", None, "hamming", dict or object, default="auto"
         Ask for margins equal to the loss instead of 1. "hamming" counts wrong parts, a dict
-        gives weights of labels, an object has ``part_costs(batch)``.
+        gives weights of labels, an object has ``part_costs(batch)``. "auto" as in :class:`ZScore`:
+        a wrong sequence may differ in one label or in all.
+    total_margin : float, None or "auto", default="auto"
+        With a loss and the generative reference: margins are those of the whole model, reference
+        included, and shall be so many times the loss. None asks the weights alone for margins equal to
+        the loss. "auto" is 4 for chains and None for the rest.
     constraints : {None, "hard", "slack"}, default=None
         Demand that no wrong output beats the given one.
     slack : {"quadratic", "linear"}, default="quadratic"
@@ -278,13 +292,15 @@ class SODA(MomentLearner):
         Value of the sum of squares, ridge left out (only without loss and constraints).
     z_score_ : float
         Z-score of the training outputs.
-    lam_, reference_ : float and str
-        The ridge as a number, and the reference.
+    lam_, reference_, loss_, total_margin_ : float, str, object, float or None
+        The ridge as a number, the reference, the loss and the margin per unit of it.
     n_constraints_ : int
         Constraints that were needed.
     stop_ : {"converged", "max_iter", "interrupted", "no progress"}
         Why the search stopped: that for constraints, that of ``n_steps`` > 1, or conjugate gradients; a
         system that is solved directly has "converged".
+    completed_by_ : str or None
+        The learner that filled in outputs that are known in part ("crf"); None where all are whole.
     moments_ : MomentState
         What was kept of the data.
     history_ : list of dict
@@ -321,7 +337,8 @@ class SODA(MomentLearner):
         symbols: Any = "auto",
         smoothing: float = 0.1,
         n_steps: int = 1,
-        loss: Any = None,
+        loss: Any = "auto",
+        total_margin: float | str | None = "auto",
         constraints: str | None = None,
         slack: str = "quadratic",
         slack_penalty: float = 1.0,
@@ -346,6 +363,7 @@ class SODA(MomentLearner):
             smoothing=smoothing,
             n_steps=n_steps,
             loss=loss,
+            total_margin=total_margin,
             constraints=constraints,
             slack=slack,
             slack_penalty=slack_penalty,
@@ -364,11 +382,11 @@ class SODA(MomentLearner):
 
     def _weights(self, moments: AnyMoments, ridge: Ridge) -> np.ndarray:
         right = moments.deviation
-        if self.loss is not None:
+        if self._loss is not None:
             cost = moments.cost_mean / moments.total
             right = without_rounding(moments.cost_deviation - moments.cost_covariance, moments, cost)
-        theta = ridge.solve(right, overwrite=self.loss is not None)
-        if self.loss is None:
+        theta = ridge.solve(right, overwrite=self._loss is not None)
+        if self._loss is None:
             self.objective_ = float(
                 theta @ moments.second.product(theta) - 2.0 * (theta @ moments.deviation) + moments.total
             )

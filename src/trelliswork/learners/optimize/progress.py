@@ -92,6 +92,12 @@ class Progress:
         if self._bar is not None:
             self._bar.update(self._task, total=total)
 
+    def tick(self) -> None:
+        """Say that a long step is still under way, where nothing was said for a while."""
+        now = time.perf_counter()
+        if self.verbose and self._bar is None and now - self._logged >= SECONDS_BETWEEN_LINES:
+            self._log("", now)
+
     def step(self, **values: Any) -> None:
         """Record one step; ends the fit if its time is over."""
         self.done(**values)
@@ -110,11 +116,12 @@ class Progress:
         if self._bar is not None:
             self._bar.update(self._task, advance=1, said=said)
         elif self.verbose > 1 or now - self._logged >= SECONDS_BETWEEN_LINES:
-            self._logged = now
-            of_all = f" of {self.total}" if self.total else ""
-            logger.info(
-                "%s %d%s: %s  %.1f s", self.title, record["iteration"], of_all, said, record["seconds"]
-            )
+            self._log(f": {said}", now)
+
+    def _log(self, said: str, now: float) -> None:
+        self._logged = now
+        of_all = f" of {self.total}" if self.total else ""
+        logger.info("%s %d%s%s  %.1f s", self.title, len(self.history), of_all, said, now - self.started)
 
 
 def _shown(value: Any) -> str:

@@ -45,6 +45,8 @@ def dual_problem(batch: Batch, loss: Loss, form: Form, shares: np.ndarray) -> Du
     """The dual in terms of labels or parts, or None where the loss has no such form."""
     height: Any
     scale: Any
+    if loss.signed:
+        return None
     if batch.one_label:  # any function of the loss of a label is a table
         height, scale = form.plane(loss.label_table(batch.space))
     elif form.rescale == "margin" and form.slack == "l1" and not loss.all_or_nothing:

@@ -9,18 +9,22 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._stored import Declared, matrix, numbers
-from trelliswork._tuning import Path
+from trelliswork._tuning import Choice, Path
 from trelliswork._validate import check_number
 from trelliswork.kernels import Precomputed, as_kernel
 from trelliswork.learners.base import StructuredEstimator, combined_weights
+from trelliswork.learners.completion import best_completion, first_completion
+from trelliswork.learners.head_start import RemainingMargin
+from trelliswork.learners.known import check_loss, known_in_part
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.strength import DataScale
 from trelliswork.learners.svm.fit import fit_svm
+from trelliswork.learners.svm.rounds import fit_completed, model_scores
 from trelliswork.learners.svm.weights import Expansion
 from trelliswork.losses import Loss, as_loss
 from trelliswork.losses.forms import Form, check_form
 from trelliswork.structures.abilities import Rows, require
-from trelliswork.structures.base import Batch, Parts, Structure
+from trelliswork.structures.base import Batch, Parts, Space, Structure
 
 __all__ = ["StructuredSVM"]
 
@@ -46,6 +50,10 @@ class StructuredSVM(StructuredEstimator):
     "l2"      "slack"      margin >= 1 - slack / sqrt(D)
     ========  ===========  ===========================================================
 
+    Where only part of a true output is known, the best output that agrees with it takes its place, and losses
+    count only what contradicts what is known. Rounds of completing and solving (the concave-convex
+    procedure), from the completions of a conditional random field, lower the objective until it stays.
+
     Parameters
     ----------
     structure : Structure
@@ -55,7 +63,9 @@ class StructuredSVM(StructuredEstimator):
     C_mode : {"relative", "absolute"}, default="relative"
         Whether the weight of the mean slack is ``C_ = 3 C n_samples / V``, with V the mean squared norm of
         the features of one part of an output (a token with its label; with a kernel its mean value for
-        equal rows), or C itself. (``C_ / n_samples`` is what other tools call C.)
+        equal rows; ``5 C / V`` with a prior), or C itself. With one label per sample and margin rescaling
+        ``C_`` is also times the mean loss of a wrong label, by which weights grow (L1 slacks), and with slack
+        rescaling it is divided by it. (``C_ / n_samples`` is what other tools call C.)
     loss : str or Loss, default="hamming"
         ``"hamming"``, ``"zero-one"``, ``"tree"``, ``"f1"``, ``"edit"`` (``Edit(cap=3)``), or an object
         of :mod:`trelliswork.losses`.
@@ -63,6 +73,13 @@ class StructuredSVM(StructuredEstimator):
         Penalty on slacks; ``"none"`` is the hard margin, for separable data.
     rescale : {"margin", "slack", None}, default="margin"
         Where the loss enters.
+    prior : {"auto", "generative", None}, default="auto"
+        Weights that the others are pulled towards: ``|w|^2`` becomes ``|w - prior|^2``, with the weights of
+        :class:`Generative`. "auto" is "generative" for the grammars of RNA, where otherwise the structure
+        without a pair is best for data of many families, and None for the rest. It goes with L1 slacks,
+        ``rescale="margin"``, a loss that is a sum over parts, and no kernel.
+    prior_margin : float, default=0.1
+        With a prior: margin per unit of the loss, in the units of its scores.
     solver : {"auto", "bcfw", "working-set", "one-slack"}, default="auto"
         All reach the same optimum. ``"bcfw"``, block-coordinate Frank-Wolfe with line search
         over cached outputs, is the default. ``"working-set"`` solves the problem over all
@@ -103,6 +120,8 @@ class StructuredSVM(StructuredEstimator):
         Weights (linear models).
     C_ : float
         Weight of the mean slack.
+    prior_coef_ : ndarray of shape (n_features,) or None
+        Weights of the prior; they are part of ``coef_``.
     support_ : list of (int, output, float)
         Sample, output and dual variable of every constraint in use.
     n_constraints_ : int
@@ -113,6 +132,9 @@ class StructuredSVM(StructuredEstimator):
         Why the solver stopped.
     history_ : list of dict
         Per round: primal, dual, relative gap (``certified`` where the gap is exact), constraints.
+    rounds_ : list of dict
+        Where outputs are known in part: ``objective`` and ``gap`` of every round, and the number of outputs
+        whose best completion ``changed`` after it. The objective never rises.
     support_rows_, dual_coef_, linear_coef_ : arrays
         Kernel models: rows, their coefficients per label, weights of the features without rows.
 
@@ -134,14 +156,15 @@ class StructuredSVM(StructuredEstimator):
     """
 
     # What models had that were saved before the parameter was there.
-    _before: ClassVar[Mapping[str, Any]] = {"C_mode": "absolute"}
+    _before: ClassVar[Mapping[str, Any]] = {"C_mode": "absolute", "prior": None}
 
     stored: ClassVar[Mapping[str, Declared]] = {
         "support_rows_": matrix("rows", "attributes", optional=True),
         "dual_coef_": numbers("rows", "columns", optional=True),
         "linear_coef_": numbers("other features", optional=True),
+        "prior_coef_": numbers("features", optional=True),
     }
-    tuning = (Path("C", weaker="up"),)
+    tuning = (Path("C", weaker="up"), Choice("rescale", ("margin", "slack"), on_request=True))
     loosen = ("raise C",)
 
     support_: list[tuple[int, Any, float]]
@@ -158,6 +181,8 @@ class StructuredSVM(StructuredEstimator):
         loss: str | Loss = "hamming",
         slack: str = "l1",
         rescale: str | None = "margin",
+        prior: str | None = "auto",
+        prior_margin: float = 0.1,
         solver: str = "auto",
         kernel: Any = None,
         tol: float = 1e-3,
@@ -177,6 +202,8 @@ class StructuredSVM(StructuredEstimator):
         self.loss = loss
         self.slack = slack
         self.rescale = rescale
+        self.prior = prior
+        self.prior_margin = prior_margin
         self.solver = solver
         self.kernel = kernel
         self.tol = tol
@@ -201,41 +228,86 @@ class StructuredSVM(StructuredEstimator):
             Weight of each sample; 2 is the same as having the sample twice.
         """
         form, loss, kernel = self._checked()
-        space, batch = self._start(X, y)
+        structure = self._checked_structure()
+        with_prior = self._with_prior(form, kernel)
+        space, batch = self._start(X, y, structure=structure.complete() if with_prior else structure)
         weights = combined_weights(batch, sample_weight, self.class_weight)
-        price = self._price(batch, weights, kernel)
+        partly = known_in_part(batch)
+        prior = self._prior(batch, weights, loss, partly is not None) if with_prior else None
+        check_loss(batch, loss)
+        price = self._price(batch, weights, kernel, prior is not None) * self._loss_unit(batch, loss, form)
+        if prior is not None:
+            loss = RemainingMargin(loss, self.prior_margin, lambda part: part.scores(prior))
+        options: dict[str, Any] = {
+            "weights": weights,
+            "solver": self.solver,
+            "kernel": kernel,
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "average": self.average,
+            "approx": self.approx,
+            "cache_mb": self.cache_mb,
+            "random_state": self.random_state,
+        }
         warm = self.warm_start and self.__sklearn_is_fitted__() and self.solver != "one-slack"
+        start = (self._prepared(X), self.support_) if warm else None
+        rounds: list[dict[str, Any]] = []
         with Progress("StructuredSVM", self.max_iter, self.verbose) as progress:
-            solution, model = fit_svm(
-                batch,
-                price,
-                loss,
-                form,
-                weights=weights,
-                solver=self.solver,
-                kernel=kernel,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                average=self.average,
-                approx=self.approx,
-                cache_mb=self.cache_mb,
-                random_state=self.random_state,
-                warm=(self._prepared(X), self.support_) if warm else None,
-                progress=progress,
-            )
+            options["progress"] = progress
+            if partly is None:
+                solution, model = fit_svm(batch, price, loss, form, warm=start, **options)
+            else:
+                inputs = self._prepared(X)
+                first = (
+                    best_completion(partly, None, self.part_scores(batch, X))
+                    if self._goes_on(space)
+                    else None
+                )
+                solution, model, rounds = fit_completed(
+                    first_completion(partly, weights) if first is None else first,
+                    lambda done, warm: fit_svm(done, price, loss, form, warm=warm, **options),
+                    inputs if self.solver != "one-slack" else None,
+                    kernel,
+                    self.tol,
+                )
         for name in ("coef_", "support_rows_", "dual_coef_", "linear_coef_"):
             self.__dict__.pop(name, None)
         if isinstance(model, Expansion):
             self.support_rows_, self.dual_coef_, self.linear_coef_ = model
         else:
-            self.coef_ = model
-        self.space_, self.C_ = space, price
+            self.coef_ = model if prior is None else model + prior
+        self.space_, self.C_, self.prior_coef_, self.rounds_ = space, price, prior, rounds
         self.support_, self.n_constraints_ = solution.support, solution.n_constraints
         self.primal_, self.dual_, self.gap_ = solution.primal, solution.dual, solution.gap
         self.history_, self.n_iter_, self.stop_ = progress.history, solution.n_iter, solution.stop
         return self
 
-    def _price(self, batch: Batch, weights: np.ndarray | None, kernel: Any) -> float:
+    def _goes_on(self, space: Space) -> bool:
+        """Whether there are weights to start from."""
+        same = self.__sklearn_is_fitted__() and self.space_.feature_names == space.feature_names
+        return bool(self.warm_start) and same
+
+    def _with_prior(self, form: Form, kernel: Any) -> bool:
+        """Whether there is to be a prior, as far as parameters tell."""
+        if self.prior != "auto":
+            return self.prior is not None
+        return form.additive and kernel is None and self.structure.svm_prior is not None
+
+    def _prior(self, batch: Batch, weights: np.ndarray | None, loss: Loss, partly: bool) -> np.ndarray | None:
+        """Weights of the prior; with "auto" None for a loss or for outputs that do not go with one."""
+        if partly:
+            if self.prior == "auto":
+                return None
+            raise InputError("the prior needs outputs that are known as a whole; use prior=None")
+        loss.check(batch.space)
+        if loss.part_costs(batch) is None:
+            if self.prior == "auto":
+                return None
+            raise InputError(f"{loss!r} is not a sum over parts; use loss='hamming' or prior=None")
+        smoothing = self.structure.generative_smoothing * batch.count_unit(weights)
+        return batch.generative_weights(smoothing, weights)
+
+    def _price(self, batch: Batch, weights: np.ndarray | None, kernel: Any, prior: bool) -> float:
         """Weight of the mean slack."""
         if self.C_mode == "absolute":
             return self.C
@@ -243,11 +315,26 @@ class StructuredSVM(StructuredEstimator):
         if kernel is not None:
             rows = require(batch, Rows).row_view().rows[:_ROWS]
             scale = scale._replace(norm=float(np.mean(np.diagonal(kernel(rows, rows)))) + 1.0)
-        return self.C * scale.price
+        return self.C * (scale.prior_price if prior else scale.price)
+
+    def _loss_unit(self, batch: Batch, loss: Loss, form: Form) -> float:
+        """What the mean loss of a wrong class does to the price: the same C for heights and for 0 or 1."""
+        if self.C_mode == "absolute" or not batch.one_label or form.rescale is None:
+            return 1.0
+        table = np.asarray(loss.label_table(batch.space))
+        wrong = table[~np.eye(len(table), dtype=bool)]
+        mean = float(wrong.mean()) if wrong.size else 1.0
+        if mean <= 0.0:
+            return 1.0
+        if form.rescale == "slack":
+            return 1.0 / mean
+        return mean if form.slack == "l1" else 1.0
 
     def _checked(self) -> tuple[Form, Loss, Any]:
         form, loss = check_form(self.slack, self.rescale), as_loss(self.loss)
-        for name in ("C", "tol", "cache_mb"):
+        if self.prior not in ("auto", "generative", None):
+            raise InputError(f"prior must be 'auto', 'generative' or None, got {self.prior!r}")
+        for name in ("C", "tol", "cache_mb", "prior_margin"):
             check_number(name, getattr(self, name), 0, above=True)
         check_number("max_iter", self.max_iter, 1, whole=True)
         if self.C_mode not in ("relative", "absolute"):
@@ -259,6 +346,8 @@ class StructuredSVM(StructuredEstimator):
             raise InputError("StructuredSVM compares rows itself: give the kernel, not precomputed values")
         if self.solver == "one-slack" and (form.slack != "l1" or kernel is not None):
             raise InputError("solver='one-slack' needs slack='l1' and no kernel; use solver='working-set'")
+        if self.prior == "generative" and (not form.additive or kernel is not None):
+            raise InputError("prior='generative' needs slack='l1', rescale='margin' and no kernel")
         if self.average and (self.solver not in ("auto", "bcfw") or kernel is not None):
             raise InputError("average=True needs solver='bcfw' and no kernel")
         return form, loss, kernel
@@ -301,6 +390,5 @@ class StructuredSVM(StructuredEstimator):
         """
         if not hasattr(self, "dual_coef_"):
             return super().part_scores(batch, X)
-        view = require(batch, Rows).row_view()
         expansion = Expansion(self.support_rows_, self.dual_coef_, self.linear_coef_)
-        return view.batch.scores(expansion.weights(view, as_kernel(self.kernel)))
+        return model_scores(batch, expansion, as_kernel(self.kernel))

@@ -12,6 +12,7 @@ from trelliswork._stored import Declared, numbers, whole
 from trelliswork._tuning import Path
 from trelliswork._validate import check_number
 from trelliswork.learners.base import StructuredEstimator, combined_weights
+from trelliswork.learners.known import check_loss
 from trelliswork.learners.optimize.smooth import Minimum
 from trelliswork.learners.strength import DataScale
 from trelliswork.learners.voted.solvers import Problem
@@ -70,6 +71,7 @@ class Voted(StructuredEstimator):
         """The problem; ``lam`` is the least value that will be used, None the parameter."""
         if loss is not None:
             loss.check(space)
+            check_loss(batch, loss)
         weights = combined_weights(batch, sample_weight, self.class_weight)
         families = find_families(space, self.families)
         rates = family_rates(batch, families, self.r, weights=weights, random_state=self.random_state)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from trelliswork._errors import InputError
+from trelliswork.learners.known import refuse_open
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.voted.base import Voted
 from trelliswork.learners.voted.solvers import fit_structboost, fit_vcrf
@@ -145,6 +146,7 @@ class StructBoost(Voted):
         if self.start not in ("crf", "zero"):
             raise InputError(f"start must be 'crf' or 'zero', got {self.start!r}")
         space, batch = self._start(X, y)
+        refuse_open(batch, "StructBoost")
         problem = self._problem(space, batch, loss, sample_weight)
         w = self._start_weights(space, self.warm_start)
         if self.start == "crf" and not w.any():

@@ -10,6 +10,7 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork.learners.base import warn_interrupted
+from trelliswork.learners.known import Target
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.proximal import LazyAdaGrad, fista, proximal_norm
 from trelliswork.learners.optimize.smooth import Minimum, Stop, Value, lbfgs
@@ -53,10 +54,10 @@ class Problem:
     l1: np.ndarray
     share: np.ndarray
     l2: float = 0.0
-    gold: np.ndarray = field(init=False)
+    target: Target = field(init=False)
 
     def __post_init__(self) -> None:
-        self.gold = self.batch.gold_sum(self.share)
+        self.target = Target(self.batch, self.share)
 
     def penalty(self, w: np.ndarray) -> float:
         """Value of the regulariser."""
@@ -66,8 +67,9 @@ class Problem:
 def _vcrf_value(problem: Problem, made: Inside) -> Value:
     def value(w: np.ndarray) -> tuple[float, np.ndarray]:
         log_sum, expected = made.expect(w, problem.share)
-        total = float(problem.share @ log_sum) - float(problem.gold @ w) + problem.l2 * float(w @ w)
-        return total, expected - problem.gold + (2.0 * problem.l2) * w
+        log_known, wanted = problem.target(w)
+        total = float(problem.share @ log_sum) - log_known + problem.l2 * float(w @ w)
+        return total, expected - wanted + (2.0 * problem.l2) * w
 
     return value
 
@@ -360,8 +362,8 @@ def stream_vcrf(
         solver.catch_up(features)
         made = inside(part, problem.loss)
         log_sum, expected = made.expect(w, share)
-        gold = part.gold_sum(share)
-        total += (float(share @ log_sum) - float(gold[features] @ w[features])) * share.size
-        solver.update(features, expected[features] - gold[features])
+        log_known, wanted = Target(part, share)(w)
+        total += (float(share @ log_sum) - log_known) * share.size
+        solver.update(features, expected[features] - wanted[features])
     solver.finish()
     return total / max(order.size, 1)

@@ -20,6 +20,7 @@ from trelliswork.structures.alignment.generative import generative_weights
 from trelliswork.structures.alignment.sample import draw
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.covariance import Covariance
+from trelliswork.structures.known import joined_known
 
 if TYPE_CHECKING:
     from trelliswork.structures.alignment.space import AlignmentSpace
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["AlignmentBatch", "Law"]
 
 _LARGEST = 300.0  # scores beyond are summed as logarithms
-_NEVER = 2.0**30  # a cost that rules an alignment out
 
 
 class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
@@ -102,6 +102,10 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
             if self._gold is not None:
                 columns = Columns.of(self, self._gold)
                 self._partner[self.first.offsets[:-1][columns.owner] + columns.first] = columns.second
+            for p, entry in enumerate(self.known or ()):
+                for i, j in entry or ():
+                    if i is not None and j is not None:
+                        self._partner[self.first.offsets[p] + i] = j
         return self._partner
 
     def _take(self, index: np.ndarray, gold: Ragged | None) -> AlignmentBatch:
@@ -114,7 +118,9 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
     def into(self, space: Space) -> AlignmentBatch:
         """The same pairs in a larger space."""
         gold = None if self._gold is None else [self.space.path_of(row) for row in self._gold]
-        return space.pack(self.inputs, gold, n_jobs=self.n_jobs)  # type: ignore[return-value]
+        moved: AlignmentBatch = space.pack(self.inputs, gold, n_jobs=self.n_jobs)  # type: ignore[assignment]
+        moved.known = self.known
+        return moved
 
     def joined(self, other: Batch) -> AlignmentBatch:
         """Pairs of two batches."""
@@ -123,15 +129,22 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
         gold = None
         if all(batch.has_gold for batch in batches):
             gold = [self.space.path_of(row) for batch in batches for row in batch.gold_codes]
-        return self.space.pack(self.inputs + other.inputs, gold, n_jobs=self.n_jobs)
+        both = self.space.pack(self.inputs + other.inputs, gold, n_jobs=self.n_jobs)
+        both.known = joined_known(self, other)
+        return both
 
     def state(self) -> dict[str, Any]:
         """Sequences and alignments."""
         paths = [self.space.path_of(row) for row in self.gold_codes]
-        return {
+        state: dict[str, Any] = {
             "inputs": [[x if isinstance(x, str) else list(x) for x in pair] for pair in self.inputs],
             "outputs": [[path.to_cigar(), *path.start] for path in paths],
         }
+        if self.known is not None:
+            state["known"] = [
+                None if entry is None else [list(pair) for pair in entry] for entry in self.known
+            ]
+        return state
 
     # -- linear maps ------------------------------------------------------------------------------
 
@@ -197,7 +210,12 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
         padded = np.concatenate([feature, np.zeros((feature.shape[0], 1))], axis=1)
         tables = np.ascontiguousarray(padded[:, self.of_pair])
         gaps = np.ascontiguousarray(feature[:, self.space.of_gap])
-        miss = np.zeros(self.first.values.size) if total.miss is None else total.miss * (self.partner >= 0)
+        miss = np.zeros(self.first.values.size)
+        if total.miss is not None:
+            miss = np.where(self.partner >= 0, total.miss, 0.0)
+            if self.flags & LOCAL:
+                # Local paths take differences of sums over what they leave out, so that it must be finite.
+                miss = np.maximum(miss, -graph.NEVER)
         cell = np.zeros(0) if total.cell is None else np.ascontiguousarray(total.cell, dtype=np.float64)
         flags = self.flags
         if sums:
@@ -253,8 +271,9 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
             What a pair has to be worth: pairs count their probability less this.
         """
         posterior = self.marginals(scores).cell - threshold
+        limits = scores.forbidden()
         nothing = Parts(feature=np.zeros(self.space.n_features), miss=None, cell=posterior)
-        return self._best(nothing, None, fast=False)
+        return self._best(nothing, limits, fast=False)
 
     def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
         """Up to ``k`` best alignments of each pair; that of :meth:`argmax` is first among equals."""
@@ -344,16 +363,33 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
         return log_z, parts.feature
 
     @property
-    def partly_known(self) -> bool:
-        """Whether only the pairs of two capitals are known."""
-        return self.space.structure.core == "upper"
+    def open_samples(self) -> np.ndarray:
+        """All samples, if only the pairs of two capitals are known; else those that say so."""
+        return np.arange(len(self)) if self.space.structure.core == "upper" else super().open_samples
 
-    def expect_known(self, w: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """The same over the alignments that have all true pairs of two capitals."""
-        # Local paths take differences of sums over what they leave out, so that it must be finite.
-        never = -_NEVER if self.flags & LOCAL else -np.inf
-        known = np.where((self.partner >= 0) & self._upper_pairs(), never, 0.0)
-        return self.expect(w, Parts(feature=None, miss=known, cell=None), weights)
+    def _forbidden(self) -> Parts:
+        miss = np.zeros(self.first.values.size)
+        if self.space.structure.core == "upper" and self._gold is not None:
+            miss[(self.partner >= 0) & self._upper_pairs()] = -np.inf
+        cell = None
+        for p, entry in enumerate(self.known or ()):
+            if entry is None:
+                continue
+            start = int(self.first.offsets[p])
+            miss[start : int(self.first.offsets[p + 1])] = 0.0
+            for i, j in entry:
+                if i is not None and j is not None:
+                    miss[start + i] = -np.inf
+                    continue
+                cell = np.zeros(self.cell_ptr[-1]) if cell is None else cell
+                shape = int(self.first.lengths[p]), int(self.second.lengths[p])
+                own = cell[self.cell_ptr[p] : self.cell_ptr[p + 1]].reshape(shape)
+                own[slice(None) if i is None else i, slice(None) if j is None else j] = -np.inf
+        return Parts(feature=None, miss=miss, cell=cell)
+
+    def _replace_gold(self, codes: Ragged) -> None:
+        super()._replace_gold(codes)
+        self._partner = None
 
     def tangent(
         self,
@@ -426,7 +462,7 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
             entries = columns.feature if feature.ndim == 1 else (columns.feature_owner, columns.feature)
             out = np.bincount(columns.feature_owner, feature[entries], minlength=n).astype(np.float64)
         if scores.miss is not None:
-            missed = self._missed(columns, np.ones(n)) * scores.miss
+            missed = np.where(self._missed(columns, np.ones(n)) > 0, scores.miss, 0.0)
             out = out + np.bincount(np.repeat(np.arange(n), self.first.lengths), missed, minlength=n)
         if scores.cell is not None:
             place = self.cell_ptr[columns.owner] + columns.first * self.second.lengths[columns.owner]
@@ -472,7 +508,8 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
         if label_weight is not None:
             symbols = (symbol for pair in self.inputs for symbol in pair[0])
             cost *= np.array([float(label_weight.get(symbol, 1.0)) for symbol in symbols])
-        return Parts(feature=None, miss=cost, cell=None), np.zeros(len(self))
+        costs, constant = Parts(feature=None, miss=cost, cell=None), np.zeros(len(self))
+        return (costs, constant) if self.known is None else self.known_costs(costs, constant)
 
     def gold_sizes(self) -> np.ndarray:
         """Number of true pairs that count; with ``core="upper"`` those of two capitals."""
@@ -503,8 +540,10 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
         out[matched] = upper[0][matched] & upper[1][place[matched]]
         return out
 
-    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
-        """Log-odds of pairs of symbols, and gap weights found by search."""
+    def generative_weights(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Log-odds of pairs of symbols in true alignments, and gap weights found by search."""
         return generative_weights(self, smoothing, weights)
 
     def multinomials(self) -> dict[str, np.ndarray]:

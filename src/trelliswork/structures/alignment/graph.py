@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["argmax_at_loss", "check_sizes", "count", "kbest", "loss_profile"]
 
+NEVER = 2.0**30  # a cost that rules an alignment out
 _TIE = 1e-12  # relative difference of scores that only rounding tells apart
 _END, _ENTRY, _EMPTY = 3, 4, 5  # kinds of edges beside the moves M, D, I
 
@@ -86,7 +87,7 @@ def _edge_scores(batch: AlignmentBatch, law: Law, p: int, grid: _Grid) -> np.nda
     n1, n2 = a.size, b.size
     t = p if law.tables.shape[0] > 1 else 0
     miss, partner = law.miss[rows], batch.partner[rows]
-    match = law.tables[t][np.ix_(a, b)] + miss[:, None] * (np.arange(n2) != partner[:, None])
+    match = law.tables[t][np.ix_(a, b)] + np.where(np.arange(n2) != partner[:, None], miss[:, None], 0.0)
     if law.cell.size:
         match = match + law.cell[batch.cell_ptr[p] : batch.cell_ptr[p + 1]].reshape(n1, n2)
     before = np.concatenate([[0.0], np.cumsum(miss)])
@@ -134,6 +135,7 @@ def kbest(batch: AlignmentBatch, law: Law, p: int, k: int, first: np.ndarray, va
     hypergraph.viterbi(*grid.graph, score, 0, 1, best, back)
     _, totals, ptr, edges = derivations_kbest.kbest(*grid.graph, score, 0, 1, k, best, back)
     n1, n2 = int(batch.first.lengths[p]), int(batch.second.lengths[p])
+    totals = totals[: max(int((totals > -NEVER / 2).sum()), 1)]
     rows = [_codes(grid, edges[ptr[r] : ptr[r + 1]], n1, n2) for r in range(totals.size)]
     if totals.size and value >= totals[0] - _TIE * max(1.0, abs(value)):
         place = next((r for r, row in enumerate(rows) if np.array_equal(row, first)), totals.size - 1)

@@ -351,7 +351,9 @@ class RetrievalBatch(Storable, LossProfiles):
         """1: what can be wrong is the candidate."""
         return np.ones(len(self), dtype=np.int64)
 
-    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+    def generative_weights(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
         """Those of the true alignments with the right candidates."""
         true = self.pairs.subset(self._chosen(self.gold_codes))
         paths = [self.space.inner.path_of(row) for row in self._columns(self.gold_codes)]

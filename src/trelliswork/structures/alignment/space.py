@@ -21,6 +21,7 @@ from trelliswork.structures.alignment.columns import (
 from trelliswork.structures.alignment.path import AlignPath
 from trelliswork.structures.alignment.weights import sorted_pair
 from trelliswork.structures.base import Space, Structure
+from trelliswork.structures.known import check_known, is_open
 from trelliswork.structures.labels import sorted_labels
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class AlignmentSpace(Space):
     # -- samples --------------------------------------------------------------------------------
 
     def pack(  # type: ignore[override]
-        self, X: Any, y: Any = None, *, n_jobs: int | None = None, unknown: str = "error"
+        self, X: Any, y: Any = None, *, n_jobs: int | None = None, known: Any = None, unknown: str = "error"
     ) -> AlignmentBatch:
         """Compile pairs of sequences and, where given, their alignments.
 
@@ -107,9 +108,11 @@ class AlignmentSpace(Space):
         X : list of pairs
             Sequences without gaps.
         y : list of alignments or None
-            Pairs of gapped sequences, or :class:`AlignPath`.
+            Pairs of gapped sequences, :class:`AlignPath`, or what is known of them.
         n_jobs : int or None
             Threads of the batch's verbs.
+        known : list or None
+            Instead of ``y``: what is known of every alignment, written as in ``y``.
         unknown : {"error", "mark"}
             Alignments that the mode forbids are refused, or get no columns and the score -inf. (None are
             forbidden at present: what a mode does not score is left out, and canonical order is made.)
@@ -128,13 +131,60 @@ class AlignmentSpace(Space):
         if not self.by_symbol:
             of_pair = 1 - np.eye(k, dtype=np.int64)
         of_pair[:n, :n] = self.of_pair
-        gold = None
-        if y is not None:
+        batch = AlignmentBatch(self, first, second, X, of_pair, None, n_jobs)
+        if known is not None:
+            check_known(known, len(X))
+            batch.known = [self._known_pairs(i, x, entry) for i, (x, entry) in enumerate(zip(X, known))]
+        elif y is not None:
             if len(y) != len(X):
                 raise InputError(f"X has {len(X)} pairs but y has {len(y)} alignments")
-            rows = [self._columns(i, x, output) for i, (x, output) in enumerate(zip(X, y, strict=True))]
-            gold = Ragged.from_list(rows, np.int64)
-        return AlignmentBatch(self, first, second, X, of_pair, gold, n_jobs)
+            samples = list(enumerate(zip(X, y, strict=True)))
+            rows = [None if is_open(output) else self._columns(i, x, output) for i, (x, output) in samples]
+            entries = [self._known_pairs(i, x, o) if is_open(o) else None for i, (x, o) in samples]
+            batch.settle(rows, entries, unknown == "error")
+        return batch
+
+    def _known_pairs(self, i: int, x: Any, entry: Any) -> tuple[tuple[int | None, int | None], ...]:
+        """What is known of an alignment: pairs of residues, None for one that has no partner."""
+        if entry is None:
+            return ()
+        if not is_open(entry):  # all of it
+            pairs = self.path_of(self._columns(i, x, entry)).pairs().tolist()
+            matched = [{pair[side] for pair in pairs} for side in (0, 1)]
+            entry = {tuple(pair) for pair in pairs}
+            entry |= {(a, None) for a in range(len(x[0])) if a not in matched[0]}
+            entry |= {(None, b) for b in range(len(x[1])) if b not in matched[1]}
+        for pair in entry:
+            fits = isinstance(pair, tuple) and len(pair) == 2 and pair != (None, None)
+            fits = fits and all(
+                place is None or (isinstance(place, (int, np.integer)) and 0 <= place < len(row))
+                for place, row in zip(pair, x, strict=True)
+            )
+            if not fits:
+                raise InputError(
+                    f"{pair!r:.60} is no pair of residues of sequences of {len(x[0])} and {len(x[1])}; "
+                    "expected their numbers from 0, None for no partner",
+                    sample=i,
+                )
+        return tuple(sorted(entry, key=lambda pair: tuple(-1 if a is None else int(a) for a in pair)))
+
+    def agrees(self, x: Any, known: Any, y: Any) -> bool:
+        """Whether an alignment matches the known pairs, and no residue known to have no partner."""
+        pairs = {tuple(pair) for pair in self._path(x, y).pairs().tolist()}
+        matched = [{pair[side] for pair in pairs} for side in (0, 1)]
+        return all(
+            (i, j) in pairs
+            if i is not None and j is not None
+            else (j if i is None else i) not in matched[i is None]
+            for i, j in self._known_pairs(0, x, known)
+        )
+
+    def hidden(self, x: Any, y: Any, share: float, rng: np.random.Generator) -> Any:
+        """The columns that stay known, as a set of pairs."""
+        if share == 0:
+            return y
+        columns = self._known_pairs(0, x, y)
+        return {pair for pair in columns if rng.random() >= share}
 
     def _byte_table(self) -> np.ndarray | None:
         """Code of every single-byte character, or None where symbols are not all of that kind."""
@@ -341,7 +391,15 @@ class AlignmentSpace(Space):
         if len(rows) != len(columns):
             raise InputError("stored alignments do not fit the stored sequences")
         X = [(a, b) for a, b in rows]
-        return self.pack(X, [AlignPath.from_cigar(text, (i, j)) for text, i, j in columns], n_jobs=n_jobs)
+        batch = self.pack(X, [AlignPath.from_cigar(text, (i, j)) for text, i, j in columns], n_jobs=n_jobs)
+        known = state.get("known")
+        if known is not None:
+            check_known(known, len(X))
+            batch.known = [
+                None if entry is None else self._known_pairs(i, X[i], {tuple(pair) for pair in entry})
+                for i, entry in enumerate(known)
+            ]
+        return batch
 
     def tables(self, weights: np.ndarray, top: int = 10) -> dict[str, Any]:
         """Scores for reading: ``symbols``, the ``matrix`` of matches and the ``gaps``."""

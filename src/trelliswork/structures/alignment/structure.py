@@ -124,8 +124,9 @@ class Alignment(Structure):
     space_class: ClassVar[type[Space]] = AlignmentSpace
     batch_class: ClassVar[type[Batch]] = AlignmentBatch
     output_kind: ClassVar[str] = "alignment"
+    on_a_part: ClassVar[Mapping[str, Any]] = {"unknown": "zero"}
     # Of all alignments of two sequences nearly all are absurd: being better than these is easy.
-    moment_reference: ClassVar[str] = "generative"
+    moment_reference: str = "generative"
     limits: AlignmentLimits = AlignmentLimits()
 
     def __init__(

@@ -16,6 +16,7 @@ from trelliswork.structures.abilities import (
     Labelled,
     LossProfiles,
     Multinomials,
+    PartlyKnown,
     ReadByAutomata,
     Reading,
     ReferenceLaw,
@@ -26,7 +27,7 @@ from trelliswork.structures.abilities import (
 )
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.chain import hmm, store
-from trelliswork.structures.chain.contexts import context_before
+from trelliswork.structures.chain.known import sure_tokens
 from trelliswork.structures.chain.parts import ChainParts
 from trelliswork.structures.chain.trellis import (
     NO_EDGES,
@@ -34,8 +35,10 @@ from trelliswork.structures.chain.trellis import (
     TransitionTables,
     arrange,
     factors_of,
+    sparse_sums,
 )
 from trelliswork.structures.covariance import Covariance
+from trelliswork.structures.known import least_costs
 from trelliswork.structures.tokens import TokenMap
 
 if TYPE_CHECKING:
@@ -63,7 +66,16 @@ def _viterbi(piece: _Piece, labels: np.ndarray, value: np.ndarray) -> None:
 
 
 class ChainBatch(
-    ChainParts, Storable, LossProfiles, ReadByAutomata, Factored, Multinomials, ReferenceLaw, Rows, Labelled
+    ChainParts,
+    Storable,
+    LossProfiles,
+    ReadByAutomata,
+    Factored,
+    Multinomials,
+    ReferenceLaw,
+    Rows,
+    Labelled,
+    PartlyKnown,
 ):
     """Packed label sequences and every question about them; see :class:`ChainParts` for the parts."""
 
@@ -84,7 +96,7 @@ class ChainBatch(
 
     def __getstate__(self) -> dict[str, Any]:
         # Cheap to build again.
-        return self.__dict__ | {"_scratch": None, "_lane_cache": None, "_joint": None}
+        return self.__dict__ | {"_scratch": None, "_lane_cache": None, "_joint": None, "_agreeing": None}
 
     def _take(self, index: np.ndarray, gold: Ragged | None) -> ChainBatch:
         tokens = gather_ranges(self.offsets, index)
@@ -156,7 +168,11 @@ class ChainBatch(
         )
 
     def _is_shared(self, trellis: Trellis) -> bool:
-        return trellis.trans.shape[0] == 1 and trellis.edge.size == 0
+        return trellis.trans.shape[0] == 1 and trellis.edge.size == 0 and self.space.sparse is None
+
+    def _scales(self, trellis: Trellis) -> bool:
+        """Whether the recursions with scaled probabilities apply, which know all contexts by arithmetic."""
+        return not trellis.edge.size and self.space.sparse is None
 
     def _graph(self) -> Contexts:
         return Contexts(self.space.successor, self.space.level_ptr, self.offsets)
@@ -219,7 +235,8 @@ class ChainBatch(
     def mea(self, scores: Parts) -> Decoded:
         """Allowed label sequences with the most right labels, in expectation."""
         unary = self.marginals(scores).unary
-        return self.argmax(Parts(unary=unary, trans=np.zeros(self.space.successor.shape), edge=None))
+        trans = np.zeros(self.space.successor.shape)
+        return self.argmax(Parts(unary=unary, trans=trans, edge=None), scores.forbidden())
 
     def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
         """Up to ``k`` best label sequences of each sample."""
@@ -248,11 +265,13 @@ class ChainBatch(
         from trelliswork.dp.chain import scaled as chain_scaled
 
         trellis = self._trellis(scores, costs)
+        if self.space.sparse is not None and trellis.trans.shape[0] == 1:
+            return sparse_sums(self, trellis, None, None)[0]
         if self._is_shared(trellis):
             return self._forward_backward(trellis, None, np.zeros((0, self.space.n_labels)))[0]
         log_z = np.empty(len(self))
         chunks = self._sequence_chunks()
-        if not trellis.edge.size:
+        if self._scales(trellis):
             factors, top, room = factors_of(trellis.trans)
             failed = np.zeros(len(self), dtype=bool)
             args = (ScaledTrellis(trellis.unary, factors, top, room, trellis.which), self._graph())
@@ -288,6 +307,9 @@ class ChainBatch(
         if self._scratch is None:
             self._scratch = (np.empty(shape), np.empty(shape))
         trellis = self._trellis(self.scores(w, out=self._scratch[0]), costs, in_place=True)
+        if self.space.sparse is not None and trellis.trans.shape[0] == 1:
+            log_z, trans = sparse_sums(self, trellis, weights, self._scratch[1])
+            return log_z, self.pull(Parts(unary=self._scratch[1], trans=trans, edge=None))
         log_z, parts = self._expected(trellis, weights, False, out=self._scratch[1])
         return log_z, self.pull(parts)
 
@@ -348,7 +370,7 @@ class ChainBatch(
         edge = np.empty_like(trellis.edge)
         tables = TransitionTables(self, each)
         failed = np.ones(n, dtype=bool)
-        if not trellis.edge.size:
+        if self._scales(trellis):
             factors, top, room = factors_of(trellis.trans)
             args = (ScaledTrellis(trellis.unary, factors, top, room, trellis.which), self._graph())
             tables.run(
@@ -405,7 +427,7 @@ class ChainBatch(
         tables = TransitionTables(self, each)
         failed = np.ones(n, dtype=bool)
         moved = Trellis(d_unary, d_trans, d_which, NO_EDGES)
-        if self.edge is None:
+        if self.edge is None and self._scales(trellis):
             factors, top, room = factors_of(trellis.trans)
             scaled = ScaledTrellis(trellis.unary, factors, top, room, trellis.which)
             tables.run(
@@ -456,11 +478,10 @@ class ChainBatch(
     def evaluate(self, codes: Ragged, scores: Parts) -> np.ndarray:
         """Score of given label sequences; -inf where a label is unknown or forbidden."""
         trellis = self._trellis(scores, None)
-        k = self.space.n_labels
         known = codes.values >= 0
         labels = np.where(known, codes.values, 0)
         total = np.where(known, trellis.unary[np.arange(self.n_tokens), labels], -np.inf)
-        before = context_before(labels, self.offsets, k, self.space.order)
+        before = self.space.contexts_before(labels, self.offsets)
         inner = np.flatnonzero(before >= 0)
         owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         total[inner] += trellis.trans[trellis.which[owner[inner]], before[inner], labels[inner]]
@@ -483,7 +504,33 @@ class ChainBatch(
                 "no label sequence is allowed under the constraints (transitions, scheme, allowed labels)",
                 sample=int(bad[0]),
             )
+        if self.known is not None and value[bad[0]] == -np.inf:
+            raise InputError("no label sequence agrees with what is known of this one", sample=int(bad[0]))
         raise InputError("the scores overflow; scale the weights or the features down", sample=int(bad[0]))
+
+    # -- labels that are known in part -------------------------------------------------------------
+
+    def possible(self) -> np.ndarray:
+        """Labels (n_tokens, n_labels) that agree with what is known."""
+        mask = np.ones((self.n_tokens, self.space.n_labels), dtype=bool)
+        for i, own in enumerate(self.known or ()):
+            if own is not None:
+                mask[self.offsets[i] : self.offsets[i + 1]] = own
+        return mask
+
+    def sure_labels(self) -> np.ndarray:
+        """Tokens with one possible label."""
+        return sure_tokens(self.n_tokens, self.offsets, self.known)
+
+    def _forbidden(self) -> Parts:
+        return Parts(unary=np.where(self.possible(), 0.0, -np.inf), trans=None, edge=None)
+
+    def _guess(self) -> Parts:
+        """Labels that are frequent among those that are known."""
+        scores = self.scores(np.zeros(self.space.n_features))
+        mask = self.possible()
+        counts = mask[mask.sum(axis=1) == 1].sum(axis=0)
+        return scores + Parts(unary=np.tile(np.log1p(counts), (self.n_tokens, 1)), trans=None, edge=None)
 
     # -- losses -----------------------------------------------------------------------------------
 
@@ -517,7 +564,11 @@ class ChainBatch(
 
     def label_costs(self, table: np.ndarray) -> tuple[Parts, np.ndarray]:
         """Cost ``table[gold, label]`` of every token."""
-        unary = np.asarray(table, dtype=np.float64)[self.gold_codes.values]
+        table = np.asarray(table, dtype=np.float64)
+        unary = table[self.gold_codes.values]
+        for i in self.open_samples:  # what may be the true label costs nothing more
+            rows = slice(self.offsets[i], self.offsets[i + 1])
+            unary[rows] = least_costs(table, self.known[i])  # type: ignore[index]
         return Parts(unary=unary, trans=None, edge=None), np.zeros(len(self))
 
     def factors(self) -> Factors:
@@ -545,17 +596,31 @@ class ChainBatch(
         """``("start",)``, ``("transition", label, ...)`` with stopping, and ``("emission", label)``."""
         return hmm.hmm_choices(self)
 
-    def log_probabilities(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+    def log_probabilities(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
         """Log-probabilities of a hidden Markov model."""
-        return hmm.hmm_log_probabilities(self, smoothing, weights)
+        return hmm.hmm_log_probabilities(self, smoothing, weights, counts)
 
     def outcome_weights(self, log_p: np.ndarray) -> np.ndarray:
         """Weights of a hidden Markov model; those of orders above 1 telescope."""
         return hmm.hmm_weights(self, log_p)
 
-    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+    def count_unit(self, weights: np.ndarray | None = None) -> float:
+        """Mean value of an attribute where it is not 0."""
+        tokens = None if weights is None else np.repeat(weights, np.diff(self.offsets))
+        return self.emission.mean_value(len(self.space.attributes), tokens)
+
+    @property
+    def is_generative(self) -> bool:
+        """Whether weights are log-probabilities: those of a hidden Markov model."""
+        return True
+
+    def generative_weights(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
         """Weights of a hidden Markov model."""
-        return self.outcome_weights(self.log_probabilities(smoothing, weights))
+        return self.outcome_weights(self.log_probabilities(smoothing, weights, counts))
 
     def scores_each(self, W: np.ndarray) -> Parts:
         """Token and context scores of one weight vector per sequence."""

@@ -108,10 +108,10 @@ class ChainFactors(Factors):
         unary = np.zeros((batch.n_tokens, k))
         trans = np.zeros((n_contexts, k))
         levels = space.level_ptr
-        for depth in range(space.order + 1):
-            last = depth == space.order
+        for depth in range(levels.size):
+            last = depth == levels.size - 1
             tokens = np.flatnonzero(self._position >= depth if last else self._position == depth)
-            size = k**depth
+            size = int(levels[depth] - levels[depth - 1]) if depth else 1
             step = max(1, 4_000_000 // (size * k))
             for start in range(0, tokens.size, step):
                 chunk = tokens[start : start + step]

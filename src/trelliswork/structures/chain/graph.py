@@ -90,7 +90,7 @@ def _template(space: ChainSpace, n_steps: int) -> tuple[np.ndarray, ...]:
     if n_steps == 0:  # one output, the empty one
         none = np.array([-1])
         return np.array([1]), np.array([0]), np.zeros(0, dtype=np.int64), none, none, none
-    level = np.minimum(np.arange(n_steps), space.order - 1)
+    level = np.minimum(np.arange(n_steps), levels.size - 2)
     low, high = levels[level], levels[level + 1]
     n_last = int(high[-1] - low[-1])
     starts = offsets_of((high - low)[::-1])[:-1][::-1]  # first node of each token

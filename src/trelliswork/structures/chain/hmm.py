@@ -9,11 +9,11 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork.structures.base import Parts
-from trelliswork.structures.chain.contexts import context_before
 from trelliswork.structures.tokens import Layout, TokenMap
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain.batch import ChainBatch
+    from trelliswork.structures.chain.space import ChainSpace
 
 __all__ = ["hmm_choices", "hmm_log_probabilities", "hmm_scores", "hmm_weights", "scores_each"]
 
@@ -44,7 +44,7 @@ def hmm_weights(batch: ChainBatch, log_p: np.ndarray) -> np.ndarray:
     place = {gram: first + number for number, gram in enumerate(space.ngrams)}
     for gram, number in place.items():
         if len(gram) > 2:
-            out[..., number] -= log_p[..., place[gram[1:]]]
+            out[..., number] -= log_p[..., place[gram[1:]]] if gram[1:] in place else 0.0
         if len(gram) == 3:
             out[..., number] += go_on[..., gram[1]]
     return out
@@ -109,48 +109,56 @@ def _token_scores(tokens: TokenMap, W: np.ndarray, layout: Layout, owner: np.nda
 
 
 def hmm_log_probabilities(
-    batch: ChainBatch, smoothing: float, weights: np.ndarray | None, *, any_values: bool = False
+    batch: ChainBatch,
+    smoothing: float,
+    weights: np.ndarray | None,
+    counts: np.ndarray | None = None,
+    *,
+    any_values: bool = False,
 ) -> np.ndarray:
     """Log-probabilities of a hidden Markov model of the chain's order.
 
-    Emissions of a label are one multinomial over all attributes and the unknown symbol.
+    Emissions of a label are one multinomial over all attributes and the unknown symbol. Where a token is
+    one symbol and none was unknown, unknown ones count as often as those that were seen once: smoothing
+    alone would give them to the rarest labels.
     With end weights, "stop" is one more outcome of each transition, so that the model is a
     distribution over sequences of every length. Of an n-gram it is the probability of its last
     label after the others, in longer n-grams among those that do not stop. Attributes with negative
     values are no counts: with ``any_values`` a model of the labels alone comes out, else an error.
+    ``counts`` are those of all features, where they are expectations; by default those of the true labels.
     """
     space = batch.space
     a = smoothing
     k = space.n_labels
-    parts = batch.indicators(batch.gold_codes, weights)
-    gold = space.emission_layout.table(batch.pull(parts)[: space.n_emissions])
+    emitted, _, grams = space.split(batch.gold_sum(weights) if counts is None else counts)
+    gold = space.emission_layout.table(emitted)
     n_real = len(space.attributes)
     markers = dict(zip(space.marker_names, range(n_real, n_real + space.n_markers), strict=True))
-    counts = gold[:n_real]
-    countable = not (counts.size and counts.min() < 0)
+    seen = gold[:n_real]
+    countable = not (seen.size and seen.min() < 0)
     if not countable and not any_values:
         raise InputError("Generative needs counts: the features must not be negative; use CRF or Perceptron")
     table = np.zeros_like(gold)
     unknown_counts = gold[markers["unknown"]] if "unknown" in markers else np.zeros(k)
-    total = counts.sum(axis=0) + unknown_counts + a * (n_real + 1)
+    if "unknown" in markers and countable and counts is None and not unknown_counts.any():
+        tokens = batch.n_tokens if weights is None else float(weights @ np.diff(batch.offsets))
+        if seen.sum() <= tokens:  # a token is one symbol
+            unknown_counts = seen[seen.sum(axis=1) == 1.0].sum(axis=0)
+    total = seen.sum(axis=0) + unknown_counts + a * (n_real + 1)
     if countable:
-        table[:n_real] = np.log((counts + a) / total)
+        table[:n_real] = np.log((seen + a) / total)
     if countable and "unknown" in markers:
         table[markers["unknown"]] = np.log((unknown_counts + a) / total)
-    codes = batch.gold_codes.values
-    tokens = np.ones(codes.size) if weights is None else np.repeat(weights, np.diff(batch.offsets))
-    filled = np.diff(batch.offsets) > 0
-    first, last = batch.offsets[:-1][filled], batch.offsets[1:][filled] - 1
     if "start" in markers:
-        starts = np.bincount(codes[first], weights=tokens[first], minlength=k)
+        starts = gold[markers["start"]]
         allowed = np.ones(k, bool) if space.start_mask is None else space.start_mask
         table[markers["start"]] = np.log((starts + a) / (starts.sum() + a * allowed.sum()))
-
-    grams = _ngram_log_probabilities(
-        batch, codes, tokens, last if "end" in markers else None, a, table, markers
-    )
+    stops = gold[markers["end"]] if "end" in markers else None
+    log_grams, log_stops = _ngram_log_probabilities(batch, grams, stops, a)
+    if stops is not None:
+        table[markers["end"]] = log_stops
     edges = np.zeros(space.n_edges)
-    return np.concatenate([space.emission_layout.gather(table), edges, grams])
+    return np.concatenate([space.emission_layout.gather(table), edges, log_grams])
 
 
 def hmm_scores(batch: ChainBatch, w: np.ndarray) -> Parts:
@@ -171,41 +179,64 @@ def hmm_scores(batch: ChainBatch, w: np.ndarray) -> Parts:
 
 
 def _ngram_log_probabilities(
-    batch: ChainBatch,
-    codes: np.ndarray,
-    tokens: np.ndarray,
-    last: np.ndarray | None,
-    a: float,
-    table: np.ndarray,
-    markers: dict[str, int],
-) -> np.ndarray:
+    batch: ChainBatch, counts: np.ndarray, stops: np.ndarray | None, a: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Log-probabilities of the last labels of n-grams, and of stopping after each label."""
     space = batch.space
     k = space.n_labels
-    grams = np.zeros(len(space.ngrams))
+    if space.sparse is not None:
+        return _sparse_log_probabilities(batch, counts, stops, a)
+    grams, log_stops = np.zeros(len(space.ngrams)), np.zeros(k)
     for j in range(1, space.order + 1):
-        before = context_before(codes, batch.offsets, k, j)
-        base = int(space.level_ptr[j - 1])
-        full = before >= base  # contexts of length j exactly
-        context = before[full] - base
-        n_contexts = k**j
-        pair = np.bincount(context * k + codes[full], weights=tokens[full], minlength=n_contexts * k)
-        pair = pair.reshape(n_contexts, k)
-        allowed = space.context_mask[base : base + n_contexts]
-        outcomes = allowed.sum(axis=1).astype(np.float64)
+        base, n_contexts = int(space.level_ptr[j - 1]), k**j
+        place = {
+            number: (sum(label * k**power for power, label in enumerate(gram[-2::-1])), gram[-1])
+            for number, gram in enumerate(space.ngrams)
+            if len(gram) == j + 1
+        }
+        numbers = np.array(list(place), dtype=np.int64)
+        context, last = np.array(list(place.values()), dtype=np.int64).reshape(-1, 2).T
+        pair = np.zeros((n_contexts, k))
+        pair[context, last] = counts[numbers]
+        outcomes = space.context_mask[base : base + n_contexts].sum(axis=1).astype(np.float64)
         seen = pair.sum(axis=1)
-        if last is not None and j == 1:
-            stops = np.bincount(codes[last], weights=tokens[last], minlength=k)
-            may_stop = np.ones(k, dtype=bool) if space.end_mask is None else space.end_mask
-            seen = seen + stops
-            outcomes = outcomes + may_stop
-            p_stop = (stops + a) / np.maximum(seen + a * outcomes, a)
-            table[markers["end"]] = np.log(p_stop)  # of no account where the scheme forbids an end
+        if stops is not None and j == 1:
+            seen, outcomes, log_stops = _with_stops(space, stops, a, seen, outcomes)
         with np.errstate(divide="ignore", invalid="ignore"):
             log_p = np.log((pair + a) / (seen + a * outcomes)[:, None])
-        for number, gram in enumerate(space.ngrams):
-            if len(gram) == j + 1:
-                context_code = 0
-                for label in gram[:-1]:
-                    context_code = context_code * k + label
-                grams[number] = log_p[context_code, gram[-1]]
-    return grams
+        grams[numbers] = log_p[context, last]
+    return grams, log_stops
+
+
+def _with_stops(
+    space: ChainSpace, stops: np.ndarray, a: float, seen: np.ndarray, outcomes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Counts and numbers of outcomes after each label with stopping as one more, and its log-probability,
+    which is of no account where the scheme forbids an end.
+    """
+    may_stop = np.ones(space.n_labels, dtype=bool) if space.end_mask is None else space.end_mask
+    seen, outcomes = seen + stops, outcomes + may_stop
+    return seen, outcomes, np.log((stops + a) / np.maximum(seen + a * outcomes, a))
+
+
+def _sparse_log_probabilities(
+    batch: ChainBatch, counts: np.ndarray, stops: np.ndarray | None, a: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same for n-grams that are kept as observed."""
+    space = batch.space
+    out, log_stops = np.zeros(len(space.ngrams)), np.zeros(space.n_labels)
+    lengths = np.array([len(gram) for gram in space.ngrams], dtype=np.int64)
+    for n in range(2, int(lengths.max(initial=1)) + 1):
+        wanted = np.flatnonzero(lengths == n)
+        grams = np.array([space.ngrams[i] for i in wanted], dtype=np.int64).reshape(-1, n)
+        contexts, group = np.unique(grams[:, :-1], axis=0, return_inverse=True)
+        seen: np.ndarray = np.bincount(group.ravel(), counts[wanted], minlength=len(contexts))
+        outcomes = space.context_mask[contexts[:, -1]].sum(axis=1).astype(np.float64)
+        if stops is not None and n == 2:
+            after = np.zeros(space.n_labels)
+            after[contexts[:, 0]] = seen
+            choices = space.context_mask[: space.n_labels].sum(axis=1).astype(np.float64)
+            totals, choices, log_stops = _with_stops(space, stops, a, after, choices)
+            seen, outcomes = totals[contexts[:, 0]], choices[contexts[:, 0]]
+        out[wanted] = np.log((counts[wanted] + a) / (seen + a * outcomes)[group.ravel()])
+    return out, log_stops

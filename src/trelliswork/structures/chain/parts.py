@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from trelliswork._ragged import Ragged
 from trelliswork._threads import n_threads
 from trelliswork.structures.base import Batch, Parts
-from trelliswork.structures.chain.contexts import context_before
 from trelliswork.structures.chain.joins import JointCells
 from trelliswork.structures.labels import same_label
 from trelliswork.structures.tokens import TokenMap
@@ -58,8 +57,14 @@ class ChainParts(Batch):
         """Outputs with one label for all tokens."""
         return same_label(codes, self.space.labels, "token")
 
-    def cautions(self) -> list[str]:
-        """An attribute that dwarfs the others."""
+    def cautions(self, names: Sequence[str] | None = None) -> list[str]:
+        """An attribute that dwarfs the others.
+
+        Parameters
+        ----------
+        names : sequence of str or None
+            Not used: attributes of tokens have their own.
+        """
         return self.emission.cautions(self.space.attributes)
 
     def __len__(self) -> int:
@@ -149,6 +154,22 @@ class ChainParts(Batch):
         pieces.append(sp.csr_matrix(parts.trans.reshape(n, -1)) @ self.space.ngram_matrix)
         return sp.hstack(pieces, format="csr")
 
+    def features(self, codes: Ragged) -> sp.csr_matrix:
+        """Features of given label sequences, one row each."""
+        if self.space.sparse is None:
+            return super().features(codes)
+        # A table of contexts and labels for every sequence would be far too large.
+        labels, k = codes.values, self.space.n_labels
+        before = self.space.contexts_before(labels, self.offsets)
+        at = np.flatnonzero(before >= 0)
+        owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))[at]
+        shape = (len(self), self.space.successor.size)
+        cells = sp.csr_matrix((np.ones(at.size), (owner, before[at] * k + labels[at])), shape)
+        unary = np.zeros((self.n_tokens, k))
+        unary[np.arange(self.n_tokens), labels] = 1.0
+        pieces = [self.emission.pull_each(unary, self.offsets), cells @ self.space.ngram_matrix]
+        return sp.hstack(pieces, format="csr")
+
     def indicators(self, codes: Ragged, weights: np.ndarray | None = None, *, each: bool = False) -> Parts:
         """Parts of given label sequences."""
         k, n_contexts = self.space.n_labels, self.space.successor.shape[0]
@@ -157,7 +178,7 @@ class ChainParts(Batch):
         value = np.ones(self.n_tokens) if weights is None else np.asarray(weights, dtype=np.float64)[owner]
         unary = np.zeros((self.n_tokens, k))
         unary[np.arange(self.n_tokens), labels] = value
-        before = context_before(labels, self.offsets, k, self.space.order)
+        before = self.space.contexts_before(labels, self.offsets)
         inner = np.flatnonzero(before >= 0)
         flat = before[inner] * k + labels[inner]
         size = n_contexts * k
@@ -216,4 +237,7 @@ class ChainParts(Batch):
             cost = np.array([float(label_weight.get(label, 1.0)) for label in self.space.labels])[gold]
         unary = np.repeat(cost[:, None], self.space.n_labels, axis=1)
         unary[np.arange(self.n_tokens), gold] = 0.0
+        for i, mask in enumerate(self.known or ()):
+            if mask is not None:  # a label that is possible costs nothing
+                unary[self.offsets[i] : self.offsets[i + 1]][mask] = 0.0
         return Parts(unary=unary, trans=None, edge=None), np.zeros(len(self))

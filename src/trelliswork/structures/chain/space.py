@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork._names import Alphabet
-from trelliswork._ragged import Ragged
+from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._tokens import TokenTable, check_width
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.chain import store
@@ -24,6 +24,9 @@ from trelliswork.structures.chain.contexts import (
     successors,
 )
 from trelliswork.structures.chain.joins import Joins, label_codes
+from trelliswork.structures.chain.known import observed_tokens, read_labels, sure_tokens
+from trelliswork.structures.chain.sparse import SparseContexts
+from trelliswork.structures.known import check_known, choices
 from trelliswork.structures.labels import encode_labels, is_list, listed, sorted_labels
 from trelliswork.structures.tokens import Layout, TokenMap
 
@@ -48,6 +51,8 @@ class ChainSpace(Space):
         Allowed transitions ``[from, to]``, before the tagging scheme.
     width : int or None
         Number of columns, when the attributes are the columns of arrays.
+    grams : list of tuples of int or None
+        Label n-grams that have weights, where only some do.
     """
 
     structure: Chain
@@ -59,6 +64,7 @@ class ChainSpace(Space):
         attributes: list[str],
         allowed: np.ndarray,
         width: int | None = None,
+        grams: Iterable[tuple[int, ...]] | None = None,
     ):
         self.structure = structure
         self.width = width
@@ -85,10 +91,18 @@ class ChainSpace(Space):
         if structure.scheme is not None:
             follows, self.start_mask, self.end_mask = scheme_masks(structure.scheme, self.labels)
             mask = allowed & follows
+        self.sparse: SparseContexts | None = None
+        if structure.keeps_observed(n):
+            self.sparse = sparse = SparseContexts(grams or (), n, mask)
+            self.level_ptr, self.successor, self.ngrams = sparse.level_ptr, sparse.successor, sparse.ngrams
+            self.ngram_matrix, self.context_mask = sparse.matrix, sparse.mask
+            self.everything_allowed = bool(self.context_mask.all())
+            return
         most = structure.limits.ngrams
-        if (self.order + 1) * np.log(max(n, 1)) + np.log(self.order) > np.log(most) or self.order > 64:
+        if not structure.few_ngrams(n):
             raise InputError(
-                f"order {self.order} with {n} labels means over {most:,} n-grams; lower the order"
+                f"order {self.order} with {n} labels means over {most:,} n-grams; lower the order, or keep "
+                "those that occur, with ngrams='observed' (up to order 64, without edge_features)"
             )
         self.level_ptr = level_starts(n, self.order)
         self.successor = successors(n, self.order)
@@ -100,23 +114,37 @@ class ChainSpace(Space):
         """Whether attributes are joined with label n-grams longer than pairs; only seen ones have weights."""
         return self.joins.longest > 2
 
-    def restrict_to_observed(self, table: TokenTable, codes: np.ndarray, offsets: np.ndarray) -> None:
+    def contexts_before(self, labels: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Context before each token of label sequences, -1 at the first token of each."""
+        if self.sparse is not None:
+            return self.sparse.before(labels, offsets)
+        return context_before(labels, offsets, self.n_labels, self.order)
+
+    def restrict_to_observed(
+        self,
+        table: TokenTable,
+        codes: np.ndarray,
+        offsets: np.ndarray,
+        known: list[np.ndarray | None] | None = None,
+    ) -> None:
         """Keep weights only for what the training data have, where that was asked for."""
         n = len(self.labels)
         seen_only = self.structure.emissions == "observed"
         if seen_only:
-            pairs = _observed_pairs(table, self.columns, np.arange(codes.size), codes, n)
+            pairs = _observed_pairs(table, self.columns, *observed_tokens(codes, offsets, known), n)
             markers = np.arange(len(self.attributes) * n, (len(self.attributes) + self.n_markers) * n)
             self.emission_layout = Layout(
                 self.emission_layout.n_attributes, n, np.concatenate([pairs, markers]).astype(np.int64)
             )
         if self.edge_layout is not None and (seen_only or self.sparse_joins):
             observed, n_columns = [], self.edge_layout.n_columns
+            unsure = np.concatenate([[0], np.cumsum(~sure_tokens(codes.size, offsets, known))])
             for length, first in zip(self.joins.lengths, self.joins.offsets(n), strict=False):
                 names = self.joins.attributes(self.attributes, length)
                 columns = Alphabet((name, self.edge_columns[name]) for name in names)
                 code = label_codes(codes, offsets, length, n)
                 tokens = np.flatnonzero(code >= 0)
+                tokens = tokens[unsure[tokens + 1] == unsure[tokens + 1 - length]]
                 observed.append(_observed_pairs(table, columns, tokens, first + code[tokens], n_columns))
             self.edge_layout = Layout(
                 self.edge_layout.n_attributes, n_columns, np.unique(np.concatenate(observed))
@@ -205,6 +233,7 @@ class ChainSpace(Space):
         *,
         n_jobs: int | None = None,
         allowed: Any = None,
+        known: Any = None,
         unknown: str = "error",
     ) -> ChainBatch:
         """Compile sequences; ``allowed`` limits the labels of single tokens.
@@ -214,24 +243,58 @@ class ChainSpace(Space):
         X : sequences of tokens
             As in :class:`Chain`.
         y : sequences of labels or None
-            Gold labels.
+            Gold labels, which may be known in part.
         n_jobs : int or None
             Threads of the batch's verbs.
         allowed : list or None
             Per sequence None or a list that has, per token, None (any label), a label, or
             a collection of labels.
+        known : list or None
+            Instead of ``y``: what is known of the labels of every sequence (None: nothing), written as in
+            ``y``; see ``PartlyKnown.agreeing``.
         unknown : {"error", "mark"}
             What to do with labels outside the alphabet: refuse, or code them -1.
         """
         X = self.structure.prepare(X)
         self._check_width(X.values)
-        gold = mask = None
-        if y is not None:
-            y = self.structure.readable(y)
-            gold = Ragged(encode_labels(y, X.offsets, self.labels, unknown=unknown), X.offsets)
-        if allowed is not None:
-            mask = self._allowed_mask(allowed, X.offsets)
-        return self.compiled(X, gold, mask, n_jobs)
+        mask = None if allowed is None else self._allowed_mask(allowed, X.offsets)
+        if known is not None:
+            batch = self.compiled(X, None, mask, n_jobs)
+            batch.known = self._known_masks(known, X.offsets)
+            return batch
+        if y is None:
+            return self.compiled(X, None, mask, n_jobs)
+        read = read_labels(self.structure.readable(y), self.labels)
+        codes = encode_labels(read.first(self.labels), X.offsets, self.labels, unknown=unknown)
+        strict = unknown == "error"
+        masks = read.masks(self.labels, strict=strict)
+        return self.settled(X, Ragged(codes, X.offsets), masks, n_jobs, mask, strict=strict)
+
+    def settled(
+        self,
+        X: Ragged,
+        codes: Ragged,
+        known: list[np.ndarray | None] | None,
+        n_jobs: int | None,
+        allowed: np.ndarray | None = None,
+        *,
+        strict: bool = True,
+    ) -> ChainBatch:
+        """Batch of prepared sequences whose labels may be known in part."""
+        batch = self.compiled(X, codes, allowed, n_jobs)
+        if known is not None:
+            batch.settle(list(codes), known, strict)
+        return batch
+
+    def _known_masks(self, known: Any, offsets: np.ndarray) -> list[Any]:
+        """Labels that agree with what is known of every sequence."""
+        check_known(known, offsets.size - 1)
+        rows = [
+            [None] * int(n) if row is None else row for row, n in zip(known, np.diff(offsets), strict=True)
+        ]
+        read = read_labels(self.structure.readable(rows), self.labels, everything=True)
+        encode_labels(read.first(self.labels), offsets, self.labels)  # checks lengths and labels
+        return read.masks(self.labels) or []
 
     def compiled(
         self, X: Ragged, gold: Ragged | None, allowed: np.ndarray | None, n_jobs: int | None
@@ -317,7 +380,12 @@ class ChainSpace(Space):
             allowed[np.ix_(codes, codes)] |= space.allowed
         if isinstance(self.structure.transitions, str) and self.structure.transitions == "all":
             allowed[:] = True
-        space = ChainSpace(self.structure, labels, attributes, allowed, self.width)
+        grams = {
+            tuple(place[space.labels[c]] for c in gram)
+            for space in (self, other)
+            for gram in (() if space.sparse is None else space.ngrams)
+        }
+        space = ChainSpace(self.structure, labels, attributes, allowed, self.width, grams)
         seen_only = self.structure.emissions == "observed"
         if seen_only:
             space.emission_layout = _merged_layout(self, other, space, "emission_layout")
@@ -331,6 +399,7 @@ class ChainSpace(Space):
         limits = self.structure.transitions
         seen_only = isinstance(limits, str) and limits == "observed"
         seen_only = seen_only or self.structure.emissions == "observed" or self.sparse_joins
+        seen_only = seen_only or self.sparse is not None
         return self.structure.labels is not None and not seen_only
 
     def observed(self, batch: Batch, symbols: str | Sequence[str] | None = "auto") -> ChainSpace:
@@ -357,7 +426,9 @@ class ChainSpace(Space):
         seen = np.zeros((n, n), dtype=bool)
         seen[codes[tokens - 1], codes[tokens]] = True
         seen[~seen.any(axis=1)] = True
-        space = ChainSpace(self.structure, self.labels, self.attributes, self.allowed & seen, self.width)
+        space = ChainSpace(
+            self.structure, self.labels, self.attributes, self.allowed & seen, self.width, self.ngrams
+        )
         space.emission_layout, space.edge_layout = self.emission_layout, self.edge_layout
         space.columns = self.columns
         space.symbol_mask = self._symbol_mask(batch, symbols)
@@ -384,6 +455,19 @@ class ChainSpace(Space):
         mask = ((tokens != 0).T.astype(np.float64) @ labels).toarray() > 0
         mask[~chosen | ~mask.any(axis=1)] = True
         return mask
+
+    def agrees(self, x: Any, known: Any, y: Any) -> bool:
+        """Whether every label is one of those that are possible at its token."""
+        possible = choices(known, self.labels, 0)
+        return all(choice is None or label in choice for choice, label in zip(possible, y, strict=True))
+
+    def hidden(self, x: Any, y: Any, share: float, rng: np.random.Generator) -> list[Any]:
+        """Labels made unknown one by one, every third of them only in part."""
+        out: list[Any] = list(y)
+        for t in np.flatnonzero(rng.random(len(out)) < share):
+            other = self.labels[int(rng.integers(self.n_labels))]
+            out[t] = {out[t], other} if rng.random() < 1 / 3 and share < 1 else None
+        return out
 
     def enumerate(self, x: Any) -> Iterator[list[Any]]:
         """Every allowed label sequence of one input, in lexicographic order."""
@@ -437,6 +521,9 @@ class ChainSpace(Space):
             out["edge_flat"] = self.edge_layout.flat
         if self.symbol_mask is not None:
             out["symbol_mask"] = self.symbol_mask
+        if self.sparse is not None:
+            rows = Ragged.from_list(self.ngrams, np.int64)
+            out["grams"], out["gram_lengths"] = rows.values, rows.lengths
         return out
 
     @classmethod
@@ -452,7 +539,13 @@ class ChainSpace(Space):
         if len(set(labels)) != len(labels) or len(set(attributes)) != len(attributes):
             raise InputError("labels or attributes occur twice")
         width = state.get("width")
-        space = cls(structure, labels, attributes, allowed, None if width is None else int(width))
+        grams: list[tuple[int, ...]] = []
+        if "grams" in state:
+            rows = Ragged(np.asarray(state["grams"], dtype=np.int64), offsets_of(state["gram_lengths"]))
+            if np.any(rows.lengths < 2) or np.any(rows.values < 0) or np.any(rows.values >= len(labels)):
+                raise InputError("the label n-grams do not fit the labels")
+            grams = [tuple(row.tolist()) for row in rows]
+        space = cls(structure, labels, attributes, allowed, None if width is None else int(width), grams)
         if "emission_flat" in state:
             space.emission_layout = space.emission_layout.limited(state["emission_flat"])
         if "edge_flat" in state and space.edge_layout is not None:

@@ -10,6 +10,7 @@ import numpy as np
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._stored import fitting, flags, lengths, whole
 from trelliswork.structures.abilities import RowView
+from trelliswork.structures.known import grown_masks, joined_known, mask_state, restored_masks
 from trelliswork.structures.tokens import TokenMap
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ def into_space(batch: ChainBatch, space: ChainSpace) -> ChainBatch:
         allowed = np.ones((batch.n_tokens, space.n_labels), dtype=bool)
         allowed[:, codes] = batch.user_allowed
     assert target.size == n_old + space.n_markers
-    return ChainBatch(space, batch.offsets, emission, edge, gold, allowed, batch.n_jobs)
+    moved = ChainBatch(space, batch.offsets, emission, edge, gold, allowed, batch.n_jobs)
+    moved.known = grown_masks(batch.known, codes, space.n_labels)
+    return moved
 
 
 def joined(first: ChainBatch, second: ChainBatch) -> ChainBatch:
@@ -69,7 +72,9 @@ def joined(first: ChainBatch, second: ChainBatch) -> ChainBatch:
     if first.edge is not None and second.edge is not None:
         edge = first.edge.joined(second.edge)
     emission = first.emission.joined(second.emission)
-    return ChainBatch(space, offsets, emission, edge, gold, allowed, first.n_jobs)
+    both = ChainBatch(space, offsets, emission, edge, gold, allowed, first.n_jobs)
+    both.known = joined_known(first, second)
+    return both
 
 
 def batch_state(batch: ChainBatch) -> dict[str, Any]:
@@ -83,7 +88,7 @@ def batch_state(batch: ChainBatch) -> dict[str, Any]:
         state["edge"] = batch.edge.state()
     if batch.user_allowed is not None:
         state["allowed"] = batch.user_allowed
-    return state
+    return state | mask_state(batch)
 
 
 def restored(space: ChainSpace, state: Mapping[str, Any], n_jobs: int | None) -> ChainBatch:
@@ -96,8 +101,10 @@ def restored(space: ChainSpace, state: Mapping[str, Any], n_jobs: int | None) ->
     edge = None
     if space.edge_layout is not None:
         edge = TokenMap.restored(state["edge"], space.edge_layout, n_tokens)
-    offsets = offsets_of(stored["lengths"])
-    return ChainBatch(space, offsets, emission, edge, Ragged(gold, offsets), stored.get("allowed"), n_jobs)
+    offsets, gold = offsets_of(stored["lengths"]), Ragged(gold, offsets_of(stored["lengths"]))
+    batch = ChainBatch(space, offsets, emission, edge, gold, stored.get("allowed"), n_jobs)
+    batch.known = restored_masks(state, stored["lengths"], space.n_labels)
+    return batch
 
 
 def row_view(batch: ChainBatch) -> RowView:
@@ -110,5 +117,6 @@ def row_view(batch: ChainBatch) -> RowView:
     names = [str(i) for i in range(rows.shape[0])]
     by_row = ChainSpace(space.structure.complete(), space.labels, names, space.allowed)
     view = ChainBatch(by_row, batch.offsets, emission, None, batch._gold, batch.allowed, batch.n_jobs)
+    view.known = batch.known
     first = np.searchsorted(batch.offsets, emission.first_tokens(rows.shape[0]), side="right") - 1
     return RowView(view, rows, space.n_labels, first)

@@ -17,7 +17,10 @@ from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.chain.batch import ChainBatch
 from trelliswork.structures.chain.contexts import check_scheme, check_transitions, repaired, transition_mask
 from trelliswork.structures.chain.joins import Joins
+from trelliswork.structures.chain.known import read_labels, token_numbers
 from trelliswork.structures.chain.space import ChainSpace
+from trelliswork.structures.chain.sparse import observed_grams
+from trelliswork.structures.known import choices, open_rows
 from trelliswork.structures.labels import (
     check_given_labels,
     check_row,
@@ -28,6 +31,8 @@ from trelliswork.structures.labels import (
 from trelliswork.structures.limits import ChainLimits
 
 __all__ = ["Chain"]
+
+_LONGEST = 64  # highest order, whatever is observed
 
 
 class Chain(Structure):
@@ -53,6 +58,10 @@ class Chain(Structure):
         With a ``scheme``: what happens to given outputs that break it. ``"repair"`` reads their entities as
         the CoNLL script does and writes them as the scheme demands (``I-X`` after ``O`` becomes ``B-X``);
         ``"strict"`` is an error.
+    ngrams : {"auto", "all", "observed"}, default="auto"
+        Label n-grams that have weights. "observed": those of the training data, of any order; memory and
+        time grow with their number, and unseen ones weigh as much as the longest seen n-gram that they end
+        with. "auto" is "all" where these are at most 3 million. Only from order 2 on.
     start, end : bool, default=True
         Weights for the first and for the last label.
     edge_features : "all", list of str, dict or None, default=None
@@ -76,6 +85,11 @@ class Chain(Structure):
     training are ignored. Ties between outputs go to the lexicographically smallest
     sequence in the order of ``classes_``.
 
+    Of outputs to learn from, and of those to predict (``predict(X, known=...)``), labels may be known in
+    part: None stands for any label, a set for one of its labels. Pairs and transitions that are "observed"
+    are then those that may occur: a set brings the pairs of all its labels, None no pair of an attribute
+    and a label, but any transition.
+
     Examples
     --------
     >>> from trelliswork import CRF, Chain
@@ -89,7 +103,10 @@ class Chain(Structure):
     output_kind: ClassVar[str] = "label sequence"
     # Labels are mostly skewed: one of them covers most tokens, and against all label sequences alike every
     # model looks good that has learnt just that.
-    moment_reference: ClassVar[str] = "generative"
+    generative_smoothing: ClassVar[float] = 0.2
+    moment_reference: str = "generative"
+    moment_loss: ClassVar[str | None] = "hamming"
+    moment_margin: ClassVar[float | None] = 4.0
     moment_ridge: ClassVar[float] = 0.1
     tuning = (Choice("order", (1, 2)),)
     limits: ChainLimits = ChainLimits()
@@ -102,6 +119,7 @@ class Chain(Structure):
         transitions: str | Iterable[tuple[Hashable, Hashable]] = "all",
         scheme: str | None = None,
         invalid: str = "repair",
+        ngrams: str = "auto",
         start: bool = True,
         end: bool = True,
         edge_features: str | Sequence[str] | Mapping[int, str | Sequence[str]] | None = None,
@@ -114,6 +132,7 @@ class Chain(Structure):
         self.transitions = transitions
         self.scheme = scheme
         self.invalid = invalid
+        self.ngrams = ngrams
         self.start = start
         self.end = end
         self.edge_features = edge_features
@@ -133,8 +152,23 @@ class Chain(Structure):
         check_scheme(self.scheme)
         if self.invalid not in ("repair", "strict"):
             raise InputError(f"invalid must be 'repair' or 'strict', got {self.invalid!r}")
+        if self.ngrams not in ("auto", "all", "observed"):
+            raise InputError(f"ngrams must be 'auto', 'all' or 'observed', got {self.ngrams!r}")
+        if self.ngrams == "observed" and self.edge_features is not None and self.order > 1:
+            raise InputError("ngrams='observed' goes without edge_features, which need all n-grams")
         check_given_labels(self.labels)
         Joins(self.edge_features, int(self.order))  # checks them
+
+    def few_ngrams(self, n_labels: int) -> bool:
+        """Whether all n-grams of so many labels can have weights."""
+        log_size = (self.order + 1) * np.log(max(n_labels, 1)) + np.log(self.order)
+        return bool(log_size <= np.log(self.limits.ngrams)) and self.order <= _LONGEST
+
+    def keeps_observed(self, n_labels: int) -> bool:
+        """Whether only the n-grams of the training data have weights."""
+        if self.order == 1 or self.order > _LONGEST or self.ngrams == "all" or self.edge_features is not None:
+            return False
+        return self.ngrams == "observed" or not self.few_ngrams(n_labels)
 
     def prepare(self, X: Any) -> Ragged:
         """Compile token features once (idempotent)."""
@@ -154,15 +188,16 @@ class Chain(Structure):
     def compile(self, X: Any, y: Any, *, n_jobs: int | None = None) -> tuple[ChainSpace, ChainBatch]:
         """:meth:`bind` and ``pack``; labels are coded once."""
         X = self.prepare(X)
-        space, codes = self._bound(X, y)
-        return space, space.compiled(X, Ragged(codes, X.offsets), None, n_jobs)
+        space, codes, known = self._bound(X, y)
+        return space, space.settled(X, Ragged(codes, X.offsets), known, n_jobs)
 
-    def _bound(self, X: Ragged, y: Any) -> tuple[ChainSpace, np.ndarray]:
-        """The space of prepared samples, and the codes of their labels."""
+    def _bound(self, X: Ragged, y: Any) -> tuple[ChainSpace, np.ndarray, list[np.ndarray | None] | None]:
+        """The space of prepared samples, the codes of their labels, and what is known of these."""
         self.check()
-        y = self.readable(y)
-        labels = collect_labels(y, self.labels)
-        codes = encode_labels(y, X.offsets, labels)
+        read = read_labels(self.readable(y), self.labels)
+        labels = collect_labels(read.names, self.labels)
+        codes = encode_labels(read.first(labels), X.offsets, labels)
+        known = read.masks(labels)
         table: TokenTable = X.values
         counts: dict[str, int] = {}
         for names, matrix, index in table.blocks:
@@ -177,12 +212,21 @@ class Chain(Structure):
         seen = np.zeros((len(labels), len(labels)), dtype=bool)
         inner = np.ones(codes.size, dtype=bool)
         inner[X.offsets[:-1][np.diff(X.offsets) > 0]] = False
+        inner[token_numbers(X.offsets, known)] = False
         tokens = np.flatnonzero(inner)
         seen[codes[tokens - 1], codes[tokens]] = True
+        for mask in known or ():  # whatever may follow is not forbidden
+            if mask is not None:
+                seen |= mask[:-1].astype(np.int64).T @ mask[1:].astype(np.int64) > 0
         allowed = transition_mask(self.transitions, labels, seen)
-        space = ChainSpace(self, labels, attributes, allowed, table.width)
-        space.restrict_to_observed(table, codes, X.offsets)
-        return space, codes
+        grams = None
+        if self.keeps_observed(len(labels)):
+            if any(mask is not None for mask in known or ()):
+                raise InputError("n-grams are kept as observed only where all labels are known; lower order")
+            grams = observed_grams(codes, X.offsets, self.order)
+        space = ChainSpace(self, labels, attributes, allowed, table.width, grams)
+        space.restrict_to_observed(table, codes, X.offsets, known)
+        return space, codes, known
 
     def readable(self, y: Any) -> Any:
         """Given outputs as the scheme demands them, where they are to be repaired.
@@ -219,7 +263,10 @@ class Chain(Structure):
             raise InputError("the weights name no label; give them to the structure: Chain(labels=[...])")
         ordered = sorted_labels(labels)
         seen = np.ones((len(ordered), len(ordered)), dtype=bool)
-        space = ChainSpace(self, ordered, list(attributes), transition_mask(self.transitions, ordered, seen))
+        place = {label: i for i, label in enumerate(ordered)}
+        grams = {tuple(place[label] for label in name[1:]) for name in names if name[0] == "transition"}
+        mask = transition_mask(self.transitions, ordered, seen)
+        space = ChainSpace(self, ordered, list(attributes), mask, grams=grams)
         space.restrict_to_named(names)
         return space
 
@@ -236,16 +283,22 @@ class Chain(Structure):
         for order in (1, 2):
             yield cls(order=order), words, y
             yield cls(order=order, emissions="observed", scheme="BIO"), words, y
+        yield cls(order=2, ngrams="observed"), words, y
         yield cls(edge_features="all"), words, y
         yield cls(), [np.arange(2.0 * len(row)).reshape(-1, 2) for row in y], y
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
-        """Share of tokens with the right label."""
+        """Share of tokens with the right label; of a true set any label is right, and None is passed over."""
         right, tokens = [], []
         for i, (truth, guess) in enumerate(zip(y_true, y_pred, strict=True)):
             check_row(i, truth)
             if len(truth) != len(guess):
                 raise InputError(f"{len(truth)} labels against {len(guess)}", sample=i)
+            if open_rows([truth], self.labels):
+                known = [(c, b) for c, b in zip(choices(truth, self.labels, i), guess, strict=True) if c]
+                right.append(sum(b in c for c, b in known))
+                tokens.append(len(known))
+                continue
             right.append(sum(a == b for a, b in zip(truth, guess, strict=True)))
             tokens.append(len(truth))
         weights = np.ones(len(right)) if sample_weight is None else np.asarray(sample_weight, dtype=float)

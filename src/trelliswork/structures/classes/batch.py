@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
@@ -12,10 +12,25 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged
 from trelliswork._stored import fitting, whole
 from trelliswork._threads import n_threads
-from trelliswork.structures.abilities import Factored, Labelled, LossProfiles, Rows, RowView, Storable
+from trelliswork.structures.abilities import (
+    Factored,
+    Labelled,
+    LossProfiles,
+    PartlyKnown,
+    Rows,
+    RowView,
+    Storable,
+)
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.derivations.graph import integer_costs
+from trelliswork.structures.known import (
+    grown_masks,
+    joined_known,
+    least_costs,
+    mask_state,
+    restored_masks,
+)
 from trelliswork.structures.labels import same_label
 from trelliswork.structures.tokens import TokenMap
 
@@ -29,7 +44,7 @@ __all__ = ["ClassesBatch", "single_labels"]
 _STORED = {"gold": whole("samples", high="labels")}
 
 
-class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
+class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled, PartlyKnown):
     """Packed rows.
 
     Part array: ``label`` (n_samples, n_labels). The code of an output is its label.
@@ -59,9 +74,16 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
         """Outputs that are all the same class."""
         return same_label(codes, self.space.labels, "sample")
 
-    def cautions(self) -> list[str]:
-        """A column that dwarfs the others."""
-        return self.emission.cautions(self.space.attributes)
+    def cautions(self, names: Sequence[str] | None = None) -> list[str]:
+        """A column that dwarfs the others.
+
+        Parameters
+        ----------
+        names : sequence of str or None
+            Names of the columns, where they have any.
+        """
+        attributes = self.space.attributes
+        return self.emission.cautions(attributes if names is None else [names[int(a)] for a in attributes])
 
     def __len__(self) -> int:
         return self.emission.n_tokens
@@ -84,7 +106,9 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
         names = np.array([new.columns[a] for a in old.attributes], dtype=np.int64)
         target = np.append(names, len(new.attributes))  # the bias stays last
         gold = single_labels(codes[self.gold_codes.values]) if self.has_gold else None
-        return ClassesBatch(new, self.emission.renumbered(new.layout, target), gold, self.n_jobs)
+        moved = ClassesBatch(new, self.emission.renumbered(new.layout, target), gold, self.n_jobs)
+        moved.known = grown_masks(self.known, codes, new.n_labels)
+        return moved
 
     def joined(self, other: Batch) -> ClassesBatch:
         """Rows of two batches."""
@@ -92,19 +116,23 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
         gold = None
         if self.has_gold and other.has_gold:
             gold = single_labels(np.concatenate([self.gold_codes.values, other.gold_codes.values]))
-        return ClassesBatch(self.space, self.emission.joined(other.emission), gold, self.n_jobs)
+        both = ClassesBatch(self.space, self.emission.joined(other.emission), gold, self.n_jobs)
+        both.known = joined_known(self, other)
+        return both
 
     def state(self) -> dict[str, Any]:
         """Distinct rows, rows of samples, classes."""
-        return {"emission": self.emission.state(), "gold": self.gold_codes.values}
+        return {"emission": self.emission.state(), "gold": self.gold_codes.values} | mask_state(self)
 
     @classmethod
     def restored(cls, space: ClassesSpace, state: Mapping[str, Any], n_jobs: int | None) -> ClassesBatch:
         """Inverse of :meth:`state`; a file is not trusted, so everything is checked."""
         gold = fitting(state, _STORED, "classes", labels=space.n_labels)["gold"]
-        return cls(
-            space, TokenMap.restored(state["emission"], space.layout, gold.size), single_labels(gold), n_jobs
-        )
+        emission = TokenMap.restored(state["emission"], space.layout, gold.size)
+        batch = cls(space, emission, single_labels(gold), n_jobs)
+        masks = restored_masks(state, np.ones(gold.size, dtype=np.int64), space.n_labels)
+        batch.known = None if masks is None else [None if mask is None else mask[0] for mask in masks]
+        return batch
 
     # -- linear maps ------------------------------------------------------------------------
 
@@ -164,7 +192,11 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
         total = self._total(scores, costs)
         order = np.argsort(-total, axis=1, kind="stable")[:, :k]
         values = np.take_along_axis(total, order, axis=1)
-        return [Decoded(single_labels(codes), v) for codes, v in zip(order, values, strict=True)]
+        n_possible = np.maximum((values > -np.inf).sum(axis=1), 1)
+        return [
+            Decoded(single_labels(codes[:n]), v[:n])
+            for codes, v, n in zip(order, values, n_possible, strict=True)
+        ]
 
     def _softmax(self, scores: Parts, costs: Parts | None) -> tuple[np.ndarray, np.ndarray]:
         total = self._total(scores, costs)
@@ -272,11 +304,22 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
         """Class probabilities, shape (n_samples, n_labels)."""
         return parts.label
 
-    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+    def count_unit(self, weights: np.ndarray | None = None) -> float:
+        """Mean value of an attribute where it is not 0."""
+        return self.emission.mean_value(len(self.space.attributes), weights)
+
+    @property
+    def is_generative(self) -> bool:
+        """Whether weights are log-probabilities: those of naive Bayes, without a taxonomy."""
+        return self._flat
+
+    def generative_weights(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
         """Weights of multinomial naive Bayes; with a taxonomy those of the base class."""
         if not self._flat:
-            return super().generative_weights(smoothing, weights)
-        counts = self.space.layout.table(self.gold_sum(weights)).copy()
+            return super().generative_weights(smoothing, weights, counts)
+        counts = self.space.layout.table(self.gold_sum(weights) if counts is None else counts).copy()
         n_real = len(self.space.attributes)
         if counts.min(initial=0.0) < 0:
             raise InputError(
@@ -296,8 +339,26 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
         return self.label_costs(weight[:, None] * (1.0 - np.eye(self.space.n_labels)))
 
     def label_costs(self, table: np.ndarray) -> tuple[Parts, np.ndarray]:
-        """Row of the true class in a table of costs."""
-        return Parts(label=np.asarray(table, dtype=np.float64)[self.gold_codes.values]), np.zeros(len(self))
+        """Row of the true class in a table of costs; of several that it may be, the least."""
+        table = np.asarray(table, dtype=np.float64)
+        label = table[self.gold_codes.values]
+        for i in self.open_samples:
+            label[i] = least_costs(table, self.known[i][None])[0]  # type: ignore[index]
+        return Parts(label=label), np.zeros(len(self))
+
+    # -- classes that are known in part ----------------------------------------------------------
+
+    def sure_labels(self) -> np.ndarray:
+        """Samples with one possible class."""
+        sure = np.ones(len(self), dtype=bool)
+        sure[self.open_samples] = False
+        return sure
+
+    def _forbidden(self) -> Parts:
+        label = np.zeros((len(self), self.space.n_labels))
+        for i in self.open_samples:
+            label[i, ~self.known[i]] = -np.inf  # type: ignore[index]
+        return Parts(label=label)
 
     def row_view(self) -> RowView:
         """The same samples with one attribute per distinct row."""
@@ -308,6 +369,7 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled):
         names = [str(i) for i in range(rows.shape[0])]
         by_row = ClassesSpace(space.structure, space.labels, names, space.taxonomy)
         view = ClassesBatch(by_row, emission, self._gold, self.n_jobs)
+        view.known = self.known
         return RowView(view, rows, len(space.nodes), emission.first_tokens(rows.shape[0]))
 
 

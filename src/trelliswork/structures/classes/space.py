@@ -14,13 +14,14 @@ from trelliswork._tokens import check_width
 from trelliswork.structures.base import Space, Structure
 from trelliswork.structures.classes.batch import ClassesBatch, single_labels
 from trelliswork.structures.classes.taxonomy import Taxonomy
+from trelliswork.structures.known import check_known, choices, label_mask
 from trelliswork.structures.labels import label_list, sorted_labels, unhashable
 from trelliswork.structures.tokens import Layout, TokenMap
 
 if TYPE_CHECKING:
     from trelliswork.structures.classes.structure import Classes
 
-__all__ = ["ClassesSpace"]
+__all__ = ["ClassesSpace", "agrees", "class_choice"]
 
 
 class ClassesSpace(Space):
@@ -90,7 +91,7 @@ class ClassesSpace(Space):
         return names + ([("bias", node) for node in self.nodes] if self.structure.bias else [])
 
     def pack(  # type: ignore[override]
-        self, X: Any, y: Any = None, *, n_jobs: int | None = None, unknown: str = "error"
+        self, X: Any, y: Any = None, *, n_jobs: int | None = None, known: Any = None, unknown: str = "error"
     ) -> ClassesBatch:
         """Compile rows and, where given, their labels.
 
@@ -99,9 +100,11 @@ class ClassesSpace(Space):
         X : matrix or list of rows
             As in :class:`Classes`.
         y : labels or None
-            True classes.
+            True classes, which may be known in part.
         n_jobs : int or None
             Threads of the batch's verbs.
+        known : list or None
+            Instead of ``y``: what is known of the class of every sample, written as in ``y``.
         unknown : {"error", "mark"}
             What to do with labels that are no class: refuse, or code them -1.
         """
@@ -110,24 +113,63 @@ class ClassesSpace(Space):
         emission = TokenMap.compile(self.layout, table, self.columns)
         if self.structure.bias:
             emission.mark(len(self.attributes), np.arange(len(table)))
-        gold = None if y is None else single_labels(self._encode(y, len(table), unknown))
-        return ClassesBatch(self, emission, gold, n_jobs)
+        batch = ClassesBatch(self, emission, None, n_jobs)
+        if known is not None:
+            check_known(known, len(table))
+            batch.known = [self._mask(label, i, True) for i, label in enumerate(label_list(known))]
+        elif y is not None:
+            self._take_up(batch, y, unknown == "error")
+        return batch
 
-    def _encode(self, y: Any, n: int, unknown: str) -> np.ndarray:
-        labels = label_list(y)
+    def _take_up(self, batch: ClassesBatch, y: Any, strict: bool) -> None:
+        """Give a batch its true classes."""
+        labels, n = label_list(y), len(batch)
         if len(labels) != n:
             raise InputError(f"X has {n} samples but y has {len(labels)}")
         place = {label: i for i, label in enumerate(self.labels)}
         codes = np.empty(n, dtype=np.int64)
+        known: list[np.ndarray | None] = [None] * n
         for i, label in enumerate(labels):
             try:
-                codes[i] = place.get(label, -1)
+                codes[i] = place.get(label, -1) if label.__hash__ is not None else -1
             except TypeError as error:
                 raise unhashable(error, i) from None
-        if unknown == "error" and codes.size and codes.min() < 0:
-            i = int(np.argmin(codes))
-            raise InputError(f"label {labels[i]!r} is not one of the {len(self.labels)} classes", sample=i)
-        return codes
+            if codes[i] >= 0:
+                continue
+            choice = class_choice(label, self.labels, self.taxonomy, i)
+            if choice is None or len(choice) != 1 or choice[0] != label:
+                known[i] = self._mask(label, i, strict)
+            elif strict:
+                raise InputError(f"label {label!r} is not one of the {len(self.labels)} classes", sample=i)
+        if all(mask is None for mask in known):
+            batch._gold = single_labels(codes)
+        else:
+            batch.settle(list(codes[:, None]), known, strict)
+
+    def _mask(self, label: Any, i: int, strict: bool) -> np.ndarray:
+        """Which classes a label stands for."""
+        [given] = choices([label], self.labels, i)
+        names = given
+        if given is not None and self.taxonomy is not None:  # leaves that were never seen are no classes
+            below = set(class_choice(label, self.labels, self.taxonomy, i) or ()) - {*given}
+            leaves = [name for name in given if name in self.labels or not self.taxonomy.children.get(name)]
+            names = (*leaves, *(name for name in self.labels if name in below))
+        if names == ():
+            raise InputError(f"no class below {label!r} is in the training data", sample=i)
+        return label_mask([names], self.labels, i, strict=strict, what="place")[0]
+
+    def agrees(self, x: Any, known: Any, y: Any) -> bool:
+        """Whether a class is one of those that what is known of it stands for."""
+        return agrees(known, y, self.labels, self.taxonomy)
+
+    def hidden(self, x: Any, y: Any, share: float, rng: np.random.Generator) -> Any:
+        """A set with another class, an ancestor, or None."""
+        if rng.random() >= share:
+            return y
+        above = [] if self.taxonomy is None else sorted_labels(self.taxonomy.lineage(y) - {y})
+        if share < 1 and above and rng.random() < 0.5:
+            return above[int(rng.integers(len(above)))]
+        return {y, self.labels[int(rng.integers(self.n_labels))]} if share < 1 else None
 
     def enumerate(self, x: Any) -> Iterator[Any]:
         """Every class."""
@@ -181,3 +223,33 @@ class ClassesSpace(Space):
         links = state.get("links")
         taxonomy = None if links is None else Taxonomy(map(tuple, links))
         return cls(cast("Classes", structure), labels, attributes, taxonomy, state.get("width"))
+
+
+def class_choice(
+    label: Any, given: Sequence[Any], taxonomy: Taxonomy | None, sample: int
+) -> tuple[Any, ...] | None:
+    """The classes that a label stands for; None for any.
+
+    Examples
+    --------
+    >>> from trelliswork.structures.classes.space import class_choice
+    >>> from trelliswork.structures.classes.taxonomy import Taxonomy
+    >>> class_choice("animal", (), Taxonomy.read({"thing": {"animal": {"cat": {}, "dog": {}}}}), 0)
+    ('cat', 'dog')
+    """
+    [choice] = choices([label], given, sample)
+    if choice is None or taxonomy is None:
+        return choice
+    below: dict[Any, None] = {}
+    for name in choice:
+        inner = name not in given and bool(taxonomy.children.get(name))
+        below.update(dict.fromkeys(taxonomy.leaves_below(name) if inner else [name]))
+    return tuple(below)
+
+
+def agrees(known: Any, label: Any, given: Sequence[Any], taxonomy: Taxonomy | None) -> bool:
+    """Whether a class is one of those that another label stands for."""
+    if known is not None and isinstance(known, (str, int, float)) and known == label:
+        return True
+    choice = class_choice(known, given, taxonomy, 0)
+    return choice is None or label in choice

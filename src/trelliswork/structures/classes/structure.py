@@ -14,7 +14,7 @@ from trelliswork._tokens import TokenBlock, TokenTable, compile_tokens
 from trelliswork._tuning import Choice, Tunable
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.classes.batch import ClassesBatch
-from trelliswork.structures.classes.space import ClassesSpace
+from trelliswork.structures.classes.space import ClassesSpace, agrees, class_choice
 from trelliswork.structures.classes.taxonomy import Taxonomy
 from trelliswork.structures.labels import check_given_labels, label_list, sorted_labels, unhashable
 from trelliswork.structures.limits import ClassesLimits
@@ -40,7 +40,7 @@ class Classes(Structure):
         penalised like any other weight.
     labels : list or None, default=None
         The classes, when some may be missing from the training data.
-    ancestor_weight : float or dict, default=1.0
+    ancestor_weight : float or dict, default=0.3
         How much classes share through a taxonomy: the factor of the attributes of ancestors,
         one number or ``{node: number}`` (1 for nodes not named). A weight of an ancestor costs as
         much as one of a class but counts for all classes below; a factor below 1 makes it
@@ -53,6 +53,10 @@ class Classes(Structure):
     rows, lists of strings or dicts. Ties between classes go to the first in the order of
     ``classes_``.
 
+    Classes to learn from may be known in part: a set stands for one of its labels, an inner node of the
+    taxonomy for one of the leaves below it, None for any class. Such a class is predicted right
+    (``score``) by any that it stands for.
+
     Examples
     --------
     >>> import numpy as np
@@ -62,9 +66,12 @@ class Classes(Structure):
     ['east', 'north']
     """
 
+    # What models had that were saved before the parameter was there.
+    _before: ClassVar[Mapping[str, Any]] = {"ancestor_weight": 1.0}
     space_class: ClassVar[type[Space]] = ClassesSpace
     batch_class: ClassVar[type[Batch]] = ClassesBatch
     output_kind: ClassVar[str] = "label"
+    generative_smoothing: ClassVar[float] = 0.2
     moment_ridge: ClassVar[float] = 0.1
     limits: ClassesLimits = ClassesLimits()
 
@@ -74,7 +81,7 @@ class Classes(Structure):
         *,
         bias: bool = True,
         labels: Sequence[Hashable] | None = None,
-        ancestor_weight: Any = 1.0,
+        ancestor_weight: Any = 0.3,
     ):
         self.taxonomy = taxonomy
         self.bias = bias
@@ -84,7 +91,7 @@ class Classes(Structure):
     @property
     def tuning(self) -> tuple[Tunable, ...]:  # type: ignore[override]
         """How much classes share, where there is a taxonomy."""
-        return () if self.taxonomy is None else (Choice("ancestor_weight", (1.0, 0.5, 0.25, 0.1, 0.0)),)
+        return () if self.taxonomy is None else (Choice("ancestor_weight", (1.0, 0.3, 0.1, 0.0)),)
 
     def check(self) -> None:
         """Refuse hyper-parameters that make no sense; reads the taxonomy."""
@@ -120,7 +127,7 @@ class Classes(Structure):
         self.check()
         table = self.prepare(X)
         taxonomy = None if self.taxonomy is None else Taxonomy.read(self.taxonomy)
-        labels = list(dict.fromkeys(self.labels)) if self.labels is not None else _labels_of(y)
+        labels = list(dict.fromkeys(self.labels)) if self.labels is not None else _labels_of(y, taxonomy)
         attributes = dict.fromkeys(name for block in table.blocks for name in block.names)
         return ClassesSpace(self, labels, list(attributes), taxonomy, table.width)
 
@@ -149,8 +156,10 @@ class Classes(Structure):
         yield cls(), np.eye(3), ["a", "b", "c"]
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
-        """Share of right labels."""
-        right = np.array([a == b for a, b in zip(y_true, y_pred, strict=True)], dtype=float)
+        """Share of right labels; a true class that is known in part is any of those it stands for."""
+        taxonomy = None if self.taxonomy is None else Taxonomy.read(self.taxonomy)
+        pairs = list(zip(label_list(y_true), label_list(y_pred), strict=True))
+        right = np.array([agrees(a, b, self.labels or (), taxonomy) for a, b in pairs], dtype=float)
         return float(np.average(right, weights=sample_weight))
 
 
@@ -198,11 +207,12 @@ def _matrix_table(matrix: Any) -> TokenTable:
     return TokenTable([TokenBlock(names, matrix, np.arange(n_rows, dtype=np.int32))], width)
 
 
-def _labels_of(y: Any) -> list[Any]:
+def _labels_of(y: Any, taxonomy: Taxonomy | None) -> list[Any]:
+    """Classes that occur; of a class that is known in part all that it may be."""
     labels: dict[Any, None] = {}
     for i, label in enumerate(label_list(y)):
         try:
-            labels[label] = None
+            labels.update(dict.fromkeys(class_choice(label, (), taxonomy, i) or ()))
         except TypeError as error:
             raise unhashable(error, i) from None
     return sorted_labels(labels)

@@ -103,6 +103,17 @@ class Taxonomy:
         """Nodes without children."""
         return [node for node, below in self.children.items() if not below]
 
+    def leaves_below(self, node: Any) -> list[Any]:
+        """Leaves below a node, in the order of the links; the node itself if it is a leaf."""
+        found: dict[Any, None] = {}
+        stack = [node]
+        while stack:
+            here = stack.pop()
+            if not self.children[here]:
+                found[here] = None
+            stack.extend(reversed(self.children[here]))
+        return list(found)
+
     def check_classes(self, labels: Iterable[Any]) -> None:
         """Refuse classes that are not leaves."""
         for label in labels:

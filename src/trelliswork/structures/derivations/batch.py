@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -11,7 +11,14 @@ import scipy.sparse as sp
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
-from trelliswork.structures.abilities import Factored, LossProfiles, ReadByAutomata, Reading, Storable
+from trelliswork.structures.abilities import (
+    Factored,
+    LossProfiles,
+    PartlyKnown,
+    ReadByAutomata,
+    Reading,
+    Storable,
+)
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.derivations import graph as derivations_graph
@@ -27,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["DerivationBatch"]
 
 
-class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
+class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored, PartlyKnown):
     """Packed derivation graphs.
 
     Part array: ``edge`` (n_edges,), the edges of all samples one after the other. Codes of
@@ -178,22 +185,28 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
 
     def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
         """Up to ``k`` best derivations of each sample."""
+        list_ptr, totals, codes = self._kbest(scores, k, costs)
+        return [
+            Decoded(codes[first:last], totals[first:last])
+            for first, last in zip(list_ptr[:-1].tolist(), list_ptr[1:].tolist(), strict=True)
+        ]
+
+    def _kbest(
+        self, scores: Parts, k: int, costs: Parts | None = None
+    ) -> tuple[np.ndarray, np.ndarray, Ragged]:
+        """The same for all samples one after the other: where those of each begin, values, codes."""
         from trelliswork.dp.derivations import kbest as derivations_kbest
 
         score = self._total(scores, costs)
         best, back = self._viterbi(score)
         self._check_possible(best[self.graph.graph_ptr[1:] - 1])
-
-        def task(a: int, b: int) -> list[Decoded]:
-            list_ptr, totals, ptr, edges = derivations_kbest.kbest(*self.graph, score, a, b, k, best, back)
-            out = []
-            for i in range(a, b):
-                first, last = list_ptr[i - a], list_ptr[i - a + 1]
-                codes = edges[ptr[first] : ptr[last]] - self.edge_ptr[i]
-                out.append(Decoded(Ragged(codes, ptr[first : last + 1] - ptr[first]), totals[first:last]))
-            return out
-
-        return [decoded for chunk in self._run(task) for decoded in chunk]
+        found = self._run(lambda a, b: derivations_kbest.kbest(*self.graph, score, a, b, k, best, back))
+        none = [np.zeros(0, dtype=np.int64)]
+        counts = np.concatenate([np.diff(part[0]) for part in found] or none)
+        lengths = np.concatenate([np.diff(part[2]) for part in found] or none)
+        totals, edges = (np.concatenate([part[j] for part in found] or none) for j in (1, 3))
+        first = np.repeat(np.repeat(self.edge_ptr[:-1], counts), lengths)
+        return offsets_of(counts), totals, Ragged(edges - first, offsets_of(lengths))
 
     def _inside(self, score: np.ndarray) -> np.ndarray:
         from trelliswork.dp.derivations import hypergraph
@@ -427,6 +440,10 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
 
     def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
         """Cost 1 (or the weight of the part) for every part that the true output lacks."""
+        return self.known_costs(*self.mismatch_of_parts(label_weight))
+
+    def mismatch_of_parts(self, label_weight: Mapping[Any, float] | None) -> tuple[Parts, np.ndarray]:
+        """The same where outputs are known as a whole."""
         costs = []
         for i, row in enumerate(self.gold_codes):
             free = {None, *self._parts_of(i, row)}
@@ -436,6 +453,59 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored):
                 weight = [0.0 if p in free else float(label_weight.get(p, 1.0)) for p in self.parts[i]]
                 costs.append(np.array(weight))
         return Parts(edge=np.concatenate([np.zeros(0), *costs])), np.zeros(len(self))
+
+    # -- outputs that are known in part ----------------------------------------------------------
+
+    def take_up(self, y: Any, *, unknown: str = "error") -> None:
+        """Keep the true outputs ``y``, of which some may be known in part."""
+        known = [
+            self.allowed_edges(i, output) if self.is_open(output) else None for i, output in enumerate(y)
+        ]
+        whole = [i for i, mask in enumerate(known) if mask is None]
+        if len(whole) == len(self):
+            self.encode(y, unknown=unknown)
+            return
+        rows: list[np.ndarray | None] = [None] * len(self)
+        if whole:
+            part = self.subset(whole)
+            try:
+                part.encode([y[i] for i in whole], unknown=unknown)
+            except InputError as error:
+                number = None if error.sample is None else whole[error.sample]
+                raise InputError(error.message, sample=number) from None
+            for i, row in zip(whole, part.gold_codes, strict=True):
+                rows[i] = row
+        self.settle(rows, known, unknown == "error")
+
+    def is_open(self, output: Any) -> bool:
+        """Whether an output is known in part: a predicate, a set of parts (without ``encode``), or None."""
+        plain = self.space.structure.encode is None
+        return output is None or callable(output) or (plain and isinstance(output, Set))
+
+    def allowed_edges(self, i: int, known: Any) -> np.ndarray:
+        """Which edges of sample ``i`` outputs may use: those with parts that are possible, or without any.
+
+        Of an output that is known as a whole, those of its derivation.
+        """
+        own = self.parts[i]
+        if known is None:
+            return np.ones(len(own), dtype=bool)
+        if not self.is_open(known):
+            used, single = np.zeros(len(own), dtype=bool), self.subset([i])
+            try:
+                single.encode([known])
+            except InputError as error:
+                raise InputError(error.message, sample=i) from None
+            used[single.gold_codes.values] = True
+            return used
+        known = known if callable(known) else known.__contains__
+        return np.array([part is None or bool(known(part)) for part in own], dtype=bool)
+
+    def _forbidden(self) -> Parts:
+        edge = np.zeros(self.n_edges)
+        for i in self.open_samples:
+            edge[self.edge_ptr[i] : self.edge_ptr[i + 1]][~self.known[i]] = -np.inf  # type: ignore[index]
+        return Parts(edge=edge)
 
     def check_gold(self) -> None:
         """Refuse true outputs that were packed with ``unknown="mark"`` and are not derivable."""

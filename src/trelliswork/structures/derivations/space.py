@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,6 +16,7 @@ from trelliswork.structures.derivations.batch import DerivationBatch
 from trelliswork.structures.derivations.edges import Sample
 from trelliswork.structures.derivations.graph import Graph
 from trelliswork.structures.derivations.store import restored
+from trelliswork.structures.known import check_known
 
 if TYPE_CHECKING:
     from trelliswork.structures.derivations.structure import Derivations
@@ -52,7 +53,7 @@ class DerivationSpace(Space):
         return [("feature", name) for name in self.features]
 
     def pack(  # type: ignore[override]
-        self, X: Any, y: Any = None, *, n_jobs: int | None = None, unknown: str = "error"
+        self, X: Any, y: Any = None, *, n_jobs: int | None = None, known: Any = None, unknown: str = "error"
     ) -> DerivationBatch:
         """Compile inputs and, where given, their outputs.
 
@@ -61,9 +62,11 @@ class DerivationSpace(Space):
         X : list of inputs
             What ``build`` takes.
         y : list of outputs or None
-            True outputs.
+            True outputs, or what is known of them.
         n_jobs : int or None
             Threads of the batch's verbs.
+        known : list or None
+            Instead of ``y``: what is known of the output of every input, written as in ``y``.
         unknown : {"error", "mark"}
             What to do with an output that the graph does not derive: refuse it, or give it
             no edges and the score -inf.
@@ -88,8 +91,33 @@ class DerivationSpace(Space):
             if not hasattr(y, "__len__") or len(y) != len(samples):
                 got = len(y) if hasattr(y, "__len__") else type(y).__name__
                 raise InputError(f"X has {len(samples)} inputs but y has {got}")
-            batch.encode(y, unknown=unknown)
+            batch.take_up(y, unknown=unknown)
+        elif known is not None:
+            check_known(known, len(samples))
+            batch.known = [batch.allowed_edges(i, entry) for i, entry in enumerate(known)]
         return batch
+
+    def agrees(self, x: Any, known: Any, y: Any) -> bool:
+        """Whether all parts of an output are possible."""
+        encode = self.structure.encode
+        parts = list(y if encode is None else encode(x, y))
+        if known is None:
+            return True
+        if callable(known):
+            return all(map(known, parts))
+        if isinstance(known, Set):
+            return all(part in known for part in parts)
+        return parts == list(known if encode is None else encode(x, known))
+
+    def hidden(self, x: Any, y: Any, share: float, rng: np.random.Generator) -> Any:
+        """A predicate that holds for the parts of the output and for a share of all others."""
+        if share in (0.0, 1.0):
+            return None if share else y
+        [sample] = self.structure.prepare([x])
+        own = set(y if self.structure.encode is None else self.structure.encode(sample.x, y))
+        others = [part for part in dict.fromkeys(sample.parts) if part is not None and part not in own]
+        possible = own | {part for part in others if rng.random() < share}
+        return possible if self.structure.encode is None else possible.__contains__
 
     def _edge_features(self, samples: list[Sample], n_edges: int) -> sp.csr_matrix:
         known_maps: dict[int, np.ndarray] = {}

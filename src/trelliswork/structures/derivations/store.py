@@ -10,8 +10,9 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
-from trelliswork._stored import fitting, lengths, matrix, pointers, whole
+from trelliswork._stored import fitting, flags, lengths, matrix, pointers, whole
 from trelliswork.structures.derivations.graph import Graph
+from trelliswork.structures.known import joined_known
 
 if TYPE_CHECKING:
     from trelliswork.structures.derivations.batch import DerivationBatch
@@ -28,6 +29,7 @@ _STORED = {
     "gold": whole("gold"),
     "gold_lengths": lengths("graphs", "gold"),
 }
+_STORED_LIMITS = {"known_samples": whole("limited", high="graphs"), "known": flags("edges")}
 
 
 def into_space(batch: DerivationBatch, space: DerivationSpace) -> DerivationBatch:
@@ -39,7 +41,9 @@ def into_space(batch: DerivationBatch, space: DerivationSpace) -> DerivationBatc
     phi = sp.csr_matrix((batch.phi.data, columns, batch.phi.indptr), (batch.n_edges, space.n_features))
     gold = batch.gold_codes if batch.has_gold else None
     rest = batch.inputs, batch.parts, batch.dead_ends
-    return DerivationBatch(space, batch.graph, phi, *rest, gold, batch.n_jobs)
+    moved = DerivationBatch(space, batch.graph, phi, *rest, gold, batch.n_jobs)
+    moved.known = batch.known
+    return moved
 
 
 def joined(one: DerivationBatch, other: DerivationBatch) -> DerivationBatch:
@@ -56,7 +60,7 @@ def joined(one: DerivationBatch, other: DerivationBatch) -> DerivationBatch:
         codes = one.gold_codes, other.gold_codes
         lengths = np.concatenate([c.lengths for c in codes])
         gold = Ragged(np.concatenate([c.values for c in codes]), offsets_of(lengths))
-    return DerivationBatch(
+    batch = DerivationBatch(
         one.space,
         Graph(graph_ptr, node_ptr, tail_ptr, tails),
         sp.vstack([one.phi, other.phi], format="csr"),
@@ -66,17 +70,27 @@ def joined(one: DerivationBatch, other: DerivationBatch) -> DerivationBatch:
         gold,
         one.n_jobs,
     )
+    batch.known = joined_known(one, other)
+    return batch
 
 
 def batch_state(batch: DerivationBatch) -> dict[str, Any]:
     """Arrays of a batch; inputs are not stored."""
-    return {
+    state = {
         **{name: getattr(batch.graph, name) for name in Graph._fields},
         "phi": batch.phi,
         "parts": batch.parts,
         "gold": batch.gold_codes.values,
         "gold_lengths": batch.gold_codes.lengths,
     }
+    if batch.known is not None:
+        masks = [
+            np.ones(n, dtype=bool) if mask is None else mask
+            for mask, n in zip(batch.known, np.diff(batch.edge_ptr))
+        ]
+        state["known"] = np.concatenate(masks)
+        state["known_samples"] = batch.open_samples
+    return state
 
 
 def restored(space: DerivationSpace, state: Mapping[str, Any], n_jobs: int | None) -> DerivationBatch:
@@ -99,4 +113,10 @@ def restored(space: DerivationSpace, state: Mapping[str, Any], n_jobs: int | Non
     if np.any(gold.values >= np.repeat(edges, gold.lengths)):
         raise InputError("stored outputs do not fit the graph")
     n = edges.size
-    return DerivationBatch(space, graph, sp.csr_matrix(phi), [None] * n, parts, [None] * n, gold, n_jobs)
+    batch = DerivationBatch(space, graph, sp.csr_matrix(phi), [None] * n, parts, [None] * n, gold, n_jobs)
+    if "known_samples" in state:
+        limits = fitting(state, _STORED_LIMITS, "limits", graphs=n, edges=graph.tail_ptr.size - 1)
+        split = np.split(limits["known"], graph.edge_ptr[1:-1])
+        limited = set(limits["known_samples"].tolist())
+        batch.known = [split[i] if i in limited else None for i in range(n)]
+    return batch

@@ -23,7 +23,7 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts):
 
     def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
         """Best tree of every sample; no codes and the value -inf where there is none."""
-        if (costs is None or costs.node is None) and scores.node is None:
+        if self.store.everything and (costs is None or costs.node is None) and scores.node is None:
             return self._best(self._rows(scores if costs is None else scores + costs))
         return self._from_forests(scores, costs)
 

@@ -71,6 +71,8 @@ class ForestStore:
         How much is built and kept.
     """
 
+    everything = True  # whether forests hold all trees
+
     def __init__(self, tables: GrammarTables, words: list[np.ndarray], limits: GrammarLimits):
         self.tables = tables
         self.limits = limits

@@ -12,9 +12,11 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork._trees import Node, brackets
-from trelliswork.structures.abilities import Multinomials, Storable
+from trelliswork.structures.abilities import Multinomials, PartlyKnown, Storable
 from trelliswork.structures.base import Batch, Parts, Space
 from trelliswork.structures.grammar.forest import Forest, ForestStore
+from trelliswork.structures.grammar.known import RestrictedStore, forbidden_nodes
+from trelliswork.structures.known import joined_known
 
 if TYPE_CHECKING:
     from trelliswork.structures.grammar.space import GrammarSpace
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["GrammarParts"]
 
 
-class GrammarParts(Storable, Multinomials):
+class GrammarParts(Storable, Multinomials, PartlyKnown):
     """Sentences with the trees that a grammar gives them.
 
     Part arrays: ``rule``, a value per rule (n_features,), or per sample and rule
@@ -65,6 +67,7 @@ class GrammarParts(Storable, Multinomials):
         self.inputs = inputs
         self.store = store
         self.index = index
+        self._restricted: GrammarParts | None = None
         self._lengths = np.array([store.words[i].size for i in index], dtype=np.int64)
 
     def sameness(self, codes: Ragged) -> str | None:
@@ -87,7 +90,9 @@ class GrammarParts(Storable, Multinomials):
     def into(self, space: Space) -> Self:
         """The same sentences and trees with the rules of a larger space."""
         gold = self.unpack(self.gold_codes) if self.has_gold else None
-        return cast("Self", cast("GrammarSpace", space).pack(self.inputs, gold, n_jobs=self.n_jobs))
+        moved = cast("Self", cast("GrammarSpace", space).pack(self.inputs, gold, n_jobs=self.n_jobs))
+        moved.known = self.known
+        return moved
 
     def joined(self, other: Batch) -> Self:
         """Sentences of two batches of one space."""
@@ -98,15 +103,41 @@ class GrammarParts(Storable, Multinomials):
         words = [batch.store.words[i] for batch in (self, other) for i in batch.index]
         store = ForestStore(self.grammar, words, self.limits)
         inputs = self.inputs + other.inputs
-        return type(self)(self.space, inputs, store, np.arange(len(inputs)), gold, self.n_jobs)
+        both = type(self)(self.space, inputs, store, np.arange(len(inputs)), gold, self.n_jobs)
+        both.known = joined_known(self, other)
+        return both
 
     def state(self) -> dict[str, Any]:
         """Sentences and rules of the true trees."""
-        return {
+        state: dict[str, Any] = {
             "inputs": [[list(t) if isinstance(t, tuple) else t for t in x] for x in self.inputs],
             "gold": self.gold_codes.values,
             "gold_lengths": self.gold_codes.lengths,
         }
+        if self.known is not None:
+            state["known"] = [None if entry is None else [list(b) for b in entry] for entry in self.known]
+        return state
+
+    # -- trees of which some brackets are known ---------------------------------------------------
+
+    def restricted(self) -> tuple[Batch, None]:
+        """The same sentences with only the trees that have the known brackets."""
+        if self._restricted is None:
+            assert self.known is not None
+            store = RestrictedStore(self.store, self.index, self.known, self.space.brackets)
+            self._restricted = type(self)(
+                self.space, self.inputs, store, np.arange(len(self)), self._gold, self.n_jobs
+            )
+        return self._restricted, None
+
+    def _forbidden(self) -> Parts:
+        offsets = self.node_ptr
+        node = np.zeros(int(offsets[-1]))
+        for i in self.open_samples:
+            entry = self.known[i]  # type: ignore[index]
+            bad = forbidden_nodes(self.forest(int(i)), entry, self.space.brackets)
+            node[offsets[i] : offsets[i + 1]][bad] = -np.inf
+        return Parts(rule=None, node=node)
 
     # -- parts ------------------------------------------------------------------------------------
 
@@ -281,7 +312,8 @@ class GrammarParts(Storable, Multinomials):
             forest = self.forest(i)
             gold = self.space.brackets.of_nodes(forest, self._nodes_of(i, row)) if row.size else set()
             costs.append(self.space.brackets.missing(forest, gold, label_weight))
-        return Parts(rule=None, node=np.concatenate([np.zeros(0), *costs])), np.zeros(len(self))
+        costs_of_nodes = Parts(rule=None, node=np.concatenate([np.zeros(0), *costs]))
+        return self.known_costs(costs_of_nodes, np.zeros(len(self)))
 
     def gold_sizes(self) -> np.ndarray:
         """Brackets and tags of each true tree."""
@@ -316,9 +348,16 @@ class GrammarParts(Storable, Multinomials):
             self.store.counts[key] = counts
         return counts
 
-    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+    @property
+    def is_generative(self) -> bool:
+        """Whether weights are log-probabilities: those of rules."""
+        return True
+
+    def generative_weights(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
         """Log-probabilities of the rules given their heads, smoothed: a probabilistic grammar."""
-        return self.log_probabilities(smoothing, weights)
+        return self.log_probabilities(smoothing, weights, counts)
 
     def multinomials(self) -> dict[str, np.ndarray]:
         """Rules of every symbol; the choice of the whole tree's symbol is under ``""``."""

@@ -15,10 +15,12 @@ from trelliswork.structures.base import Space, Structure
 from trelliswork.structures.grammar.batch import GrammarBatch
 from trelliswork.structures.grammar.brackets import Brackets
 from trelliswork.structures.grammar.forest import ForestStore
+from trelliswork.structures.grammar.known import KnownBrackets, is_open, read_brackets
 from trelliswork.structures.grammar.shape import Rule, Writer, tree_of
 from trelliswork.structures.grammar.tables import GrammarTables, check_rule, sorted_rules
 from trelliswork.structures.grammar.tokens import check_inputs, short, spelled, terminals, tokens
 from trelliswork.structures.grammar.words import WordMap
+from trelliswork.structures.known import check_known
 
 if TYPE_CHECKING:
     from trelliswork.structures.grammar.structure import Grammar
@@ -79,6 +81,7 @@ class GrammarSpace(Space):
         y: Any = None,
         *,
         n_jobs: int | None = None,
+        known: Any = None,
         unknown: str = "error",
     ) -> GrammarBatch:
         """Compile sentences and, where given, their trees.
@@ -88,9 +91,11 @@ class GrammarSpace(Space):
         X : list of token lists
             Sentences.
         y : list of trees or None
-            True trees.
+            True trees, or sets of brackets that they have.
         n_jobs : int or None
             Threads of the batch's verbs.
+        known : list or None
+            Instead of ``y``: brackets of every tree, or whole trees.
         unknown : {"error", "mark"}
             What to do with trees of the sentence that are not of this grammar, and with None: refuse
             them, or give them no codes and the score -inf.
@@ -99,15 +104,43 @@ class GrammarSpace(Space):
         kept = [self.terminals(x) for x in inputs]
         number = self.grammar.terminals
         words = [np.array([-1 if w is None else number[w] for w in row], dtype=np.int64) for row in kept]
-        gold = None
-        if y is not None:
+        store = ForestStore(self.grammar, words, self.structure.limits)
+        batch = GrammarBatch(self, inputs, store, np.arange(len(inputs)), None, n_jobs)
+        if known is not None:
+            check_known(known, len(inputs))
+            batch.known = [self._brackets(i, inputs[i], entry) for i, entry in enumerate(known)]
+        elif y is not None:
             if not hasattr(y, "__len__") or len(y) != len(inputs):
                 got = len(y) if hasattr(y, "__len__") else type(y).__name__
                 raise InputError(f"X has {len(inputs)} samples but y has {got}")
-            rows = [self._encode(i, inputs[i], kept[i], y[i], unknown) for i in range(len(y))]
-            gold = Ragged.from_list(rows, np.int64)
-        store = ForestStore(self.grammar, words, self.structure.limits)
-        return GrammarBatch(self, inputs, store, np.arange(len(inputs)), gold, n_jobs)
+            strict = unknown == "error"
+            opened = [is_open(tree) and (strict or tree is not None) for tree in y]
+            rows = [
+                None if opened[i] else self._encode(i, inputs[i], kept[i], tree, unknown)
+                for i, tree in enumerate(y)
+            ]
+            entries = [self._brackets(i, inputs[i], t) if opened[i] else None for i, t in enumerate(y)]
+            batch.settle(rows, entries, strict)
+        return batch
+
+    def _brackets(self, i: int, x: list[Any], known: Any) -> KnownBrackets:
+        """Brackets of a tree that are known; of a whole tree all of them."""
+        if not is_open(known):
+            known = set(trees.brackets(self.structure.tree_of(i, x, known), tagged=True))
+        return read_brackets(i, known, len(x))
+
+    def agrees(self, x: Any, known: Any, y: Any) -> bool:
+        """Whether a tree has all known brackets."""
+        found: set[Any] = set(trees.brackets(trees.as_node(y), tagged=True))
+        found |= {(None, start, end) for _, start, end in found}
+        return found.issuperset(self._brackets(0, tokens(0, x), known))
+
+    def hidden(self, x: Any, y: Any, share: float, rng: np.random.Generator) -> Any:
+        """The brackets and tags that stay known, every third without its label."""
+        if share == 0:
+            return y
+        kept = [b for b in self._brackets(0, tokens(0, x), y) if rng.random() >= share]
+        return {(None if rng.random() < 1 / 3 else label, start, end) for label, start, end in kept}
 
     def terminals(self, x: Sequence[Any]) -> list[str | None]:
         """What stands for the tokens of a sentence in the rules; None for what no rule derives."""
@@ -203,7 +236,15 @@ class GrammarSpace(Space):
         stored = fitting(state, _STORED, "trees", sentences=len(inputs), rules=self.rule_kind.size)
         gold = Ragged(stored["gold"], offsets_of(stored["gold_lengths"]))
         rows = [self.output(x, row) for x, row in zip(inputs, gold)]
-        return self.pack(inputs, rows, n_jobs=n_jobs) if inputs else batch
+        batch = self.pack(inputs, rows, n_jobs=n_jobs) if inputs else batch
+        known = state.get("known")
+        if known is not None:
+            check_known(known, len(inputs))
+            batch.known = [
+                None if entry is None else read_brackets(i, {tuple(b) for b in entry}, len(inputs[i]))
+                for i, entry in enumerate(known)
+            ]
+        return batch
 
     def tables(self, weights: np.ndarray, top: int = 10) -> dict[str, Any]:
         """Rules with the largest weights, by kind."""

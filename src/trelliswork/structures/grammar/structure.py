@@ -14,6 +14,7 @@ from trelliswork._errors import InputError
 from trelliswork._tuning import Choice
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.grammar.batch import GrammarBatch
+from trelliswork.structures.grammar.known import is_open
 from trelliswork.structures.grammar.shape import Rule, Shape, labels_of, rules_of
 from trelliswork.structures.grammar.space import GrammarSpace
 from trelliswork.structures.grammar.tables import check_rule
@@ -89,6 +90,11 @@ class Grammar(Structure):
     derivations. Ties go to the earliest split. The loss that learners
     use counts predicted brackets and tags that the true tree lacks.
 
+    Of trees to learn from, and of those to predict (``predict(X, known=...)``), some brackets may be all
+    that is known: a set of ``(label, start, end)``, words counted from 0 and ``end`` after the last, with
+    None for a label that is not known; None in place of the set knows nothing. Rules are read off the trees
+    that are known as a whole.
+
     Examples
     --------
     >>> from trelliswork import CRF, Grammar
@@ -111,6 +117,7 @@ class Grammar(Structure):
     space_class: ClassVar[type[Space]] = GrammarSpace
     batch_class: ClassVar[type[Batch]] = GrammarBatch
     output_kind: ClassVar[str] = "parse tree"
+    moment_reference: str = "generative"
     tuning = (Choice("vertical", (1, 2)), Choice("horizontal", (None, 1, 2)))
     limits: GrammarLimits = GrammarLimits()
 
@@ -191,12 +198,17 @@ class Grammar(Structure):
             raise InputError("Grammar() reads its rules off trees: give y, or rules=")
         if len(y) != len(sentences):
             raise InputError(f"X has {len(sentences)} samples but y has {len(y)}")
-        gold = [self.tree_of(i, x, tree) for i, (x, tree) in enumerate(zip(sentences, y))]
+        gold = [
+            None if is_open(tree) else self.tree_of(i, x, tree)
+            for i, (x, tree) in enumerate(zip(sentences, y))
+        ]
         common = self._common(sentences)
         rules: dict[Rule, None] = {}
         roots: Counter[str] = Counter()
         classes: dict[tuple[str, str], None] = {}  # rare words: symbol and class
         for i, (x, tree) in enumerate(zip(sentences, gold)):
+            if tree is None:
+                continue
             words = spelled(x, self.input)
             seen = [
                 w if common is None or w in common else signatures(w, t == 0)[0] for t, w in enumerate(words)
@@ -212,6 +224,10 @@ class Grammar(Structure):
             if not classes:  # nothing is rare: any word may be unknown
                 classes = {(rule[1], UNKNOWN): None for rule in rules if rule[0] == "lexical"}
             rules |= {("lexical", symbol, c): None for symbol, c in classes}
+        if sentences and not roots:
+            raise InputError(
+                "no tree is known as a whole, so that there are no rules; give rules= to Grammar"
+            )
         top = min(roots, key=lambda label: (-roots[label], label)) if roots else ""
         return GrammarSpace(self, list(rules), top, as_nltk)
 

@@ -14,10 +14,12 @@ from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork.dp.rna.nearest.layout import n_cells
 from trelliswork.dp.rna.rules import BASE, BASES, F_LS, F_PAIR, L_PAIR, N_RULES, PAIRS, S_L, S_LS
-from trelliswork.structures.abilities import CountedParts, LossProfiles, Multinomials, Storable
+from trelliswork.structures.abilities import CountedParts, LossProfiles, Multinomials, PartlyKnown, Storable
 from trelliswork.structures.base import Batch, Decoded, Parts, Space, Unsupported
 from trelliswork.structures.covariance import Covariance
+from trelliswork.structures.known import joined_known
 from trelliswork.structures.rna import graph as rna_graph
+from trelliswork.structures.rna.evidence import forbidden_cells
 
 if TYPE_CHECKING:
     from trelliswork.structures.limits import RNALimits
@@ -29,7 +31,7 @@ __all__ = ["RNABatch"]
 _BYTES = {"viterbi": 16, "inside": 56, "expect": 88, "tangent": 144}
 
 
-class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
+class RNABatch(Storable, LossProfiles, CountedParts, Multinomials, PartlyKnown):
     """Packed RNA sequences.
 
     Part arrays: ``rule`` (n_features,), or (n_samples, n_features) where samples differ; ``pair``, the upper
@@ -88,7 +90,9 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
 
     def into(self, space: Space) -> Self:
         """The same samples in an equal space."""
-        return type(self)(cast("RNASpace", space), self.bases, self._gold, self.n_jobs, self.evidence)
+        moved = type(self)(cast("RNASpace", space), self.bases, self._gold, self.n_jobs, self.evidence)
+        moved.known = self.known
+        return moved
 
     def joined(self, other: Batch) -> Self:
         """Samples of two batches."""
@@ -102,12 +106,29 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
         if self.evidence is not None or other.evidence is not None:
             both = ((b.evidence, b.pair_ptr[-1]) for b in (self, other))
             evidence = np.concatenate([np.zeros(size) if e is None else e for e, size in both])
-        return type(self)(self.space, bases, gold, self.n_jobs, evidence)
+        batch = type(self)(self.space, bases, gold, self.n_jobs, evidence)
+        batch.known = joined_known(self, other)
+        return batch
 
     def state(self) -> dict[str, Any]:
         """Sequences and structures as arrays."""
         out = {"bases": self.bases.values, "lengths": self.bases.lengths, "gold": self.gold_codes.values}
+        if self.known is not None:
+            out["known"] = self.known
         return out if self.evidence is None else out | {"evidence": self.evidence}
+
+    # -- structures that are known in part ---------------------------------------------------
+
+    def _forbidden(self) -> Parts:
+        pair = np.zeros(self.pair_ptr[-1])
+        for i in self.open_samples:
+            bases = self.bases[int(i)]
+            try:
+                bad = forbidden_cells(self.known[i], bases, *self.cells(bases.size))  # type: ignore[index]
+            except InputError as error:
+                raise InputError(error.message, sample=i) from None
+            pair[self.pair_ptr[i] : self.pair_ptr[i + 1]][bad] = -np.inf
+        return Parts(rule=None, pair=pair)
 
     # -- cells: pairs i <= j of one sequence -------------------------------------------------
 
@@ -375,7 +396,9 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
 
     def mea(self, scores: Parts) -> Decoded:
         """Structures with the largest expected number of right bases; paired ones count ``gamma``."""
-        return self.most_accurate(self.pair_probabilities(scores), self.space.structure.gamma)
+        limits = scores.forbidden()
+        pair = None if limits is None else limits.pair
+        return self.most_accurate(self.pair_probabilities(scores), self.space.structure.gamma, pair)
 
     def pair_probabilities(self, scores: Parts) -> np.ndarray:
         """Probabilities of all cells: pairs, and unpaired bases."""
@@ -400,13 +423,17 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
         """Refuse sequences whose tables of probabilities would fill the memory."""
         self._check_room("expect")
 
-    def most_accurate(self, probabilities: np.ndarray, gamma: float) -> Decoded:
+    def most_accurate(
+        self, probabilities: np.ndarray, gamma: float, limits: np.ndarray | None = None
+    ) -> Decoded:
         """Structures with the largest expected number of right bases, from probabilities of cells."""
         gain = probabilities * (2.0 * gamma)
         gain[probabilities <= 0.0] = -np.inf
         for start, n in zip(self.pair_ptr, self.bases.lengths.tolist()):
             unpaired = start + self.used_cells(np.full(n, -1))
             gain[unpaired] = np.maximum(probabilities[unpaired], 0.0)
+        if limits is not None:
+            gain += limits
         return self._free_of_rules().argmax(Parts(rule=None, pair=gain))
 
     def _free_of_rules(self) -> RNABatch:
@@ -498,11 +525,18 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials):
             cost = np.where(i == j, lost[i], wrong + lost[i] + lost[j])
             cost[(i < j) & (table[i] == j)] = 0.0
             pair[start : start + i.size] = cost
-        return Parts(rule=None, pair=pair), np.zeros(len(self))
+        return self.known_costs(Parts(rule=None, pair=pair), np.zeros(len(self)))
 
-    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+    @property
+    def is_generative(self) -> bool:
+        """Whether weights are log-probabilities: those of rules."""
+        return True
+
+    def generative_weights(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
         """Logs of smoothed relative frequencies of the rules of each left-hand side."""
-        return self.log_probabilities(smoothing, weights)
+        return self.log_probabilities(smoothing, weights, counts)
 
     def multinomials(self) -> dict[str, np.ndarray]:
         """Rules of every left-hand side."""

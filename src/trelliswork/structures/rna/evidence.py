@@ -14,7 +14,7 @@ from trelliswork.dp.rna.rules import KIND
 if TYPE_CHECKING:
     from trelliswork.structures.rna.batch import RNABatch
 
-__all__ = ["Evidence", "EvidenceRagged", "evidence_scores", "with_evidence"]
+__all__ = ["Evidence", "EvidenceRagged", "evidence_scores", "forbidden_cells", "with_evidence"]
 
 _MARKS = "().x<>|?"
 KT = 0.61632  # kcal/mol at 37 degrees: energies to scores
@@ -109,29 +109,42 @@ class Evidence:
         other = next((mark for mark in text if mark not in _MARKS), None)
         if other is not None:
             raise InputError(f"{other!r} is no mark of a constraint; expected some of {_MARKS}")
-        partner = np.full(n, -1)
-        open_: list[int] = []
-        for j, mark in enumerate(text):
-            if mark == "(":
-                open_.append(j)
-            elif mark == ")":
-                if not open_:
-                    raise InputError(f"the constraint cannot be met: ')' at position {j} closes nothing")
-                i = open_.pop()
-                partner[i], partner[j] = j, i
-                if KIND[bases[i], bases[j]] < 0:
-                    raise InputError(f"the constraint cannot be met: bases {i} and {j} do not pair")
-        if open_:
-            raise InputError(f"the constraint cannot be met: '(' at position {open_[-1]} is never closed")
-        marks = np.array(list(text))
-        bad = (partner[left] >= 0) & (partner[left] != right) | (partner[right] >= 0) & (
-            partner[right] != left
-        )
-        bad |= (marks[left] == "x") | (marks[right] == "x")
-        bad |= (marks[left] == ">") | (marks[right] == "<")
-        unpaired = left == right
-        bad[unpaired] = np.isin(marks, list("()|<>"))
-        return np.asarray(bad)
+        return forbidden_cells(text.replace(".", "?"), bases, left, right)
+
+
+def forbidden_cells(marks: str, bases: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Cells (``left``, ``right``), equal for unpaired bases, that the marks of a structure rule out.
+
+    Parameters
+    ----------
+    marks : str
+        Matching ``(`` and ``)`` are a pair, ``x`` is unpaired, ``|`` is paired, ``<`` is paired with a later
+        base, ``>`` with an earlier one; nothing is known of ``?``.
+    bases : ndarray of int
+        The sequence.
+    left, right : ndarray of int
+        Ends of the cells.
+    """
+    partner = np.full(bases.size, -1)
+    open_: list[int] = []
+    for j, mark in enumerate(marks):
+        if mark == "(":
+            open_.append(j)
+        elif mark == ")":
+            if not open_:
+                raise InputError(f"the constraint cannot be met: ')' at position {j} closes nothing")
+            i = open_.pop()
+            partner[i], partner[j] = j, i
+            if KIND[bases[i], bases[j]] < 0:
+                raise InputError(f"the constraint cannot be met: bases {i} and {j} do not pair")
+    if open_:
+        raise InputError(f"the constraint cannot be met: '(' at position {open_[-1]} is never closed")
+    mark_of = np.array(list(marks))
+    bad = (partner[left] >= 0) & (partner[left] != right) | (partner[right] >= 0) & (partner[right] != left)
+    bad |= (mark_of[left] == "x") | (mark_of[right] == "x")
+    bad |= (mark_of[left] == ">") | (mark_of[right] == "<")
+    bad[left == right] = np.isin(mark_of, list("()|<>"))
+    return np.asarray(bad)
 
 
 class EvidenceRagged(Ragged):

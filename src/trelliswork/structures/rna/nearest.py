@@ -12,14 +12,12 @@ from trelliswork._errors import InputError, Unsupported
 from trelliswork._ragged import Ragged
 from trelliswork.dp.rna.nearest import layout
 from trelliswork.dp.rna.nearest.layout import Problem
-from trelliswork.structures.abilities import PartlyKnown
 from trelliswork.structures.base import Decoded, Parts
 from trelliswork.structures.batch import Batch
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.derivations.graph import Graph, integer_costs
 from trelliswork.structures.rna.batch import RNABatch
 from trelliswork.structures.rna.graph import RNAGraph, check_size
-from trelliswork.structures.rna.pairs import NOT_KNOWN
 
 if TYPE_CHECKING:
     from trelliswork.structures.rna.structure import NearestSpace
@@ -31,11 +29,10 @@ _DENSE_CELLS = 20_000  # of all sequences, up to which the matrix of second mome
 _BYTES = {"viterbi": 32, "inside": 32, "expect": 56, "tangent": 112}
 
 
-class NearestBatch(RNABatch, PartlyKnown):
+class NearestBatch(RNABatch):
     """Packed RNA sequences of the nearest-neighbour model.
 
-    Made as :class:`RNABatch` is. Parts and codes are the same; ``rule`` holds one value per feature, and the
-    partner of a base is -3 where it is not known.
+    Made as :class:`RNABatch` is. Parts and codes are the same; ``rule`` holds one value per feature.
     """
 
     space: NearestSpace
@@ -227,9 +224,16 @@ class NearestBatch(RNABatch, PartlyKnown):
         """Second moments of the features."""
         return _LoopCovariance(self, scores, weights, about)
 
-    def generative_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+    @property
+    def is_generative(self) -> bool:
+        """Whether weights are log-probabilities: they are log-odds."""
+        return False
+
+    def generative_weights(
+        self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
         """Log-odds of the features in true structures against all structures."""
-        return Batch.generative_weights(self, smoothing, weights)
+        return Batch.generative_weights(self, smoothing, weights, counts)
 
     def multinomials(self) -> dict[str, np.ndarray]:
         """Refused: the model is not made of choices."""
@@ -241,32 +245,6 @@ class NearestBatch(RNABatch, PartlyKnown):
         if self.space.structure.window is not None:
             return type(self)(self.space, self.bases, None, self.n_jobs)
         return super()._free_of_rules()
-
-    # -- structures that are known in part -------------------------------------------------------
-
-    @property
-    def partly_known(self) -> bool:
-        """Whether some bases have unknown partners."""
-        return self._gold is not None and bool(np.any(self._gold.values == NOT_KNOWN))
-
-    def expect_known(self, w: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """``expect`` over the structures that agree with what is known of the true ones."""
-        pair = np.zeros(self.pair_ptr[-1])
-        for i, gold in enumerate(self.gold_codes):
-            left, right = self.cells(gold.size)
-            known = gold != NOT_KNOWN
-            bad = (known[left] | known[right]) & (gold[left] != right)
-            bad[left == right] = gold >= 0
-            pair[self.pair_ptr[i] : self.pair_ptr[i + 1]][bad] = -np.inf
-        return self.expect(w, Parts(rule=None, pair=pair), weights)
-
-    def check_gold(self) -> None:
-        """Refuse structures that the model does not have; what is known in part must be possible."""
-        whole = [i for i, row in enumerate(self.gold_codes) if not np.any(row == NOT_KNOWN)]
-        fine = self._uses(self.gold_codes)[1]
-        for i in range(len(self)):
-            if i in whole and not fine[i]:
-                raise InputError("the model cannot hold the given structure", sample=i)
 
 
 def _triangle(n: int, i: np.ndarray, j: np.ndarray) -> np.ndarray:

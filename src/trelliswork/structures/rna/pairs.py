@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trelliswork._dotbracket import base_pairs, crossing
+from trelliswork._dotbracket import OPEN, UNPAIRED, base_pairs, crossing, without_open
+from trelliswork._dotbracket import is_open as open_text
 from trelliswork._errors import InputError
 from trelliswork.dp.rna.rules import BASES, KIND, UNKNOWN
 
-__all__ = ["G6", "MIN_LOOP", "NOT_KNOWN", "Bounds", "encode", "enumerate_tables", "fitted"]
+__all__ = ["G6", "MIN_LOOP", "Bounds", "encode", "enumerate_tables", "fitted", "is_open", "open_marks"]
 
 MIN_LOOP = 2  # least number of list elements inside a pair that is not stacked
-NOT_KNOWN = -3  # in pair tables: whether and with what the base pairs is not known
 
 
 class Bounds(NamedTuple):
@@ -73,8 +73,42 @@ def encode(i: int, x: Any) -> np.ndarray:
     return codes
 
 
+def is_open(y: Any) -> bool:
+    """Whether a structure is known in part: None, or text with ``?``, ``|`` or ``x`` (and no ``X``)."""
+    return y is None or (isinstance(y, str) and open_text(y))
+
+
+def open_marks(i: int, bases: np.ndarray, y: Any, invalid: str, bounds: Bounds = G6) -> str | None:
+    """One mark per base for what is known of it: ``( ) x | < > ?``, as in constraints of folding tools.
+
+    Parameters
+    ----------
+    i, bases
+        As in :func:`fitted`.
+    y : str or None
+        What is known: dot-bracket notation in which ``?`` is a base of which nothing is known, ``|`` one
+        that is paired, ``<`` (``>``) one that is paired with a later (earlier) one; None knows nothing.
+    invalid, bounds
+        As in :func:`fitted`; bases of pairs that are deleted are unknown.
+    """
+    if y is None:
+        return "?" * bases.size
+    table = fitted(i, bases, without_open(y), invalid, bounds, loops=False)
+    if table is None:
+        return None
+    marks = []
+    for place, (mark, partner) in enumerate(zip(y, table.tolist(), strict=True)):
+        if partner >= 0:
+            marks.append("(" if partner > place else ")")
+        elif mark in OPEN:
+            marks.append(mark)
+        else:
+            marks.append("x" if mark in UNPAIRED else "?")
+    return "".join(marks)
+
+
 def fitted(
-    i: int, bases: np.ndarray, y: Any, invalid: str, bounds: Bounds = G6, *, partial: bool = False
+    i: int, bases: np.ndarray, y: Any, invalid: str, bounds: Bounds = G6, *, loops: bool = True
 ) -> np.ndarray | None:
     """Pair table of a structure; None where the grammar does not have it and ``invalid`` is "mark".
 
@@ -90,11 +124,11 @@ def fitted(
         What to do with pairs that the grammar cannot hold: refuse them, delete them, or give None.
     bounds : Bounds
         What the grammar can hold.
-    partial : bool
-        Whether ``?`` may stand for a base of which nothing is known.
+    loops : bool
+        Whether loops must be complete, so that their sizes can be checked.
     """
     try:
-        pairs = base_pairs(y.replace("?", ".") if partial and isinstance(y, str) else y)
+        pairs = base_pairs(y)
     except InputError as error:
         raise InputError(error.message, sample=i) from None
     if len(y) != bases.size:
@@ -114,8 +148,7 @@ def fitted(
     table = np.full(bases.size, -1, dtype=np.int64)
     for a, b in kept:
         table[a], table[b] = b, a
-    if partial and "?" in y:
-        table[[place for place, mark in enumerate(y) if mark == "?"]] = NOT_KNOWN
+    if not loops:
         return table
     what = _misfit(table, bounds)
     if what and invalid != "repair":

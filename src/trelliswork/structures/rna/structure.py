@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trelliswork._counts.base_pairs import base_pair_scores
-from trelliswork._dotbracket import dot_bracket
+from trelliswork._dotbracket import dot_bracket, pair_table
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._stored import fitting, lengths, numbers, whole
@@ -19,6 +19,7 @@ from trelliswork._validate import as_number, check_number
 from trelliswork.dp.rna.nearest.layout import LONGEST
 from trelliswork.dp.rna.rules import BASE, BASES, F_LS, L_PAIR, N_RULES, PAIRS, S_L, S_LS
 from trelliswork.structures.base import Batch, Space, Structure
+from trelliswork.structures.known import check_known
 from trelliswork.structures.limits import RNALimits
 from trelliswork.structures.rna import pairs
 from trelliswork.structures.rna.batch import RNABatch
@@ -99,8 +100,11 @@ class RNA(Structure):
     Every structure has exactly one derivation, so probabilities are those of structures. Time grows with
     the cube of the length, memory with its square: 4,000 bases take seconds.
 
-    With the nearest-neighbour model structures to learn from may be known in part: ``?`` stands for a base
-    of which nothing is known. Inputs may carry what is known about them, see :class:`Evidence`.
+    Structures to learn from, and those to predict (``predict(X, known=...)``), may be known in part: ``?``
+    stands for a base of which nothing is known, ``|`` for one that is paired, ``<`` (``>``) for one that is
+    paired with a later (earlier) one, ``x`` for an unpaired one, as a dot does; None knows nothing. Text
+    without ``?``, ``|`` and ``x`` is a whole structure. Inputs may carry what is known about them, see
+    :class:`Evidence`, in whose constraints a dot is a base of which nothing is known.
 
     References
     ----------
@@ -191,6 +195,16 @@ class RNA(Structure):
         return NearestSpace(self) if self.grammar == NEAREST else RNASpace(self)
 
     @property
+    def moment_reference(self) -> str:  # type: ignore[override]
+        """The law of the grammar; loops overlap in their counts, which give no law."""
+        return "uniform" if self.grammar == NEAREST else "generative"
+
+    @property
+    def svm_prior(self) -> str | None:  # type: ignore[override]
+        """Frequencies of the rules: a few wrong pairs cost more than none, and weights of 0 have none."""
+        return None if self.grammar == NEAREST else "generative"
+
+    @property
     def widest(self) -> int:
         """Pairs are less than so many bases apart."""
         return sys.maxsize if self.window is None else int(self.window)
@@ -231,7 +245,11 @@ class RNA(Structure):
         """
         rows = enumerate(zip(self.prepare(X), y, strict=True))
         bounds = self.bounds
-        return [pairs.fitted(i, bases, text, "mark", bounds) is not None for i, (bases, text) in rows]
+        return [
+            (pairs.open_marks if pairs.is_open(text) else pairs.fitted)(i, bases, text, "mark", bounds)
+            is not None
+            for i, (bases, text) in rows
+        ]
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
         """F1 measure of base pairs, over all samples together."""
@@ -295,7 +313,7 @@ class RNASpace(Space):
         return {head: np.array(members, dtype=np.int64) for head, members in heads.items()}
 
     def pack(  # type: ignore[override]
-        self, X: Any, y: Any = None, *, n_jobs: int | None = None, unknown: str = "error"
+        self, X: Any, y: Any = None, *, n_jobs: int | None = None, known: Any = None, unknown: str = "error"
     ) -> RNABatch:
         """Compile sequences and, where given, their structures.
 
@@ -304,31 +322,81 @@ class RNASpace(Space):
         X : list of str
             Sequences.
         y : list of str or None
-            Structures in dot-bracket notation.
+            Structures in dot-bracket notation, perhaps known in part.
         n_jobs : int or None
             Threads of the batch's verbs.
+        known : list or None
+            Instead of ``y``: what is known of the structure of every sequence, written as in ``y``.
         unknown : {"error", "mark"}
             What to do with a structure that the grammar does not have, unless it is repaired: refuse
             it, or give it the score -inf.
         """
         bases = self.structure.prepare(X)
-        gold = None
-        if y is not None:
+        batch = self.batch_class(self, bases, None, n_jobs)
+        batch.evidence = evidence_scores(bases, batch)
+        if known is not None:
+            check_known(known, len(bases))
+            batch.known = [
+                self._marks(i, row, text, "strict") for i, (row, text) in enumerate(zip(bases, known))
+            ]
+        elif y is not None:
             if isinstance(y, (str, bytes)) or not hasattr(y, "__len__") or len(y) != len(bases):
                 got = len(y) if hasattr(y, "__len__") else type(y).__name__
                 raise InputError(f"X has {len(bases)} sequences but y has {got}")
-            invalid = self.structure.invalid
-            invalid = "mark" if invalid == "strict" and unknown == "mark" else invalid
-            bounds, partial = self.structure.bounds, self.batch_class is NearestBatch
-            rows = [
-                pairs.fitted(i, row, text, invalid, bounds, partial=partial)
-                for i, (row, text) in enumerate(zip(bases, y))
-            ]
-            marked = [np.full(bases[i].size, -2) if row is None else row for i, row in enumerate(rows)]
-            gold = Ragged(np.concatenate([np.zeros(0, dtype=np.int64), *marked]), bases.offsets)
-        batch = self.batch_class(self, bases, gold, n_jobs)
-        batch.evidence = evidence_scores(bases, batch)
+            self._take_up(batch, y, unknown == "error")
         return batch
+
+    def _marks(self, i: int, bases: np.ndarray, text: Any, invalid: str) -> str | None:
+        """What is known of a structure, in marks."""
+        invalid = self.structure.invalid if self.structure.invalid == "repair" else invalid
+        return pairs.open_marks(i, bases, text, invalid, self.structure.bounds)
+
+    def _take_up(self, batch: RNABatch, y: Any, strict: bool) -> None:
+        """Give a batch its true structures."""
+        invalid = "strict" if strict else "mark"
+        rows: list[Any] = []
+        known: list[str | None] = []
+        for i, (bases, text) in enumerate(zip(batch.bases, y)):
+            marks = self._marks(i, bases, text, invalid) if pairs.is_open(text) else None
+            row = None
+            if marks is None and not pairs.is_open(text):
+                repair = "repair" if self.structure.invalid == "repair" else invalid
+                row = pairs.fitted(i, bases, text, repair, self.structure.bounds)
+            rows.append(np.full(bases.size, -2) if row is None else row)
+            known.append(marks)
+        batch.settle(rows, known, strict)
+
+    def agrees(self, x: Any, known: Any, y: Any) -> bool:
+        """Whether a structure has the known pairs, and its other bases are what their marks say."""
+        found = pair_table(y)
+        if known is None:
+            return True
+        marks = known if pairs.is_open(known) else known.replace(".", "x")
+        partner = pair_table("".join(mark if mark in "()" else "." for mark in marks))
+        holds = {
+            "?": lambda i: True,
+            "|": lambda i: found[i] >= 0,
+            "<": lambda i: found[i] > i,
+            ">": lambda i: 0 <= found[i] < i,
+            "(": lambda i: found[i] == partner[i],
+            ")": lambda i: found[i] == partner[i],
+        }
+        return all(holds.get(mark, lambda i: found[i] < 0)(i) for i, mark in enumerate(marks))
+
+    def hidden(self, x: Any, y: str, share: float, rng: np.random.Generator) -> str:
+        """Bases made unknown one by one; of every third base of a pair it stays known that it is paired."""
+        table, marks = pair_table(y), list(y)
+        for i, j in enumerate(table):
+            if j < i and j >= 0:
+                continue  # with its partner
+            if rng.random() < share:
+                marks[i] = "?"
+                if j >= 0:
+                    kept = share < 1 and rng.random() < 1 / 3
+                    marks[i], marks[j] = ("<|"[int(rng.integers(2))], "?") if kept else ("?", "?")
+        if pairs.is_open("".join(marks)):
+            return "".join("x" if mark == "." else mark for mark in marks)
+        return y
 
     def enumerate(self, x: Any) -> Iterator[str]:
         """Every structure of one tiny sequence."""
@@ -353,6 +421,14 @@ class RNASpace(Space):
         rows = Ragged(stored["bases"], offsets_of(stored["lengths"]))
         gold = Ragged(stored["gold"], rows.offsets)
         batch = self.batch_class(self, rows, gold, n_jobs, stored.get("evidence"))
+        known = state.get("known")
+        if known is not None:
+            if len(known) != len(rows):
+                raise InputError("what is known of stored structures does not fit them")
+            texts = zip(rows, known, strict=True)
+            batch.known = [
+                None if k is None else self._marks(i, row, k, "strict") for i, (row, k) in enumerate(texts)
+            ]
         if "evidence" in stored and stored["evidence"].size != batch.pair_ptr[-1]:
             raise InputError("stored evidence does not fit its sequences")
         batch.check_gold()

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import scipy.sparse as sp
 
-from trelliswork._errors import InputError
+from trelliswork._errors import InputError, Unsupported
 from trelliswork._ngrams import Coded
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
-from trelliswork.structures.abilities import PartlyKnown
+from trelliswork.structures.abilities import JointLaw
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.derivations.batch import DerivationBatch
 from trelliswork.structures.derivations.graph import Graph
@@ -55,7 +55,7 @@ class Lattice(NamedTuple):
         return Graph(self.graph_ptr, self.node_ptr, offsets_of(inner), (self.tail + first)[inner])
 
 
-class TransducerBatch(DerivationBatch, PartlyKnown):
+class TransducerBatch(DerivationBatch, JointLaw):
     """Packed inputs of a transducer.
 
     Part array: ``edge`` (n_edges,), the edges of all lattices one after the other. An edge is a piece at a
@@ -195,6 +195,17 @@ class TransducerBatch(DerivationBatch, PartlyKnown):
         arcs, joins = self._halves(w)
         return Parts(edge=arcs[self.lattice.arc] + joins[self.lattice.join])
 
+    @property
+    def law_weight(self) -> float:
+        """Weight of :meth:`law_scores` beside learnt scores."""
+        return 0.0 if self.space.law is None else float(self.space.structure.law)
+
+    def law_scores(self) -> Parts:
+        """Log-probabilities under the Kneser-Ney model of pieces."""
+        if self.space.law is None:
+            raise InputError("this transducer comes from the names of weights; its pieces were not counted")
+        return Parts(edge=self.space.law.log_p(self.joins)[self.lattice.join])
+
     def pull(self, parts: Parts) -> np.ndarray:
         """Edge values to features, summed over samples."""
         arcs = np.bincount(self.lattice.arc + 1, parts.edge, minlength=self.arcs.piece.size + 1)[1:]
@@ -274,13 +285,13 @@ class TransducerBatch(DerivationBatch, PartlyKnown):
         return log_z, self._pulled(arcs, joins)
 
     @property
-    def partly_known(self) -> bool:
-        """Whether the alignments of the true outputs are hidden."""
-        return self.given is not None
+    def open_samples(self) -> np.ndarray:
+        """All samples, if the alignments of the true outputs are hidden."""
+        return np.arange(0 if self.given is None else len(self))
 
     def expect_known(self, w: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """``expect`` over the alignments of the true outputs."""
-        lattice, owner = self._known()
+        lattice, owner, _ = self._known()
         halves, weight = self._halves(w), np.ones(len(self)) if weights is None else np.asarray(weights)
         share = np.ones(owner.size)
         if owner.size > len(self):  # several true outputs: first how probable each is
@@ -289,21 +300,36 @@ class TransducerBatch(DerivationBatch, PartlyKnown):
         log_z, arcs, joins = self._sums(lattice, owner, halves, share * weight[owner])
         return _by_owner(log_z, owner, len(self)), self._pulled(arcs, joins)
 
+    def completion(self, scores: Parts) -> Decoded:
+        """Best alignment of a true output, for every sample."""
+        from trelliswork.dp.derivations import hypergraph
+
+        lattice, owner, edges = self._known()
+        graph, score = lattice.graph(), self._total(scores, None)[edges]
+        best, back = np.empty(lattice.place.size), np.empty(lattice.place.size, dtype=np.int64)
+        hypergraph.viterbi(*graph, score, 0, owner.size, best, back)
+        ptr, used = hypergraph.derivations(graph.graph_ptr, graph.tail_ptr, graph.tails, 0, owner.size, back)
+        values, chosen = best[lattice.graph_ptr[1:] - 1], np.zeros(len(self), dtype=np.int64)
+        for output in np.argsort(values, kind="stable"):  # the last, the best, stays
+            chosen[owner[output]] = output
+        codes = Ragged(edges[used], ptr)[chosen]
+        return Decoded(
+            Ragged(codes.values - np.repeat(self.edge_ptr[:-1], codes.lengths), codes.offsets), values[chosen]
+        )
+
+    def _forbidden(self) -> Parts:
+        raise Unsupported("what is known of an output of Transducer cannot be written as forbidden pieces")
+
     def gold_values(self, scores: Parts) -> np.ndarray:
         """Logs of the sums over the alignments of the true outputs."""
         if not self.partly_known:
             return super().gold_values(scores)
-        from trelliswork.dp.transducer.lattice import edges_within
-
-        lattice, owner = self._known()
-        edges = edges_within(tuple(lattice), owner, tuple(self.lattice), self.x.offsets, self.arcs.ptr)
-        score = np.append(self._total(scores, None), -np.inf)[edges]
+        lattice, owner, edges = self._known()
+        score = self._total(scores, None)[edges]
         return _by_owner(self._log_sums(lattice, score, owner, np.zeros(owner.size))[0], owner, len(self))
 
-    def _known(self) -> tuple[Lattice, np.ndarray]:
-        """Alignments of the true outputs as lattices with the arcs and joins of the batch; the sample of
-        each.
-        """
+    def _known(self) -> tuple[Lattice, np.ndarray, np.ndarray]:
+        """Alignments of the true outputs as lattices, the sample of each, and the edges that theirs are."""
         return self._once("known", lambda: store.known_lattice(self))
 
     # -- decoding -----------------------------------------------------------------------------
@@ -312,15 +338,16 @@ class TransducerBatch(DerivationBatch, PartlyKnown):
         """Best outputs, summed over their alignments, among the best paths."""
         if self.space.structure.output == "pieces":
             return self.argmax(scores)
-        best = candidates.merged(self, self.kbest(scores, candidates.PATHS), 1)
-        codes = Ragged.from_list([found.codes[0] for found in best], np.int64)
-        return Decoded(codes, np.array([found.values[0] for found in best]))
+        _, values, codes = candidates.merged(self, self._kbest(scores, candidates.PATHS), 1)
+        return Decoded(codes, values)
 
     def candidates(self, scores: Parts, k: int) -> list[Decoded]:
         """Up to ``k`` best outputs of each sample, no output twice; values are sums over alignments."""
         if self.space.structure.output == "pieces":
             return self.kbest(scores, k)
-        return candidates.merged(self, self.kbest(scores, candidates.PATHS * k), k)
+        ptr, values, codes = candidates.merged(self, self._kbest(scores, candidates.PATHS * k), k)
+        bounds = zip(ptr[:-1].tolist(), ptr[1:].tolist(), strict=True)
+        return [Decoded(codes[a:b], values[a:b]) for a, b in bounds]
 
     # -- outputs ------------------------------------------------------------------------------
 
@@ -328,7 +355,11 @@ class TransducerBatch(DerivationBatch, PartlyKnown):
         """Codes to outputs; row ``i`` belongs to sample ``i``."""
         if len(codes) != len(self):
             raise ValueError(f"{len(codes)} outputs for {len(self)} samples; see unpack_sample")
-        return [self._output(i, row) for i, row in enumerate(codes)]
+        return self._outputs(np.arange(len(self)), codes)
+
+    def unpack_sample(self, i: int, codes: Ragged) -> list[Any]:
+        """Codes of several outputs of one sample to outputs."""
+        return self._outputs(np.full(len(codes), i), codes)
 
     def alignments(self, codes: Ragged) -> list[list[tuple[Any, Any]]]:
         """The pieces of outputs: pairs of an input and what it is written as."""
@@ -337,18 +368,24 @@ class TransducerBatch(DerivationBatch, PartlyKnown):
     def _parts_of(self, i: int, row: np.ndarray) -> list[Any]:
         return [pair for pair in self._pairs(i, row) if pair is not None]
 
-    def _output(self, i: int, row: np.ndarray) -> Any:
+    def _outputs(self, sample: np.ndarray, codes: Ragged) -> list[Any]:
         if self.space.structure.output == "pieces":
-            return self._parts_of(i, row)
-        arcs = self.lattice.arc[row + self.edge_ptr[i]]
-        return self.space.output_of(self.piece_of(arcs))
+            return [self._parts_of(i, row) for i, row in zip(sample.tolist(), codes, strict=True)]
+        piece = self.written_pieces(sample, codes).tolist()
+        bounds = zip(codes.offsets[:-1].tolist(), codes.offsets[1:].tolist(), strict=True)
+        return [self.space.output_of(piece[a:b]) for a, b in bounds]
+
+    def written_pieces(self, sample: np.ndarray, codes: Ragged) -> np.ndarray:
+        """Pieces of the outputs ``codes``, whose samples are given."""
+        edges = codes.values + np.repeat(self.edge_ptr[sample], codes.lengths)
+        return self.piece_of(self.lattice.arc[edges])
 
     def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
         """Cost 1 (or the weight of the piece) for every piece that the true output lacks."""
         lattice = self.lattice
         pieces, edge_piece = self.space.pieces, self.piece_of(lattice.arc)
         if label_weight is not None or np.any(edge_piece == pieces.unknown):
-            return super().mismatch(label_weight)  # pieces by name
+            return self.mismatch_of_parts(label_weight)  # pieces by name
         owner = np.repeat(np.arange(len(self)), np.diff(self.edge_ptr))
         keys = owner * len(pieces) + edge_piece
         free = np.isin(keys, keys[self._edges(self.gold_codes)]) | (edge_piece == pieces.end)

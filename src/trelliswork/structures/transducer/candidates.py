@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trelliswork._ragged import Ragged
-from trelliswork.structures.base import Decoded
+from trelliswork._ragged import Ragged, offsets_of
 
 if TYPE_CHECKING:
     from trelliswork.structures.transducer.batch import TransducerBatch
@@ -17,23 +16,24 @@ __all__ = ["PATHS", "merged"]
 PATHS = 8  # paths that are looked at for every output asked for
 
 
-def merged(batch: TransducerBatch, lists: list[Decoded], k: int) -> list[Decoded]:
+def merged(
+    batch: TransducerBatch, paths: tuple[np.ndarray, np.ndarray, Ragged], k: int
+) -> tuple[np.ndarray, np.ndarray, Ragged]:
     """The ``k`` best outputs of every sample, from its best paths; codes are those of the best path of
     each.
+
+    Paths and outputs are given as where those of each sample begin, values, and codes.
     """
+    from trelliswork.dp.transducer.paths import merge_paths
+
+    ptr, values, codes = paths
+    sample = np.repeat(np.arange(len(batch)), np.diff(ptr))
     pieces = batch.space.pieces
-    out = []
-    for i, found in enumerate(lists):
-        arcs = batch.lattice.arc[found.codes.values + batch.edge_ptr[i]]
-        piece = batch.piece_of(arcs).tolist()
-        total: dict[tuple[int, ...], list[float]] = {}
-        first: dict[tuple[int, ...], int] = {}
-        for r, (a, b) in enumerate(zip(found.codes.offsets[:-1], found.codes.offsets[1:], strict=True)):
-            written = tuple(symbol for p in piece[a:b] for symbol in pieces.outputs[p])
-            first.setdefault(written, r)
-            total.setdefault(written, []).append(found.values[r])
-        values = np.array([np.logaddexp.reduce(v) for v in total.values()])
-        order = np.argsort(-values, kind="stable")[:k]
-        rows = np.array(list(first.values()), dtype=np.int64)[order]
-        out.append(Decoded(Ragged.from_list([found.codes[int(r)] for r in rows], np.int64), values[order]))
-    return out
+    leader, total = merge_paths(
+        ptr, values, codes.offsets, batch.written_pieces(sample, codes), pieces.out_ptr, pieces.out
+    )
+    first = np.flatnonzero(leader == np.arange(leader.size))
+    order = first[np.lexsort((-total[first], sample[first]))]
+    rank = np.arange(order.size) - offsets_of(np.bincount(sample[first], minlength=len(batch)))[sample[order]]
+    best = order[rank < k]
+    return offsets_of(np.bincount(sample[best], minlength=len(batch))), total[best], codes[best]

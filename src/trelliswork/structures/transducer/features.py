@@ -114,65 +114,97 @@ class Windows:
 
 
 class Grams:
-    """Pieces, and what they are written as, after contexts of output symbols.
+    """Pieces, and what they are written as, after what was written before them.
+
+    The state before a piece is the context of the last pieces; it also tells the last output symbols.
 
     Parameters
     ----------
+    order : int
+        Most pieces that write something, and most output symbols, of a context.
     contexts : Contexts
+        Contexts of pieces.
+    spoken : Contexts
         Contexts of output symbols.
     pieces : Pieces
         The pieces.
-    joint, output : ndarray of shape (n, 2)
-        Features: pairs of a state and a piece, and of a state and a writing (see ``Pieces``), both sorted.
+    joint, ngram, output : ndarray of shape (n, 2)
+        Features: pairs of a state and a piece, of an output context and a piece, and of an output context
+        and a writing (see ``Pieces``), all sorted.
     """
 
-    def __init__(self, contexts: Contexts, pieces: Pieces, joint: np.ndarray, output: np.ndarray):
-        self.contexts, self.pieces, self.joint, self.output = contexts, pieces, joint, output
-        self.n_writings = len(pieces.writings) + 1
+    def __init__(
+        self,
+        order: int,
+        contexts: Contexts,
+        spoken: Contexts,
+        pieces: Pieces,
+        joint: np.ndarray,
+        ngram: np.ndarray,
+        output: np.ndarray,
+    ):
+        self.order, self.contexts, self.spoken, self.pieces = order, contexts, spoken, pieces
+        self.tables = joint, ngram, output
+        number = {context: t for t, context in enumerate(spoken.contexts)}
+        self.spoken_of = np.array(
+            [_longest_known(_spoken(context, pieces, order), number) for context in contexts.contexts],
+            dtype=np.int64,
+        )
 
     def __len__(self) -> int:
-        return len(self.joint) + len(self.output)
+        return sum(map(len, self.tables))
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Length of the context of every feature."""
+        sizes = [np.array([len(c) for c in a.contexts], dtype=np.int64) for a in (self.contexts, self.spoken)]
+        return np.concatenate([sizes[min(k, 1)][table[:, 0]] for k, table in enumerate(self.tables)])
 
     @classmethod
-    def observed(cls, contexts: Contexts, pieces: Pieces, found: Aligned, n: int) -> Grams:
+    def observed(cls, pieces: Pieces, found: Aligned, n: int, order: int, min_count: int) -> Grams:
         """Pairs that occur in the alignments of ``n`` samples, with all shorter contexts."""
-        from trelliswork.dp.transducer.lattice import states_before
+        from trelliswork.dp.transducer.paths import states_before
 
+        rows = Coded(found.piece, found.offsets(n))
+        silent = np.diff(pieces.out_ptr) == 0
+        contexts = Contexts.observed(rows, len(pieces), order, min_count, silent)
+        spoken = {_spoken(context, pieces, order) for context in contexts.contexts}
+        known = Contexts(pieces.sizes[1], [c[k:] for c in spoken for k in range(len(c))])
+        grams = cls(order, contexts, known, pieces, *np.zeros((3, 0, 2), dtype=np.int64))
         states, piece = states_before(
-            found.offsets(n),
-            found.piece,
-            contexts.start,
-            contexts.step,
-            pieces.out_ptr,
-            pieces.out,
-            pieces.end,
+            found.offsets(n), found.piece, contexts.start, contexts.step, pieces.end
         )
-        grams = cls(contexts, pieces, *np.zeros((2, 0, 2), dtype=np.int64))
         tables = []
-        for width, column in grams._columns(piece):
-            keys = [state[live] * width + column[live] for state, live in grams._chain(states)]
-            tables.append(np.unique(np.concatenate(keys)))
-        sizes = len(pieces), grams.n_writings
-        return cls(contexts, pieces, *(np.stack([k // m, k % m], axis=1) for k, m in zip(tables, sizes)))
+        for width, chain, column in grams._families(states, piece):
+            keys = np.unique(
+                np.concatenate(
+                    [
+                        np.zeros(0, dtype=np.int64),
+                        *(state[live] * width + column[live] for state, live in chain),
+                    ]
+                )
+            )
+            tables.append(np.stack([keys // width, keys % width], axis=1))
+        return cls(order, contexts, known, pieces, *tables)
 
-    def _columns(self, piece: np.ndarray) -> list[tuple[int, np.ndarray]]:
-        return [(len(self.pieces), piece), (self.n_writings, self.pieces.writing[piece])]
-
-    def _chain(self, states: np.ndarray) -> Any:
-        """States and all their suffixes, each with a mask of those that have one so short."""
-        live = np.ones(states.size, dtype=bool)
-        while live.any():
-            yield states, live
-            live = live & (states != 0)
-            states = self.contexts.suffix[states]
+    def _families(self, states: np.ndarray, piece: np.ndarray) -> list[tuple[int, Any, np.ndarray]]:
+        """For each kind of feature: number of columns, contexts from long to short, column."""
+        spoken = self.spoken_of[states]
+        n, writing = len(self.pieces), self.pieces.writing[piece]
+        return [
+            (n, _suffixes(self.contexts, states, False), piece),
+            (n, _suffixes(self.spoken, spoken, True), piece),
+            (len(self.pieces.writings) + 1, _suffixes(self.spoken, spoken, True), writing),
+        ]
 
     def matrix(self, joins: np.ndarray) -> sp.csr_matrix:
         """Features of joins (state, piece, ...), shape (n_joins, n_features)."""
         rows, columns = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         first = 0
-        for table, (width, column) in zip((self.joint, self.output), self._columns(joins[:, 1]), strict=True):
+        families = self._families(joins[:, 0], joins[:, 1])
+        for table, (width, chain, column) in zip(self.tables, families, strict=True):
             keys = table[:, 0] * width + table[:, 1]
-            for state, live in self._chain(joins[:, 0]):
+            for state, live in chain:
                 wanted = state * width + column
                 at = np.minimum(np.searchsorted(keys, wanted), max(keys.size - 1, 0))
                 hit = np.flatnonzero(live & (keys[at] == wanted)) if keys.size else at[:0]
@@ -181,3 +213,30 @@ class Grams:
             first += len(table)
         row, column = np.concatenate(rows), np.concatenate(columns)
         return sp.csr_matrix((np.ones(row.size), (row, column)), shape=(len(joins), len(self)))
+
+
+def _suffixes(contexts: Contexts, states: np.ndarray, empty: bool) -> Any:
+    """States and all their suffixes, each with a mask of those that have one so short; the empty one only
+    where asked for.
+    """
+    live = np.ones(states.size, dtype=bool) if empty else states != 0
+    while live.any():
+        yield states, live
+        live = live & (states != 0)
+        states = contexts.suffix[states]
+        if not empty:
+            live &= states != 0
+
+
+def _spoken(context: tuple[int, ...], pieces: Pieces, order: int) -> tuple[int, ...]:
+    """Last output symbols of a context of pieces, with the mark of the start where they reach it."""
+    symbols: list[int] = []
+    for piece in context:
+        symbols += [pieces.sizes[1]] if piece == len(pieces) else pieces.outputs[piece]
+    return tuple(symbols[-order:]) if order else ()
+
+
+def _longest_known(context: tuple[int, ...], number: dict[tuple[int, ...], int]) -> int:
+    while context not in number:
+        context = context[1:]
+    return number[context]

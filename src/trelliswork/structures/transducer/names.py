@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["feature_names", "log_probabilities", "piece_names", "space_of_names"]
 
-_LENGTHS = {"window": 6, "ngram": 5, "output": 4}
+_LENGTHS = {"window": 6, "joint": 5, "ngram": 5, "output": 4}
 
 
 def piece_names(space: TransducerSpace) -> list[tuple[Any, Any]]:
@@ -50,15 +50,21 @@ def feature_names(space: TransducerSpace) -> list[Any]:
         string = space.input_of(tuple(space.input_symbols[c] for c in codes if c < n))
         for p in windows.row_piece[windows.row_ptr[t] : windows.row_ptr[t + 1]].tolist():
             out.append(("window", start, string, bounds, *pieces[p]))
-    m = len(space.output_symbols)
+    m, mark = len(space.output_symbols), len(space.pieces)
+    histories = [
+        ("^" * (codes[:1] == (mark,)), tuple(pieces[p] for p in codes if p < mark))
+        for codes in grams.contexts.contexts
+    ]
     contexts = []
-    for codes in grams.contexts.contexts:
+    for codes in grams.spoken.contexts:
         symbols = tuple(space.output_symbols[c] for c in codes if c < m)
         contexts.append(("^" * (codes[:1] == (m,)), "".join(symbols) if space.text[1] else symbols))
-    out += [("ngram", *contexts[state], *pieces[p]) for state, p in grams.joint.tolist()]
+    joint, ngram, output = (table.tolist() for table in grams.tables)
+    out += [("joint", *histories[state], *pieces[p]) for state, p in joint]
+    out += [("ngram", *contexts[state], *pieces[p]) for state, p in ngram]
     written = [tuple(space.output_symbols[c] for c in w) for w in space.pieces.writings]
     shown: list[Any] = [*("".join(w) if space.text[1] else w for w in written), None]
-    return out + [("output", *contexts[state], shown[t]) for state, t in grams.output.tolist()]
+    return out + [("output", *contexts[state], shown[t]) for state, t in output]
 
 
 def space_of_names(structure: Transducer, names: Sequence[Any]) -> TransducerSpace:
@@ -71,22 +77,25 @@ def space_of_names(structure: Transducer, names: Sequence[Any]) -> TransducerSpa
         if not isinstance(name, tuple) or _LENGTHS.get(str(name[0]) if name else "") != len(name):
             raise InputError(
                 f"unknown feature {name!r:.80}; a transducer has ('window', start, substring, bounds, input, "
-                "output), ('ngram', bound, context, input, output) and ('output', bound, context, output)"
+                "output), ('joint', bound, pieces, input, output), ('ngram', bound, context, input, output) "
+                "and ('output', bound, context, output)"
             )
     named = list(
         dict.fromkeys(
             name[4:6] if name[0] == "window" else name[3:5] for name in names if name[0] != "output"
         )
     )
+    named += [pair for name in names if name[0] == "joint" for pair in name[2] if pair not in named]
     real = [pair for pair in named if pair[0] is not None]
     text = (
         all(isinstance(side, str) for name in names if name[0] == "window" for side in (name[2], name[4]))
         and all(isinstance(a, str) for a, _ in real),
         all(isinstance(b, str) for _, b in real)
-        and all(isinstance(name[2], str) for name in names if name[0] != "window"),
+        and all(isinstance(name[2], str) for name in names if name[0] in ("ngram", "output")),
     )
     inputs = {s for a, _ in real for s in a} | {s for name in names if name[0] == "window" for s in name[2]}
-    outputs = {s for _, b in real for s in b} | {s for name in names if name[0] != "window" for s in name[2]}
+    outputs = {s for _, b in real for s in b}
+    outputs |= {s for name in names if name[0] in ("ngram", "output") for s in name[2]}
     outputs |= {s for name in names if name[0] == "output" and name[3] is not None for s in name[3]}
     x_symbols, y_symbols = sorted_symbols(inputs), sorted_symbols(outputs)
     x_code, y_code = ({s: t for t, s in enumerate(a)} for a in (x_symbols, y_symbols))
@@ -97,12 +106,16 @@ def space_of_names(structure: Transducer, names: Sequence[Any]) -> TransducerSpa
 
     n, m = len(x_symbols), len(y_symbols)
     by_attribute: dict[tuple[int, tuple[int, ...]], list[int]] = {}
-    pairs: dict[str, list[tuple[tuple[int, ...], int]]] = {"ngram": [], "output": []}
+    pairs: dict[str, list[tuple[tuple[int, ...], int]]] = {"joint": [], "ngram": [], "output": []}
     writing = {w: t for t, w in enumerate(pieces.writings)}
     for name in names:
         if name[0] == "window":
             codes = [n] * ("^" in name[3]) + [x_code[s] for s in name[2]] + [n + 1] * ("$" in name[3])
             by_attribute.setdefault((name[1], tuple(codes)), []).append(piece[name[4:6]])
+            continue
+        if name[0] == "joint":
+            history = (len(pieces),) * (name[1] == "^") + tuple(piece[pair] for pair in name[2])
+            pairs["joint"].append((history, piece[name[3:5]]))
             continue
         context = (m,) * (name[1] == "^") + tuple(y_code[s] for s in name[2])
         if name[0] == "ngram":
@@ -124,14 +137,17 @@ def space_of_names(structure: Transducer, names: Sequence[Any]) -> TransducerSpa
         rows.offsets,
         rows.values.astype(np.int64),
     )
-    seen = {context[k:] for kind in pairs.values() for context, _ in kind for k in range(len(context) + 1)}
-    if structure.order:
-        seen.add((m,))
-    contexts = Contexts(m, list(seen))
-    state = {context: t for t, context in enumerate(contexts.contexts)}
-    tables = [
-        np.array(sorted((state[c], p) for c, p in pairs[kind]), dtype=np.int64).reshape(-1, 2)
-        for kind in ("ngram", "output")
-    ]
-    grams = Grams(contexts, pieces, *tables)
-    return TransducerSpace(structure, x_symbols, y_symbols, text, pieces, windows, grams)
+    starts = [(len(pieces),)] if structure.order else []
+    contexts = Contexts(len(pieces), [*starts, *_suffixes(pairs["joint"])])
+    spoken = Contexts(m, [*_suffixes(pairs["ngram"]), *_suffixes(pairs["output"])])
+    tables = []
+    for kind, known in (("joint", contexts), ("ngram", spoken), ("output", spoken)):
+        state = {context: t for t, context in enumerate(known.contexts)}
+        tables.append(np.array(sorted((state[c], p) for c, p in pairs[kind]), dtype=np.int64).reshape(-1, 2))
+    grams = Grams(structure.order, contexts, spoken, pieces, *tables)
+    return TransducerSpace(structure, x_symbols, y_symbols, text, pieces, windows, grams, None, None)
+
+
+def _suffixes(pairs: list[tuple[tuple[int, ...], int]]) -> set[tuple[int, ...]]:
+    """Contexts with all shorter ones."""
+    return {context[k:] for context, _ in pairs for k in range(len(context) + 1)}

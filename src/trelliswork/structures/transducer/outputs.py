@@ -10,8 +10,9 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork._ngrams import Coded, encode
 from trelliswork._ragged import offsets_of
+from trelliswork._text import plain_sequence
 
-__all__ = ["Given", "alternatives", "coded_outputs", "read_alignments", "symbols_of"]
+__all__ = ["Given", "alternatives", "coded_outputs", "read_alignments", "several", "symbols_of"]
 
 
 class Given(NamedTuple):
@@ -35,6 +36,7 @@ class Given(NamedTuple):
 
 def symbols_of(value: Any, i: int, what: str) -> tuple[Any, ...]:
     """Symbols of one string: characters of text, or the items of a list."""
+    value = plain_sequence(value)
     if isinstance(value, str):
         return tuple(value)
     if isinstance(value, (bytes, dict, set, frozenset)) or not isinstance(value, (Sequence, np.ndarray)):
@@ -49,19 +51,21 @@ def symbols_of(value: Any, i: int, what: str) -> tuple[Any, ...]:
     return symbols
 
 
-def alternatives(y_i: Any, i: int) -> list[tuple[Any, ...]]:
-    """The true outputs of a sample: one, or the members of a set or of a list of lists, without
-    repetitions.
-    """
+def several(y_i: Any) -> list[Any]:
+    """The true outputs of a sample as they were given: one, or the members of a set or a list of lists."""
     if isinstance(y_i, (set, frozenset)):
-        several = sorted(y_i, key=repr)
-    elif isinstance(y_i, (list, tuple)) and y_i and all(isinstance(o, (list, tuple)) for o in y_i):
-        several = list(y_i)
-    else:
-        return [symbols_of(y_i, i, "an output")]
-    if not several:
+        return sorted(y_i, key=repr)
+    if isinstance(y_i, (list, tuple)) and y_i and all(isinstance(o, (list, tuple)) for o in y_i):
+        return list(y_i)
+    return [y_i]
+
+
+def alternatives(y_i: Any, i: int) -> list[tuple[Any, ...]]:
+    """The symbols of the true outputs of a sample, without repetitions."""
+    found = several(y_i)
+    if not found:
         raise InputError("an empty set of outputs; give at least one", sample=i)
-    return list(dict.fromkeys(symbols_of(output, i, "an output") for output in several))
+    return list(dict.fromkeys(symbols_of(output, i, "an output") for output in found))
 
 
 def coded_outputs(y: Any, symbols: list[Any] | None) -> tuple[Given, list[Any]]:

@@ -35,6 +35,15 @@ class PairLattice(NamedTuple):
     )  # per edge: places of its first input and output symbol, number of its shape (-1 at the end)
     keys: np.ndarray  # per edge: number of its piece among all thinkable ones, -1 at the end
 
+    def kept(self, good: np.ndarray) -> PairLattice:
+        """Without the edges that are not ``good``."""
+        return self._replace(
+            node_ptr=offsets_of(good)[self.node_ptr],
+            tail=self.tail[good],
+            steps=self.steps[good],
+            keys=self.keys[good],
+        )
+
 
 def pair_lattice(x: Coded, y: Coded, shapes: np.ndarray, sizes: tuple[int, int]) -> PairLattice:
     """All alignments of pairs; ``sizes`` are those of the two alphabets."""
@@ -143,15 +152,7 @@ class Pieces:
         if x.values.size:
             piece = np.where(one & (x.values[first] < 0), self.unknown, piece)
         piece = np.where(none, self.end, piece)
-        kept = np.flatnonzero(piece >= 0)
-        total = offsets_of(piece >= 0)
-        slim = lattice._replace(
-            node_ptr=total[lattice.node_ptr],
-            tail=lattice.tail[kept],
-            steps=lattice.steps[kept],
-            keys=lattice.keys[kept],
-        )
-        return slim, piece[kept]
+        return lattice.kept(piece >= 0), piece[piece >= 0]
 
 
 def _number(symbols: tuple[int, ...], base: int) -> int:
@@ -178,6 +179,7 @@ def best_paths(
 ) -> tuple[Aligned, np.ndarray]:
     """Best path of every pair, by ``scores[number]`` of the edges, and its score."""
     from trelliswork.dp.transducer import lattice as recursions
+    from trelliswork.dp.transducer import paths
 
     n = lattice.graph_ptr.size - 1
     best, back = np.empty(lattice.graph_ptr[-1]), np.empty(lattice.graph_ptr[-1], dtype=np.int64)
@@ -195,7 +197,7 @@ def best_paths(
         best,
         back,
     )
-    ptr, edges = recursions.follow(lattice.graph_ptr, lattice.tail, back)
+    ptr, edges = paths.follow(lattice.graph_ptr, lattice.tail, back)
     owner = np.repeat(np.arange(n), np.diff(ptr))
     inner = lattice.tail[edges] >= 0
     edges, owner = edges[inner], owner[inner]

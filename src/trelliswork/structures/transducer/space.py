@@ -11,13 +11,16 @@ from trelliswork._errors import InputError
 from trelliswork._ngrams import check_sequences
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._stored import fitting, lengths, numbers, whole
+from trelliswork._validate import warn_nothing_known
 from trelliswork.structures.backoff import Contexts
 from trelliswork.structures.base import Space, Structure
 from trelliswork.structures.transducer import names, store
 from trelliswork.structures.transducer.batch import TransducerBatch
 from trelliswork.structures.transducer.features import Grams, Windows
+from trelliswork.structures.transducer.law import PieceLaw
 from trelliswork.structures.transducer.outputs import coded_outputs, read_alignments, symbols_of
 from trelliswork.structures.transducer.pieces import Aligned, Pieces
+from trelliswork.structures.transducer.shortlist import Shortlist
 
 if TYPE_CHECKING:
     from trelliswork.structures.transducer.structure import Transducer
@@ -30,8 +33,8 @@ _STORED = {
     "piece_outputs": whole("symbols written", high="outputs"),
     "piece_outputs_lengths": lengths("pieces", "symbols written"),
     "log_p": numbers("pieces"),
-    "contexts": whole("symbols of contexts", high="outputs and the start"),
-    "contexts_lengths": lengths("contexts", "symbols of contexts"),
+    "spoken": whole("symbols of contexts", high="outputs and the start"),
+    "spoken_lengths": lengths("contexts of outputs", "symbols of contexts"),
     "strings": whole("symbols of strings", low=-2),
     "strings_lengths": lengths("strings", "symbols of strings"),
 }
@@ -39,6 +42,8 @@ _STORED_ROWS = {
     "offset": whole("rows", low=-(2**31)),
     "row_piece": whole("entries", high="pieces"),
     "row_lengths": lengths("rows", "entries"),
+    "contexts": whole("pieces of contexts", high="pieces and the start"),
+    "contexts_lengths": lengths("contexts", "pieces of contexts"),
 }
 
 
@@ -59,6 +64,10 @@ class TransducerSpace(Space):
         Features of pieces at positions of inputs.
     grams : Grams
         Features of pieces after output contexts.
+    shortlist : Shortlist or None
+        Counts by which pieces are proposed; None proposes all.
+    law : PieceLaw or None
+        Kneser-Ney model of the pieces.
     """
 
     structure: Transducer
@@ -72,11 +81,15 @@ class TransducerSpace(Space):
         pieces: Pieces,
         windows: Windows,
         grams: Grams,
+        shortlist: Shortlist | None,
+        law: PieceLaw | None,
     ):
         self.structure = structure
         self.input_symbols, self.output_symbols, self.text = input_symbols, output_symbols, text
-        self.pieces, self.windows, self.grams = pieces, windows, grams
+        self.pieces, self.windows, self.grams, self.shortlist = pieces, windows, grams, shortlist
+        self.law = law
         self._names: list[Any] | None = None
+        self._writings: list[Any] | None = None
 
     @property
     def n_features(self) -> int:
@@ -85,9 +98,9 @@ class TransducerSpace(Space):
 
     @property
     def feature_names(self) -> list[Any]:
-        """``("window", start, substring, bounds, input, output)``, ``("ngram", bound, context, input,
-        output)`` and ``("output", bound, context, output)``; input and output are None at the end of the
-        string.
+        """``("window", start, substring, bounds, input, output)``, ``("joint", bound, pieces, input,
+        output)``, ``("ngram", bound, context, input, output)`` and ``("output", bound, context, output)``;
+        input and output are None at the end of the string.
         """
         if self._names is None:
             self._names = names.feature_names(self)
@@ -96,10 +109,7 @@ class TransducerSpace(Space):
     @property
     def feature_orders(self) -> np.ndarray:
         """1 more than the output symbols of the context."""
-        contexts = self.grams.contexts.contexts
-        rows = np.concatenate([self.grams.joint[:, 0], self.grams.output[:, 0]])
-        lengths = np.array([len(c) for c in contexts], dtype=np.int64)
-        return np.concatenate([np.ones(len(self.windows), dtype=np.int64), 1 + lengths[rows]])
+        return np.concatenate([np.ones(len(self.windows), dtype=np.int64), 1 + self.grams.lengths])
 
     # -- strings ------------------------------------------------------------------------------
 
@@ -112,10 +122,12 @@ class TransducerSpace(Space):
         symbols = tuple(self.output_symbols[c] for c in self.pieces.outputs[piece])
         return "".join(symbols) if self.text[1] else symbols
 
-    def output_of(self, pieces: np.ndarray) -> Any:
+    def output_of(self, pieces: list[int]) -> Any:
         """Output that pieces write together."""
-        symbols = [self.output_symbols[c] for p in pieces.tolist() for c in self.pieces.outputs[p]]
-        return "".join(symbols) if self.text[1] else symbols
+        if self._writings is None:
+            self._writings = [self.writing_of(p) for p in range(len(self.pieces))]
+        written = [self._writings[p] for p in pieces]
+        return "".join(written) if self.text[1] else [s for symbols in written for s in symbols]
 
     # -- samples ------------------------------------------------------------------------------
 
@@ -141,6 +153,9 @@ class TransducerSpace(Space):
         inputs = [symbols_of(x, i, "an input") for i, x in enumerate(X)]
         batch = store.packed(self, inputs, n_jobs)
         if y is None:
+            if batch.x.values.size and batch.x.values.max() < 0:
+                n, example = batch.x.values.size, next(s for symbols in inputs for s in symbols)
+                warn_nothing_known("symbols", n, example, self.input_symbols[0])
             return batch
         if not hasattr(y, "__len__") or len(y) != len(inputs):
             got = len(y) if hasattr(y, "__len__") else type(y).__name__
@@ -177,21 +192,16 @@ class TransducerSpace(Space):
     def enumerate(self, x: Any) -> Iterator[Any]:
         """Every output of one tiny input: alignments, or the distinct strings that they write."""
         symbols = symbols_of(x, 0, "an input")
-        place = {s: t for t, s in enumerate(self.input_symbols)}
-        codes = tuple(place.get(s, -1) for s in symbols)
-        by_input: dict[tuple[int, ...], list[int]] = {}
-        for piece, key in enumerate(self.pieces.inputs[: self.pieces.unknown]):
-            by_input.setdefault(key, []).append(piece)
+        arcs = store.packed(self, [symbols], None).arcs
 
         def walk(start: int) -> Iterator[list[tuple[int, int]]]:
-            if start == len(codes):
+            if start == len(symbols):
                 yield []
-            for length in range(1, len(codes) - start + 1):
-                segment = codes[start : start + length]
-                found = [self.pieces.unknown] if segment == (-1,) else by_input.get(segment, [])
-                for rest in walk(start + length) if found else ():
-                    for piece in found:
-                        yield [(start, piece), *rest]
+                return
+            here = slice(arcs.ptr[start], arcs.ptr[start + 1])
+            for length, piece in zip(arcs.length[here].tolist(), arcs.piece[here].tolist(), strict=True):
+                for rest in walk(start + length):
+                    yield [(start, piece), *rest]
 
         seen = set()
         for path in walk(0):
@@ -202,7 +212,7 @@ class TransducerSpace(Space):
                     for (a, p), n in zip(path, lengths, strict=True)
                 ]
                 continue
-            output = self.output_of(np.array([p for _, p in path], dtype=np.int64))
+            output = self.output_of([p for _, p in path])
             if tuple(output) not in seen:
                 seen.add(tuple(output))
                 yield output
@@ -236,6 +246,7 @@ class TransducerSpace(Space):
             "piece_inputs": pieces.inputs[:-2],
             "piece_outputs": pieces.outputs[:-2],
             "contexts": grams.contexts.contexts,
+            "spoken": grams.spoken.contexts,
         }
         state: dict[str, Any] = {
             "input_symbols": self.input_symbols,
@@ -247,9 +258,12 @@ class TransducerSpace(Space):
             "strings_lengths": windows.strings.lengths,
             "row_lengths": np.diff(windows.row_ptr),
             "row_piece": windows.row_piece,
-            "joint": grams.joint,
-            "output": grams.output,
+            **dict(zip(("joint", "ngram", "output"), grams.tables, strict=True)),
         }
+        if self.shortlist is not None:
+            state |= self.shortlist.state()
+        if self.law is not None:
+            state |= self.law.state()
         for name, rows in lists.items():
             ragged = Ragged.from_list(rows, np.int64)
             state |= {name: ragged.values, f"{name}_lengths": ragged.lengths}
@@ -262,19 +276,22 @@ class TransducerSpace(Space):
         sizes = len(symbols[0]), len(symbols[1])
         known = {"inputs": sizes[0], "outputs": sizes[1], "outputs and the start": sizes[1] + 1}
         stored = fitting(state, _STORED, "pieces", **known)
-        inputs, outputs, contexts = (
-            [tuple(row.tolist()) for row in Ragged(stored[name], offsets_of(stored[f"{name}_lengths"]))]
-            for name in ("piece_inputs", "piece_outputs", "contexts")
+        inputs, outputs, spoken = (
+            _rows(stored, name) for name in ("piece_inputs", "piece_outputs", "spoken")
         )
         pieces = Pieces(inputs, outputs, stored["log_p"], sizes)
         strings = Ragged(stored["strings"], offsets_of(stored["strings_lengths"]))
-        automaton = Contexts(sizes[1], contexts)
-        rows = fitting(state, _STORED_ROWS, "features", rows=len(strings), pieces=len(pieces))
-        tables = [
-            fitting(state, {name: whole("entries", 2)}, "features")[name] for name in ("joint", "output")
-        ]
-        for table, width in zip(tables, (len(pieces), len(pieces.writings) + 1), strict=True):
-            if np.any(table >= np.array([len(automaton.contexts), width])):
+        known = {"rows": len(strings), "pieces": len(pieces), "pieces and the start": len(pieces) + 1}
+        rows = fitting(state, _STORED_ROWS, "features", **known)
+        automata = Contexts(len(pieces), _rows(rows, "contexts")), Contexts(sizes[1], spoken)
+        tables = []
+        for name, automaton, width in (
+            ("joint", automata[0], len(pieces)),
+            ("ngram", automata[1], len(pieces)),
+            ("output", automata[1], len(pieces.writings) + 1),
+        ):
+            tables.append(fitting(state, {name: whole("entries", 2)}, "features")[name])
+            if np.any(tables[-1] >= np.array([len(automaton.contexts), width])):
                 raise InputError("the stored features are damaged: an n-gram of symbols that are not there")
         row_ptr, row_piece, offset = offsets_of(rows["row_lengths"]), rows["row_piece"], rows["offset"]
         transducer = cast("Transducer", structure)
@@ -282,15 +299,21 @@ class TransducerSpace(Space):
             transducer.window, transducer.longest, sizes[0], offset, strings, row_ptr, row_piece
         )
         text = bool(state["text"][0]), bool(state["text"][1])
-        grams = Grams(automaton, pieces, *tables)
-        return cls(transducer, symbols[0], symbols[1], text, pieces, windows, grams)
+        grams = Grams(transducer.order, *automata, pieces, *tables)
+        shortlist = Shortlist.from_state(state, pieces) if "listed_keys" in state else None
+        law = PieceLaw.from_state(state, grams) if "law_rows" in state else None
+        return cls(transducer, symbols[0], symbols[1], text, pieces, windows, grams, shortlist, law)
 
     def tables(self, weights: np.ndarray, top: int = 10) -> dict[str, Any]:
         """Weights for reading: the largest of each kind of feature."""
         named = self.feature_names
         out: dict[str, Any] = {}
-        for kind in ("window", "ngram", "output"):
+        for kind in ("window", "joint", "ngram", "output"):
             rows = np.array([i for i, name in enumerate(named) if name[0] == kind], dtype=np.int64)
             order = rows[np.argsort(-np.abs(weights[rows]), kind="stable")[:top]]
             out[kind] = [(named[i], float(weights[i])) for i in order]
         return out
+
+
+def _rows(stored: Mapping[str, np.ndarray], name: str) -> list[tuple[int, ...]]:
+    return [tuple(row.tolist()) for row in Ragged(stored[name], offsets_of(stored[f"{name}_lengths"]))]

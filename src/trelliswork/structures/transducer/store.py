@@ -15,7 +15,7 @@ from trelliswork.structures.transducer.outputs import Given
 from trelliswork.structures.transducer.pieces import Aligned, best_paths
 
 if TYPE_CHECKING:
-    from trelliswork.structures.transducer.batch import Lattice, TransducerBatch
+    from trelliswork.structures.transducer.batch import Arcs, Lattice, TransducerBatch
     from trelliswork.structures.transducer.space import TransducerSpace
 
 __all__ = [
@@ -46,19 +46,17 @@ NOT_WRITTEN = "the pieces of the training data cannot write this output; it is t
 def packed(space: TransducerSpace, inputs: list[tuple[Any, ...]], n_jobs: int | None) -> TransducerBatch:
     """Batch of inputs without outputs."""
     from trelliswork.dp.transducer.lattice import expand
-    from trelliswork.structures.transducer.batch import Arcs, Lattice, TransducerBatch
+    from trelliswork.structures.transducer.batch import Lattice, TransducerBatch
 
     x, _ = encode(inputs, space.input_symbols)
-    arcs = Arcs(*space.pieces.arcs(x))
-    contexts, pieces = space.grams.contexts, space.pieces
+    arcs = _proposed(space, x)
+    pieces = space.pieces
     *lattice, _, joins = expand(
         x.offsets,
         *arcs,
-        contexts.start,
+        space.grams.contexts.start,
         pieces.end,
-        contexts.step,
-        pieces.out_ptr,
-        pieces.out,
+        space.grams.contexts.step,
         pieces.max_in,
     )
     windows = space.windows.matrix(x, arcs, pieces.max_in)
@@ -77,11 +75,27 @@ def packed(space: TransducerSpace, inputs: list[tuple[Any, ...]], n_jobs: int | 
     )
 
 
+def _proposed(space: TransducerSpace, x: Coded) -> Arcs:
+    """Pieces at every position of inputs, without those that their contexts rule out."""
+    from trelliswork.structures.transducer.batch import Arcs
+
+    ptr, length, piece = space.pieces.arcs(x)
+    least = space.structure.prune
+    if space.shortlist is None or not least:
+        return Arcs(ptr, length, piece)
+    kept = space.shortlist.kept(x, len(space.input_symbols), ptr, piece, least)
+    return Arcs(offsets_of(kept)[ptr], length[kept], piece[kept])
+
+
 def completed(batch: TransducerBatch, given: Given, unknown: str) -> None:
     """Keep true outputs whose alignments are hidden, each with its best alignment as code."""
     owner, n = given.owner, len(batch)
-    pairs, piece = batch.space.pieces.lattice(_repeated(batch.x, owner), given.codes)
-    found, values = best_paths(pairs, batch.space.pieces.log_p, piece, _repeated(batch.x, owner))
+    x = _repeated(batch.x, owner)
+    pairs, piece = batch.space.pieces.lattice(x, given.codes)
+    output = np.repeat(np.arange(owner.size), np.diff(pairs.node_ptr[pairs.graph_ptr]))
+    arc = _arcs_of(batch, owner[output], pairs.steps[:, 0] - x.offsets[output], piece)
+    proposed = (arc >= 0) | (piece == batch.space.pieces.end)
+    found, values = best_paths(pairs.kept(proposed), batch.space.pieces.log_p, piece[proposed], x)
     best = np.full(n, -1, dtype=np.int64)
     for output in np.argsort(values, kind="stable"):  # the last, the best, stays
         if values[output] > -np.inf:
@@ -101,7 +115,7 @@ def _repeated(x: Coded, index: np.ndarray) -> Coded:
 
 def path_codes(batch: TransducerBatch, path: Aligned, possible: np.ndarray) -> Ragged:
     """Codes of given alignments; none where they are not possible."""
-    from trelliswork.dp.transducer.lattice import edges_along
+    from trelliswork.dp.transducer.paths import edges_along
 
     n, lattice = len(batch), batch.lattice
     arcs = _arcs_of(batch, path.sample, path.start, path.piece)
@@ -130,40 +144,26 @@ def _looked_up(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     return np.where(keys[at] == wanted, at, -1)
 
 
-def known_lattice(batch: TransducerBatch) -> tuple[Lattice, np.ndarray]:
-    """Alignments of the true outputs, as lattices with the arcs and joins of the batch."""
-    from trelliswork.dp.transducer.lattice import states_within
+def known_lattice(batch: TransducerBatch) -> tuple[Lattice, np.ndarray, np.ndarray]:
+    """Alignments of the true outputs as lattices, the sample of each, and the edge of the batch that each
+    edge is.
+    """
+    from trelliswork.dp.transducer.paths import paths_that_write
     from trelliswork.structures.transducer.batch import Lattice
 
     assert batch.given is not None
-    given, space = batch.given, batch.space
-    owner, contexts = given.owner, space.grams.contexts
-    x = _repeated(batch.x, owner)
-    pairs, piece = space.pieces.lattice(x, given.codes)
-    output = np.repeat(np.arange(owner.size), np.diff(pairs.node_ptr[pairs.graph_ptr]))
-    ends = piece == space.pieces.end
-    start = pairs.steps[:, 0] - x.offsets[output]
-    arc = np.where(ends, -1, _arcs_of(batch, owner[output], start, piece))
-    states = states_within(given.codes.offsets, given.codes.values, contexts.start, contexts.step)
-    width = len(space.pieces)
-    keys = batch.joins[:, 0] * width + batch.joins[:, 1]
-    order = np.argsort(keys, kind="stable")
-    at = _looked_up(keys[order], states[pairs.steps[:, 1] + output] * width + piece)
-    # A join that is not in the lattices of all outputs cannot be reached from the start.
-    good = (at >= 0) & (ends | (arc >= 0))
-    kept = np.flatnonzero(good)
-    total = offsets_of(good)
-    return (
-        Lattice(
-            pairs.graph_ptr,
-            total[pairs.node_ptr],
-            pairs.place,
-            pairs.tail[kept],
-            arc[kept].astype(np.int32),
-            order[at[kept]].astype(np.int32),
-        ),
-        owner,
+    codes, lattice, pieces = batch.given.codes, batch.lattice, batch.space.pieces
+    graph_ptr, node_ptr, place, tail, edges = paths_that_write(
+        *lattice[:4],
+        batch.piece_of(lattice.arc),
+        batch.given.owner,
+        codes.offsets,
+        codes.values,
+        pieces.out_ptr,
+        pieces.out,
     )
+    known = Lattice(graph_ptr, node_ptr, place, tail, lattice.arc[edges], lattice.join[edges])
+    return known, batch.given.owner, edges
 
 
 def taken(batch: TransducerBatch, index: np.ndarray, gold: Ragged | None) -> TransducerBatch:

@@ -9,14 +9,22 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._ngrams import Coded, check_sequences, encode
+from trelliswork._text import plain_sequence
 from trelliswork._validate import check_number
-from trelliswork.structures.backoff import Contexts
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.transducer.batch import TransducerBatch
 from trelliswork.structures.transducer.features import Grams, Windows
+from trelliswork.structures.transducer.law import PieceLaw
 from trelliswork.structures.transducer.names import space_of_names
-from trelliswork.structures.transducer.outputs import alternatives, coded_outputs, read_alignments, symbols_of
+from trelliswork.structures.transducer.outputs import (
+    alternatives,
+    coded_outputs,
+    read_alignments,
+    several,
+    symbols_of,
+)
 from trelliswork.structures.transducer.pieces import Aligned, Pieces, align, step_shapes
+from trelliswork.structures.transducer.shortlist import Shortlist
 from trelliswork.structures.transducer.space import TransducerSpace
 
 __all__ = ["Transducer"]
@@ -36,7 +44,7 @@ class Transducer(Structure):
     Parameters
     ----------
     order : int, default=2
-        Output symbols before a piece that its score looks at.
+        Pieces that write something, and output symbols, before a piece that its score looks at.
     max_in : int, default=1
         Most input symbols of a piece; pieces of several are written as one output symbol.
     max_out : int or None, default=None
@@ -47,8 +55,14 @@ class Transducer(Structure):
         Most symbols of the substrings of this window that are features.
     min_count : int, default=1
         Drop pairs of a substring and a piece that are rarer in the best alignments.
-    min_context : int, default=5
-        Output contexts that are rarer fall back to shorter ones.
+    min_context : int, default=2
+        Contexts of pieces that are rarer fall back to shorter ones.
+    prune : float, default=0.001
+        Do not propose pieces that are less probable than this at their place, beside the most probable one,
+        by their counts in contexts of up to two input symbols on either side; 0 proposes all.
+    law : float, default=0.4
+        Weight of the log-probability of a Kneser-Ney model of the pieces, which :class:`CRF` adds to its
+        scores in prediction; 0 for none.
     output : {"symbols", "pieces"}, default="symbols"
         What an output is: the string, or its alignment, a list of pairs (input piece, output piece). With
         "pieces" the alignments of the training data are given and not hidden.
@@ -61,7 +75,9 @@ class Transducer(Structure):
 
     An unknown input symbol is written as nothing; substrings with it are no features. An empty input has
     the empty output only. Weights exist for the features of the best alignments of the training pairs;
-    output contexts that were not seen fall back to shorter ones.
+    contexts that were not seen fall back to shorter ones.
+
+    :class:`Generative` is the Kneser-Ney model itself: a joint n-gram model of pieces.
 
     Examples
     --------
@@ -72,7 +88,7 @@ class Transducer(Structure):
     >>> model.predict(["cact", "tacit"])
     ['kakt', 'tasit']
     >>> batch = model.pack(["tice"])
-    >>> best = batch.argmax(batch.scores(model.coef_))
+    >>> best = batch.argmax(model.part_scores(batch, ["tice"]))
     >>> batch.alignments(best.codes)
     [[('t', 't'), ('i', 'i'), ('c', 's'), ('e', '')]]
     """
@@ -90,7 +106,9 @@ class Transducer(Structure):
         window: int = 4,
         longest: int = 6,
         min_count: int = 1,
-        min_context: int = 5,
+        min_context: int = 2,
+        prune: float = 0.001,
+        law: float = 0.4,
         output: str = "symbols",
     ):
         self.order = order
@@ -100,6 +118,8 @@ class Transducer(Structure):
         self.longest = longest
         self.min_count = min_count
         self.min_context = min_context
+        self.prune = prune
+        self.law = law
         self.output = output
 
     def check(self) -> None:
@@ -107,6 +127,10 @@ class Transducer(Structure):
         for name, low in (("order", 0), ("max_in", 1), ("window", 0), ("longest", 1), ("min_count", 1)):
             check_number(name, getattr(self, name), low, whole=True)
         check_number("min_context", self.min_context, 1, whole=True)
+        for name in ("prune", "law"):
+            check_number(name, getattr(self, name), 0)
+        if self.prune >= 1:
+            raise InputError(f"prune must be below 1, got {self.prune!r}")
         if self.max_out is not None:
             check_number("max_out", self.max_out, 1, whole=True)
         if self.output not in ("symbols", "pieces"):
@@ -118,12 +142,14 @@ class Transducer(Structure):
         check_sequences(X)
         inputs = [symbols_of(x, i, "an input") for i, x in enumerate(X)]
         x, x_symbols = encode(inputs)
-        text_in = all(isinstance(item, str) for item in X)
+        text_in = all(isinstance(plain_sequence(item), str) for item in X)
         if self.output == "pieces":
             return self._bind_alignments(inputs, x, x_symbols, text_in, y)
         given, y_symbols = coded_outputs(y, None)
         text_out = all(
-            isinstance(o, str) for y_i in y for o in (y_i if isinstance(y_i, (set, frozenset)) else [y_i])
+            isinstance(plain_sequence(o), str)
+            for y_i in y
+            for o in (y_i if isinstance(y_i, (set, frozenset)) else [y_i])
         )
         owner = given.owner
         rows = x[owner]
@@ -131,8 +157,7 @@ class Transducer(Structure):
         shapes = step_shapes(self.max_in, self._widest(pairs, given.codes, owner))
         weights = 1.0 / np.diff(given.ptr)[owner]
         pieces, found = align(pairs, given.codes, (len(x_symbols), len(y_symbols)), shapes, weights, _ROUNDS)
-        contexts = Contexts.observed(given.codes, len(y_symbols), self.order, self.min_context)
-        return self._space(x_symbols, y_symbols, (text_in, text_out), pairs, pieces, found, contexts)
+        return self._space(x_symbols, y_symbols, (text_in, text_out), pairs, pieces, found)
 
     def _widest(self, x: Coded, y: Coded, owner: np.ndarray) -> int:
         """Most output symbols of a piece."""
@@ -159,7 +184,7 @@ class Transducer(Structure):
     ) -> TransducerSpace:
         given = read_alignments(inputs, y)
         text_out = all(isinstance(b, str) for y_i in y for _, b in y_i)
-        written, y_symbols = encode([tuple(s for _, b in pairs for s in b) for pairs in given], what="y")
+        _, y_symbols = encode([tuple(s for _, b in pairs for s in b) for pairs in given], what="y")
         x_code, y_code = ({s: t for t, s in enumerate(a)} for a in (x_symbols, y_symbols))
         rows = []
         for i, pairs in enumerate(given):
@@ -171,10 +196,7 @@ class Transducer(Structure):
         pieces = Pieces.completed(sides, np.zeros(len(sides)), (len(x_symbols), len(y_symbols)))
         number = {pair: t for t, pair in enumerate(zip(pieces.inputs, pieces.outputs, strict=True))}
         table = np.array([(i, start, number[pair]) for i, start, pair in rows], dtype=np.int64).reshape(-1, 3)
-        contexts = Contexts.observed(written, len(y_symbols), self.order, self.min_context)
-        return self._space(
-            x_symbols, y_symbols, (text_in, text_out), x, pieces, Aligned(*table.T.copy()), contexts
-        )
+        return self._space(x_symbols, y_symbols, (text_in, text_out), x, pieces, Aligned(*table.T.copy()))
 
     def _space(
         self,
@@ -184,11 +206,12 @@ class Transducer(Structure):
         x: Coded,
         pieces: Pieces,
         found: Aligned,
-        contexts: Contexts,
     ) -> TransducerSpace:
         windows = Windows.observed(x, found, pieces, self.window, self.longest, self.min_count)
-        grams = Grams.observed(contexts, pieces, found, len(x))
-        return TransducerSpace(self, x_symbols, y_symbols, text, pieces, windows, grams)
+        grams = Grams.observed(pieces, found, len(x), self.order, self.min_context)
+        shortlist = Shortlist.observed(x, found, pieces)
+        law = PieceLaw.observed(grams, found, len(x))
+        return TransducerSpace(self, x_symbols, y_symbols, text, pieces, windows, grams, shortlist, law)
 
     def bind_names(self, names: Sequence[Any]) -> TransducerSpace:
         """Pieces and features from the names of given weights."""
@@ -201,6 +224,16 @@ class Transducer(Structure):
         X = ["cat", "act", "tic", "cit", "ice"]
         yield cls(min_context=1), X, ["kat", "akt", "tik", "sit", {"ais", "is"}]
         yield cls(output="pieces"), ["ab", "ba"], [[("a", "x"), ("b", "")], [("b", "y"), ("a", "x")]]
+
+    def alternatives(self, y: Any) -> list[Any]:
+        """All true outputs of a sample.
+
+        Parameters
+        ----------
+        y : str, list, set or list of lists
+            The truth about one sample.
+        """
+        return [list(map(tuple, y))] if self.output == "pieces" else several(y)
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
         """Share of outputs that are wholly right; one of several true outputs is enough."""

@@ -1,0 +1,136 @@
+"""Spanish named entities (CoNLL-2002) with some of the labels taken away."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from experiments._report import load, markdown, options, store, write
+
+LONGEST = 10  # tokens of a span that is kept or hidden as a whole
+Labels = list[list[Any]]
+
+
+def spans_hidden(y: Labels, share: float, rng: np.random.Generator) -> Labels:
+    """Sentences cut into spans of 1 to 10 tokens, a share of which loses its labels."""
+    out = []
+    for row in y:
+        new, start = list(row), 0
+        while start < len(row):
+            stop = start + int(rng.integers(1, LONGEST + 1))
+            if rng.random() < share:
+                new[start:stop] = [None] * len(row[start:stop])
+            start = stop
+        out.append(new)
+    return out
+
+
+def entities_only(y: Labels) -> Labels:
+    """Only the labels of entities are left."""
+    return [[None if label == "O" else label for label in row] for row in y]
+
+
+def read_as_o(y: Labels) -> Labels:
+    """What is unknown taken for no entity."""
+    return [["O" if label is None else label for label in row] for row in y]
+
+
+def _settings(y: Labels, rng: np.random.Generator) -> dict[str, tuple[np.ndarray, Labels]]:
+    """Samples and labels of every setting."""
+    everything = np.arange(len(y))
+    half = spans_hidden(y, 0.5, rng)
+    some = np.sort(rng.permutation(len(y))[: len(y) // 5])
+    marked = set(some.tolist())
+    mixed = [row if i in marked else sparse for i, (row, sparse) in enumerate(zip(y, entities_only(y)))]
+    return {
+        "all labels": (everything, y),
+        "half of the labels": (everything, half),
+        "half of the labels, the others read as O": (everything, read_as_o(half)),
+        "a fifth of the sentences": (some, [y[i] for i in some]),
+        "a fifth of the sentences, of the others the entities": (everything, mixed),
+        "the entities alone": (everything, entities_only(y)),
+    }
+
+
+def _learners() -> dict[str, Callable[[Any], Any]]:
+    import trelliswork as tw
+
+    return {
+        "CRF": lambda chain: tw.CRF(chain, n_jobs=1),
+        "Perceptron": lambda chain: tw.Perceptron(chain),
+        "StructuredSVM": lambda chain: tw.StructuredSVM(chain, tol=1e-2),
+    }
+
+
+def ner(arguments: Sequence[str]) -> None:
+    """F1 of entities on testa and testb, for labels that are all there and for labels that are not."""
+    import trelliswork as tw
+    from trelliswork.features import TokenWindow
+    from trelliswork.io import read_conll
+    from trelliswork.metrics import entity_f1
+
+    given = options(
+        arguments,
+        learner=("CRF", "CRF, Perceptron or StructuredSVM"),
+        seed=(0, "which labels are taken away"),
+        sentences=(0, "use so many training sentences; 0 for all"),
+        settings=("", "numbers of the settings, as in 0,1; all by default; 'stored' writes what is stored"),
+    )
+    folder = os.path.join(given.data, "conll2002-es")
+    data = {part: read_conll(os.path.join(folder, f"esp.{part}.gz")) for part in ("train", "testa", "testb")}
+    n = given.sentences or len(data["train"].y)
+    window = TokenWindow().fit(data["train"].X[:n])
+    X = {part: window.transform(rows.X if part != "train" else rows.X[:n]) for part, rows in data.items()}
+    y = data["train"].y[:n]
+    labels = sorted({label for row in y for label in row})
+    settings = _settings(y, np.random.default_rng(given.seed))
+    chosen: Sequence[int] = range(len(settings))
+    if given.settings:
+        chosen = [] if given.settings == "stored" else [int(number) for number in given.settings.split(",")]
+    name = "partly/ner" if given.learner == "CRF" else f"partly/ner_{given.learner.lower()}"
+    name += f"_seed{given.seed}" if given.seed else ""
+    kept = load(name)
+    for number in chosen:
+        title = list(settings)[number]
+        index, rows = settings[title]
+        model = _learners()[given.learner](tw.Chain(labels=labels))
+        start = time.perf_counter()
+        model.fit(X["train"][index], rows)
+        seconds = time.perf_counter() - start
+        known = np.mean([label is not None for row in rows for label in row])
+        kept[title] = {
+            "known": 100.0 * float(known),
+            "seconds": seconds,
+            **{part: 100.0 * entity_f1(data[part].y, model.predict(X[part])) for part in ("testa", "testb")},
+        }
+        print(title, kept[title], flush=True)
+        if not given.sentences:
+            store(name, kept)
+    table = [
+        [
+            title,
+            kept[title]["known"],
+            kept[title]["testa"],
+            kept[title]["testb"],
+            round(kept[title]["seconds"]),
+        ]
+        for title in settings
+        if title in kept
+    ]
+    body = markdown(["labels to learn from", "known tokens, %", "F1 testa", "F1 testb", "seconds"], table)
+    if not given.sentences:
+        write(
+            name,
+            f"Spanish entities with labels known in part: {given.learner}",
+            f"{body}\n\n{n:,} sentences. Features are those of `TokenWindow()`, the learner its defaults; "
+            "nothing was chosen by the test sets. Labels that are not known are None: the learner sums over "
+            "(CRF) or fills in (the others) whatever agrees with the rest. Sentences are cut into spans of 1 "
+            f"to {LONGEST} tokens, half of which lose their labels (seed {given.seed}). With the entities "
+            "alone nothing says what is no entity: there is no label O to learn from.",
+        )
+    else:
+        print(body)

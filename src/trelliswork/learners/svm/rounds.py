@@ -1,0 +1,77 @@
+"""Outputs that are known in part: rounds of the best completion and an ordinary problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from trelliswork.learners.completion import best_completion
+from trelliswork.learners.svm.solvers import Solution
+from trelliswork.learners.svm.weights import Expansion
+from trelliswork.structures.abilities import PartlyKnown, Rows, require
+from trelliswork.structures.base import Batch, Parts
+
+__all__ = ["fit_completed", "model_scores"]
+
+_MAX_ROUNDS = 50
+
+Model = np.ndarray | Expansion
+Fit = Callable[[Batch, Any], tuple[Solution, Model]]
+
+
+def model_scores(batch: Batch, model: Model, kernel: Any) -> Parts:
+    """Scores of parts under weights, or under a kernel expansion."""
+    if not isinstance(model, Expansion):
+        return batch.scores(model)
+    view = require(batch, Rows).row_view()
+    return view.batch.scores(model.weights(view, kernel))
+
+
+def fit_completed(
+    batch: PartlyKnown, fit: Fit, X: Any, kernel: Any, tol: float
+) -> tuple[Solution, Model, list[dict[str, Any]]]:
+    """Complete the outputs and solve, in turn, until the objective stays.
+
+    With fixed completions the problem is convex and bounds the true one from above; it touches it where the
+    completions are the best ones. So no round can raise the objective, but by the tolerance of its solver,
+    and one that does is given up.
+
+    Parameters
+    ----------
+    batch : PartlyKnown
+        Samples with their first completions.
+    fit : callable
+        Solves the problem of a batch from a start (inputs and support set, or None).
+    X : list of inputs or None
+        For the starts; None to do without them.
+    kernel : Kernel or None
+        That of expansions.
+    tol : float
+        Relative fall of the objective that ends the rounds.
+
+    Returns
+    -------
+    solution, model : Solution and ndarray or Expansion
+        Of the best round.
+    rounds : list of dict
+        Objective and gap of every round, and how many completions it changed.
+    """
+    solution, model = fit(batch, None)
+    rounds: list[dict[str, Any]] = []
+    while True:
+        done = best_completion(batch, None, model_scores(batch, model, kernel))
+        changed = sum(not np.array_equal(batch.gold_codes[i], done.gold_codes[i]) for i in batch.open_samples)
+        rounds.append({"objective": solution.primal, "gap": solution.gap, "changed": changed})
+        if not changed or len(rounds) == _MAX_ROUNDS or solution.stop == "interrupted":
+            return solution, model, rounds
+        batch = done
+        found, other = fit(batch, None if X is None else (X, solution.support))
+        if not found.primal < solution.primal:
+            return solution, model, rounds
+        fall = solution.primal - found.primal
+        solution, model = found, other
+        if fall <= tol * abs(solution.primal):
+            rounds.append({"objective": solution.primal, "gap": solution.gap, "changed": 0})
+            return solution, model, rounds
