@@ -27,7 +27,7 @@ _ADVICE = "scale the weights or the features down"
 
 
 def check_finite(batch: Batch, scores: Parts) -> tuple[float, float]:
-    """Refuse scores that are not numbers or whose sums would not be; returns the largest, and the largest size.
+    """Refuse scores that are not numbers or whose sums would not be; returns the largest, and their size.
 
     Very negative scores are no harm: what they are added to is as good as forbidden.
 
