@@ -67,7 +67,13 @@ def test_a_walk_is_as_described_and_goes_down(name):
     files = described(name)
     assert 5 <= len(files) <= MOST_FILES
     crossed = {file for pair in calls for file in pair}
-    assert [file for file in files if file not in crossed] == []
+    # Compiled code makes no calls that Python could see; its modules are imported when they are used.
+    loaded = {
+        str(Path(module.__file__).relative_to(SOURCE))
+        for name, module in sys.modules.items()
+        if name.startswith("trelliswork.dp.")
+    }
+    assert [file for file in files if file not in crossed | loaded] == []
     height = {room: i for i, room in enumerate(ROOMS)}
     upwards = [
         f"{caller} calls {called}"
