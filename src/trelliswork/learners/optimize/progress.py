@@ -120,7 +120,7 @@ class Progress:
 
     def _log(self, said: str, now: float) -> None:
         self._logged = now
-        of_all = f" of {self.total}" if self.total else ""
+        of_all = f" of {max(self.total, len(self.history))}" if self.total else ""  # rounds may join
         logger.info("%s %d%s%s  %.1f s", self.title, len(self.history), of_all, said, now - self.started)
 
 
