@@ -279,12 +279,24 @@ class _Contest:
             self._tuned(entry, time.perf_counter() + self._left() / (len(able) - number))
 
     def _warm_up(self, entries: list[Entry]) -> None:
-        """Fit to a few samples, for code that is compiled once must not count against who needs it first."""
+        """A few steps on a few samples: what is compiled must not count against who needs it first."""
         few = np.unique(np.linspace(0, len(self.y) - 1, _FEW).astype(np.int64))
         X, y = take(self.X, few), take(self.y, few)
         for entry in entries:
-            with suppress(Exception):  # what is wrong shows on all samples
-                on_a_part(entry.learner).fit(X, y).predict(X)
+            steps: list[None] = []
+
+            def enough(steps: list[None] = steps) -> bool:
+                steps.append(None)
+                return len(steps) >= _FEW
+
+            try:
+                with ended_by(enough):
+                    on_a_part(entry.learner).fit(X, y).predict(X)
+            except KeyboardInterrupt:
+                if len(steps) < _FEW:  # by the user
+                    raise
+            except Exception:  # what is wrong shows on all samples
+                continue
 
     def _left(self, part: float = 1.0) -> float:
         """Seconds of a part of the budget; never none, so that slow learners do not shut out quick ones."""
