@@ -175,7 +175,7 @@ def _of_parts(both: Batch, codes: Any, scores: Parts, linear: Parts) -> list[Con
         differences = used[0][places] - used[1][places]
         for place, d, w in zip(zip(*places), differences.tolist(), rest.tolist(), strict=True):
             if abs(w) > 1e-9:  # beyond the rounding of the sums above
-                out.append(Contribution((name, *map(int, place)), w, d, d * w))
+                out.append(Contribution(both.part_name(name, tuple(map(int, place))), w, d, d * w))
     return out
 
 
