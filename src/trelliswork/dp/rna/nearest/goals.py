@@ -51,7 +51,7 @@ def room(n):
     return 2 * n + 600
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def cell(chart, at, kind, i, j):
     """Value of a goal."""
     if kind == PREFIX_GOAL:
@@ -167,7 +167,7 @@ def alternatives(problem, before, chart, kind, i, j, values, ways):
     return count
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def forced_before(forced):
     """How many bases before each position have to be paired."""
     before = np.zeros(forced.size + 1, np.int64)

@@ -43,13 +43,13 @@ def absorbed(pair, at, window, out, forced):
     return total[0]
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def out_end(seq, i, j, c):
     """Entry for pair (i, j) seen from the loop that it closes."""
     return END + c * N_ENDS + KIND[seq[i], seq[j]] * 25 + seq[i + 1] * 5 + seq[j - 1]
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def in_end(seq, p, q, c):
     """Entry for pair (p, q) seen from the loop around it."""
     after = seq[q + 1] if q + 1 < seq.size else 4
@@ -57,7 +57,7 @@ def in_end(seq, p, q, c):
     return END + c * N_ENDS + KIND[seq[q], seq[p]] * 25 + after * 5 + before
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def internal_class(left, right):
     """Class of an internal loop with so many unpaired bases on either side; not for one base in all."""
     small = min(left, right)
@@ -68,7 +68,7 @@ def internal_class(left, right):
     return 3
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def loop_code(seq, i, j):
     """Entry for the bases of a hairpin loop of three or four, otherwise -1."""
     length = j - i - 1
