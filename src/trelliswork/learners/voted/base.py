@@ -15,7 +15,7 @@ from trelliswork.learners.base import StructuredEstimator, combined_weights
 from trelliswork.learners.known import check_loss
 from trelliswork.learners.optimize.smooth import Minimum
 from trelliswork.learners.strength import DataScale
-from trelliswork.learners.voted.solvers import Problem
+from trelliswork.learners.voted.problem import Problem
 from trelliswork.losses import Loss, as_loss
 from trelliswork.structures.base import Batch, Space
 from trelliswork.structures.families import Families, family_rates, find_families
