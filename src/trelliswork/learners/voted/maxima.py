@@ -29,8 +29,8 @@ def minimise_maxima(
     """Minimise the mean of ``max_y L(y) exp(-margin(y))`` plus the voted penalty.
 
     Every round adds the worst output of each sample to a model of the objective, which is the same sum of
-    maxima over the outputs added so far. The next point minimises the model plus a quadratic distance to the best
-    point; this is done in the dual, which also bounds the minimum from below.
+    maxima over the outputs added so far. The next point minimises the model plus a quadratic distance to the
+    best point; this is done in the dual, which also bounds the minimum from below.
 
     Parameters
     ----------
