@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from trelliswork._registry import registered as _registered
-from trelliswork.learners.base import Candidate as Candidate
 from trelliswork.learners.base import FitInterrupted as FitInterrupted
 from trelliswork.learners.base import StructuredEstimator as StructuredEstimator
 from trelliswork.learners.crf import CRF as CRF
@@ -20,6 +19,7 @@ from trelliswork.learners.regression.outputs import NGrams as NGrams
 from trelliswork.learners.regression.outputs import Positions as Positions
 from trelliswork.learners.regression.outputs import Values as Values
 from trelliswork.learners.svm.estimator import StructuredSVM as StructuredSVM
+from trelliswork.learners.verbs import Candidate as Candidate
 from trelliswork.learners.voted.boosting import StructBoost as StructBoost
 from trelliswork.learners.voted.crf import VotedCRF as VotedCRF
 

@@ -11,9 +11,10 @@ import numpy as np
 from trelliswork._errors import InputError, InputWarning
 from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_weights
-from trelliswork.learners.base import StructuredEstimator, given_weights
+from trelliswork.learners.base import StructuredEstimator
 from trelliswork.learners.completion import filled_in
 from trelliswork.learners.known import Target, known_in_part
+from trelliswork.learners.weights import given_weights
 from trelliswork.structures.abilities import JointLaw, Multinomials
 from trelliswork.structures.base import Batch, Parts, Structure
 

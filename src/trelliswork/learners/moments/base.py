@@ -13,7 +13,7 @@ from trelliswork._signature import signature
 from trelliswork._stored import Declared, numbers
 from trelliswork._tuning import Choice, Path
 from trelliswork._validate import check_number
-from trelliswork.learners.base import StructuredEstimator, combined_weights
+from trelliswork.learners.base import StructuredEstimator
 from trelliswork.learners.completion import filled_in
 from trelliswork.learners.head_start import RemainingMargin
 from trelliswork.learners.moments.constraints import fit_constrained
@@ -24,6 +24,7 @@ from trelliswork.learners.moments.sums import BatchMoments, MomentSums, SampledM
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.ridge import SOLVERS, Ridge, SecondMoment
 from trelliswork.learners.strength import DataScale
+from trelliswork.learners.weights import combined_weights
 from trelliswork.losses import as_loss
 from trelliswork.structures.abilities import ReferenceLaw, Storable, require
 from trelliswork.structures.base import Batch, Parts, Space, Structure
