@@ -1,7 +1,7 @@
 """Requests per second of ``trelliswork serve``: one sentence tagged by each request.
 
-The server runs in a process of its own with the small tagger of names that it offers without a model file; the
-clients are connections that one process of this benchmark keeps open over loopback, each sending its next
+The server runs in a process of its own with the small tagger of names that it offers without a model file;
+the clients are connections that one process of this benchmark keeps open over loopback, each sending its next
 sentence when it has read its last answer. Server and clients share the cores of the machine.
 """
 
@@ -17,9 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from trelliswork.web.demos import sentences
-
 from benchmarks._measure import arguments, write_results
+from trelliswork.web.demos import sentences
 
 CLIENTS = (1, 8, 64)
 
@@ -96,14 +95,13 @@ def main() -> None:
             rows.append([n, f"{len(times) / args.seconds:,.0f}", f"{at[0]:.1f} ms", f"{at[1]:.1f} ms"])
             print(*rows[-1], flush=True)
         grown = memory(pid) - before
-    write_results(
-        "serve",
-        ["clients", "requests/s", "median", "99th percentile"],
-        rows,
-        f"One sentence of 4 to 15 tokens a request, keep-alive, {args.seconds:g} s each. Memory of the server grew "
-        f"by {grown:.1f} MB over these {total:,} requests.",
-        title="Requests a second for tagging one sentence.",
+    head = "| clients | requests/s | median | 99th percentile |\n| --- | --- | --- | --- |\n"
+    body = head + "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
+    note = (
+        f"One sentence of 4 to 15 tokens a request, keep-alive, {args.seconds:g} s each, loopback. Memory of "
+        f"the server grew by {grown:.1f} MB over these {total:,} requests."
     )
+    write_results("serve", "python -m benchmarks serve", f"Tagging one sentence.\n\n{body}\n\n{note}")
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._validate import check_number
-from trelliswork.learners.base import Candidate
 from trelliswork.learners.scores import shares
+from trelliswork.learners.verbs import Candidate
 from trelliswork.structures.base import Batch, Parts
 
 __all__ = ["Contribution", "Explanation", "explain"]
@@ -97,7 +97,7 @@ def explain(model: Any, x: Any, *, rank: int = 0, against: int = 1, **constraint
     >>> why.first.output, why.second.output
     (['D', 'N'], ['N', 'N'])
     >>> why.contributions[0].name
-    ('emission', 'the', 'D')
+    ('transition', 'D', 'N')
     >>> abs(sum(c.value for c in why.contributions) - why.difference) < 1e-9
     True
     """

@@ -71,7 +71,7 @@ def parsed(body: bytes) -> dict[str, Any]:
     if body.count(b"[") + body.count(b"{") > _DEEPEST and _depth(body) > _DEEPEST:
         raise Refused(400, f"the JSON is nested deeper than {_DEEPEST}")
     try:
-        value = json.loads(body, parse_constant=_refuse_constant)
+        value = json.loads(body.decode(), parse_constant=_refuse_constant)
         if b"\\u" in body:  # half of a character can only be written like this
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeError:
@@ -106,7 +106,7 @@ def shortened(error: object, limit: int = 300) -> str:
 
 
 def as_json(value: Any) -> bytes:
-    """JSON in ASCII; numbers that are not finite become null.
+    r"""JSON in ASCII; numbers that are not finite become null.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def as_json(value: Any) -> bytes:
     --------
     >>> from trelliswork.web.bodies import as_json
     >>> as_json({"score": float("-inf"), "text": "\u00fc"})
-    b'{"score":null,"text":"\\\\u00fc"}'
+    b'{"score":null,"text":"\\u00fc"}'
     """
     try:
         return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()

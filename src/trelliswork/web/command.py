@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import socket
 import sys
+import warnings
 from collections.abc import Sequence
 
-from trelliswork._errors import InputError
+from trelliswork._errors import InputError, InputWarning
 from trelliswork.web.limits import Limits
 
 __all__ = ["serve"]
@@ -78,6 +79,7 @@ def serve(
         ws="none",
     )
     sys.setswitchinterval(_SWITCH)
+    warnings.simplefilter("ignore", InputWarning)  # anybody may type anything
     shown = f"[{host}]" if ":" in host else host
     print(f"models: {', '.join(models)}")
     print(

@@ -11,8 +11,28 @@ from trelliswork.web.models import Models, Served
 
 __all__ = ["demo_models"]
 
-_PEOPLE = ["Ana Lima", "Tom Baker", "Mei Chen", "Omar Haddad", "Ruth Cohen", "Ivan Petrov", "Sara Lindgren", "John Okafor"]
-_PLACES = ["Lisbon", "Oslo", "New York", "Nairobi", "Kyoto", "Buenos Aires", "Vienna", "Cape Town", "Lima", "Quebec"]
+_PEOPLE = [
+    "Ana Lima",
+    "Tom Baker",
+    "Mei Chen",
+    "Omar Haddad",
+    "Ruth Cohen",
+    "Ivan Petrov",
+    "Sara Lindgren",
+    "John Okafor",
+]
+_PLACES = [
+    "Lisbon",
+    "Oslo",
+    "New York",
+    "Nairobi",
+    "Kyoto",
+    "Buenos Aires",
+    "Vienna",
+    "Cape Town",
+    "Lima",
+    "Quebec",
+]
 _FIRMS = ["Northwind", "Acme Bank", "Blue River Energy", "Vega Labs", "Harbour Foods", "Orion Rail"]
 _DAYS = ["Monday", "last Friday", "3 May", "12 October 1998", "next week", "1987"]
 _SENTENCES = """\
@@ -38,13 +58,16 @@ _GREEK = """\
 καλημερα kalimera|θαλασσα thalassa|φιλος filos|ψωμι psomi|χαρα chara|βιβλιο vivlio|γατα gata|δεντρο dentro
 ζωη zoi|ηλιος ilios|κοσμος kosmos|λογος logos|μηλο milo|νερο nero|ξενος xenos|οδος odos|πολη poli|ρολοι roloi
 σπιτι spiti|τραπεζι trapezi|υδωρ ydor|ωρα ora|αγαπη agapi|ουρανος ouranos|μουσικη mousiki|ευχαριστω efcharisto
-αυτος aftos|ψαρι psari|φως fos|χρονος chronos|ταξιδι taxidi|ξυλο xylo|θεος theos|παιδι paidi|ημερα imera|νυχτα nychta
-γλωσσα glossa|δρομος dromos|αυριο avrio|τουριστας touristas|κουζινα kouzina|βουνο vouno|ιστορια istoria|φωνη foni"""
+αυτος aftos|ψαρι psari|φως fos|χρονος chronos|ταξιδι taxidi|ξυλο xylo|θεος theos|παιδι paidi|ημερα imera
+νυχτα nychta|γλωσσα glossa|δρομος dromos|αυριο avrio|τουριστας touristas|κουζινα kouzina|βουνο vouno
+ιστορια istoria|φωνη foni"""
 
 _ANIMALS = """\
 cat mammal fur legs=4 claws milk|dog mammal fur legs=4 barks milk|horse mammal fur legs=4 hooves milk
-bat mammal fur legs=2 wings milk night|whale mammal legs=0 fins sea milk|eagle bird feathers legs=2 wings claws eggs
-owl bird feathers legs=2 wings night eggs|penguin bird feathers legs=2 sea eggs|duck bird feathers legs=2 wings eggs
+bat mammal fur legs=2 wings milk night|whale mammal legs=0 fins sea milk
+eagle bird feathers legs=2 wings claws eggs
+owl bird feathers legs=2 wings night eggs|penguin bird feathers legs=2 sea eggs
+duck bird feathers legs=2 wings eggs
 shark fish scales legs=0 fins sea|salmon fish scales legs=0 fins sea eggs|trout fish scales legs=0 fins eggs
 ant insect legs=6 eggs small|bee insect legs=6 wings eggs small|moth insect legs=6 wings night eggs small"""
 _TAXONOMY = [
@@ -64,10 +87,13 @@ def demo_models() -> Models:
     return Models(
         [
             Served(
-                "names", _tagger, "people, places, firms and dates in English sentences; trained on toy sentences",
+                "names", _tagger, "people, places, firms and dates in English; trained on toy sentences",
                 ["Ana Chen left Acme Labs in Oslo on 12 May .", "The mayor of Cape Town met Tom Petrov ."],
             ),
-            *(Served(name, _shipped(name), about, shipped.get(name, [])) for name, about in PRETRAINED.items()),
+            *(
+                Served(name, _shipped(name), about, shipped.get(name, []))
+                for name, about in PRETRAINED.items()
+            ),
             Served(
                 "trees", _parser, "a grammar of a few English sentences, some of them ambiguous",
                 ["the man saw the bird with a telescope", "Ana ate the fish in the garden with a fork"],

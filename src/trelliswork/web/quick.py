@@ -1,13 +1,14 @@
 """Labels of single sentences from remembered scores of words.
 
-A call of ``predict`` for one short sentence spends nearly all of its time on building tables of features. With
-the features of :class:`~trelliswork.features.TokenWindow` the score of a token is a sum over its neighbours of
-something that depends on one word alone, so it can be remembered word by word. The labels are those of
-``predict``; models to which this does not apply are asked as usual.
+A call of ``predict`` for one short sentence spends nearly all of its time on building tables of features.
+With the features of :class:`~trelliswork.features.TokenWindow` the score of a token is a sum over its
+neighbours of something that depends on one word alone, so it can be remembered word by word. The labels are
+those of ``predict``; models to which this does not apply are asked as usual.
 """
 
 from __future__ import annotations
 
+import itertools
 import threading
 from typing import Any
 
@@ -107,7 +108,7 @@ class QuickTagger:
         if not np.isfinite(values).all():
             return None
         names, found, ends = self._labels, codes.tolist(), offsets.tolist()
-        return [[names[c] for c in found[a:b]] for a, b in zip(ends[:-1], ends[1:])]
+        return [[names[c] for c in found[a:b]] for a, b in itertools.pairwise(ends)]
 
     def _unary(self, X: list[list[Any]]) -> tuple[np.ndarray | None, np.ndarray]:
         """Scores of labels at all tokens, and where sentences start."""

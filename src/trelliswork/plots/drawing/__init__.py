@@ -1,7 +1,7 @@
 """Drawings for browsers: the page of ``trelliswork serve`` and pages without a server use the same.
 
-Each ``.js`` file is a module that draws one kind of output from JSON, without any other resource; ``base.css``
-has the colours, light and dark.
+Each ``.js`` file is a module that draws one kind of output from JSON, without any other resource;
+``base.css`` has the colours, light and dark.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def document(
     Examples
     --------
     >>> from trelliswork.plots.drawing import document
-    >>> page = document("A page", "<p id=here></p>", modules=["dom"], script="console.log(data)", data=["</script>"])
+    >>> page = document("A page", "<p>", modules=["dom"], script="console.log(data)", data=["</script>"])
     >>> page.count("</script>")
     1
     """

@@ -73,7 +73,7 @@ class AlignmentView(View):
     def output(self, x: Any, y: Any) -> Any:
         """Two rows of symbols."""
         gap = self.learner.structure.gap
-        rows = y.gapped(*x, gap) if isinstance(y, AlignPath) else y
+        rows = y.gapped(x[0], x[1], gap) if isinstance(y, AlignPath) else y
         return [row if isinstance(row, str) else [str(s) for s in row] for row in rows]
 
     def drawn(self, x: Any, y: Any) -> dict[str, Any]:
