@@ -112,9 +112,9 @@ def _hand_on(problem, before, chart, around, kind, i, j, values, ways, counts):
     at, share = problem.at, cell(around, problem.at, kind, i, j)
     if share == 0.0:
         return
-    own = cell(chart, at, kind, i, j)
+    whole = cell(chart, at, kind, i, j)
     for x in range(alternatives(problem, before, chart, kind, i, j, values, ways)):
-        part = share * np.exp(values[x] - own)
+        part = share * np.exp(values[x] - whole)
         if part == 0.0:
             continue
         for side in range(0, 6, 3):
