@@ -421,6 +421,27 @@ def _marginals(case: _Case) -> None:
             assert np.allclose(rows.sum(axis=-1), 1.0, atol=1e-9), f"sample {i}: rows do not sum to one"
 
 
+def _explanation(case: _Case) -> None:
+    """What features add to the difference of two scores makes up the difference."""
+    from trelliswork.learners.explain import explain
+
+    case.needs(hasattr(case.learner, "predict_kbest"), "has no predict_kbest")
+    model = case.model
+    case.needs(not hasattr(case.X, "tocsr"), "explains one input, which a row of a sparse matrix is not")
+    for i, x in enumerate(_each(case.X)):
+        candidates = model.predict_kbest(_take(case.X, [i]), k=3)[0]
+        for k in range(1, len(candidates)):
+            why = explain(model, x, against=k)
+            # Outputs of the same score may change places in a longer list.
+            gaps = [abs(why.first.probability - candidates[0].probability)]
+            gaps.append(abs(why.second.probability - candidates[k].probability))
+            assert max(gaps) <= 1e-8, f"sample {i}: other outputs than those of predict_kbest"
+            total, scale = sum(c.value for c in why.contributions), max(1.0, abs(why.first.score))
+            assert abs(total - why.difference) <= 1e-7 * scale, (
+                f"sample {i}: contributions add up to {total}, the scores differ by {why.difference}"
+            )
+
+
 # -- going on, and keeping -----------------------------------------------------------------------
 
 
@@ -518,6 +539,7 @@ _LAWS: tuple[Callable[[_Case], None], ...] = (
     _log_probability,
     _kbest,
     _marginals,
+    _explanation,
     _warm_start,
     _pickling,
     _model_files,

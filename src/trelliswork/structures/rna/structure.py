@@ -16,7 +16,7 @@ from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._stored import fitting, lengths, numbers, whole
 from trelliswork._tuning import Choice
 from trelliswork._validate import as_number, check_number
-from trelliswork.dp.rna.nearest.layout import LONGEST
+from trelliswork.dp.rna.nearest.layout import LONGEST, MOST_STACKED
 from trelliswork.dp.rna.rules import BASE, BASES, F_LS, L_PAIR, N_RULES, PAIRS, S_L, S_LS
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.known import check_known
@@ -459,6 +459,7 @@ class NearestSpace(RNASpace):
     def __init__(self, structure: RNA):
         self.structure = structure
         self._names, self.map = feature_map(tuple(sorted(structure.groups)))
+        self.stacked = MOST_STACKED if "helix lengths" in structure.groups else 1
 
     @property
     def n_features(self) -> int:

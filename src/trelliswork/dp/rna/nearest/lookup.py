@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from trelliswork._jit import njit
-from trelliswork.dp.rna.nearest.layout import END, LOOP_3, LOOP_4, N_ENDS
+from trelliswork.dp.rna.nearest.layout import END, HELIX, LONELY, LOOP_3, LOOP_4, LOOP_6, N_ENDS, TRIPLE
 from trelliswork.dp.rna.rules import KIND
 
-__all__ = ["absorbed", "in_end", "internal_class", "loop_code", "out_end", "rows"]
+__all__ = ["absorbed", "helix_end", "in_end", "internal_class", "loop_code", "out_end", "rows", "triple"]
 
 
 @njit
@@ -69,14 +69,33 @@ def internal_class(left, right):
 
 
 @njit(no_cpython_wrapper=True)
-def loop_code(seq, i, j):
-    """Entry for the bases of a hairpin loop of three or four, otherwise -1."""
+def triple(seq, i, j):
+    """Entry for pair (i, j) between the pairs next to it on both sides; -1 without a possible outer one."""
+    if i == 0 or j + 1 >= seq.size:
+        return -1
+    outer = KIND[seq[i - 1], seq[j + 1]]
+    if outer < 0:
+        return -1
+    return TRIPLE + 36 * outer + 6 * KIND[seq[i], seq[j]] + KIND[seq[i + 1], seq[j - 1]]
+
+
+@njit(no_cpython_wrapper=True)
+def helix_end(length):
+    """Entry for a helix of so many pairs; -1 for long ones."""
+    if length == 1:
+        return LONELY
+    return HELIX + length - 2 if length <= 4 else -1
+
+
+@njit(no_cpython_wrapper=True)
+def loop_code(seq, i, j, size):
+    """Entry of a table of a size for the bases of a hairpin loop of three, four or six, otherwise -1."""
     length = j - i - 1
-    if length < 3 or length > 4:
+    if length < 3 or length == 5 or length > 6 or (length == 6 and size <= LOOP_6):
         return -1
     code = 0
     for k in range(i + 1, j):
         if seq[k] == 4:
             return -1
         code = 4 * code + seq[k]
-    return (LOOP_3 if length == 3 else LOOP_4) + code
+    return (LOOP_3 if length == 3 else LOOP_4 if length == 4 else LOOP_6) + code
