@@ -29,17 +29,17 @@ def absorbed(pair, at, window, out, forced):
     Bases whose own score is -inf have to be paired. Returns the score of the structure without pairs.
     """
     n = forced.size
-    own = np.zeros(n, pair.dtype)
-    total = own[:1].copy()
+    unpaired = np.zeros(n, pair.dtype)
+    total = unpaired[:1].copy()
     for i in range(n):
         forced[i] = pair[at[i] + i].real == -np.inf
         if not forced[i]:
-            own[i] = pair[at[i] + i]
-            total[0] += own[i]
+            unpaired[i] = pair[at[i] + i]
+            total[0] += unpaired[i]
     for i in range(n):
         out[at[i] + i] = 0.0
         for j in range(i + 1, min(n, i + window)):
-            out[at[i] + j] = pair[at[i] + j] - own[i] - own[j]
+            out[at[i] + j] = pair[at[i] + j] - unpaired[i] - unpaired[j]
     return total[0]
 
 
