@@ -15,6 +15,7 @@ from trelliswork.structures.base import Decoded, Parts
 from trelliswork.structures.batch import Batch
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.derivations.graph import Graph, integer_costs
+from trelliswork.structures.factors import Factors
 from trelliswork.structures.rna.batch import RNABatch
 from trelliswork.structures.rna.graph import RNAGraph, check_size
 
@@ -35,6 +36,12 @@ class NearestBatch(RNABatch):
     """
 
     space: NearestSpace
+
+    def factors(self) -> Factors:
+        """Refused: what is shared by all loops that close at a base pair is not told apart."""
+        raise Unsupported(
+            "the nearest-neighbour model of RNA does not tell its factors; RNA('g6') and RNA('nested') do"
+        )
 
     # -- running the recursions --------------------------------------------------------------
 
