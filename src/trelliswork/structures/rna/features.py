@@ -68,9 +68,7 @@ def _triples() -> Iterator[_Feature]:
         other = inner ^ 1, middle ^ 1, outer ^ 1
         if (outer, middle, inner) <= other:
             a, b, c = PAIRS[outer], PAIRS[middle], PAIRS[inner]
-            cells = {
-                layout.TRIPLE + 36 * x + 6 * y + z for x, y, z in ((outer, middle, inner), other)
-            }
+            cells = {layout.TRIPLE + 36 * x + 6 * y + z for x, y, z in ((outer, middle, inner), other)}
             yield (
                 ("triple", f"5'-{a[0]}{b[0]}{c[0]}-3' 3'-{a[1]}{b[1]}{c[1]}-5'"),
                 [(cell, 1.0) for cell in sorted(cells)],

@@ -10,7 +10,6 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError, Unsupported
 from trelliswork._ragged import Ragged
-from trelliswork.dp.rna.nearest import layout
 from trelliswork.dp.rna.nearest.layout import Problem
 from trelliswork.structures.base import Decoded, Parts
 from trelliswork.structures.batch import Batch
