@@ -6,6 +6,7 @@ installation (no place for the cache) costs compile time, not an exception.
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import time
@@ -23,28 +24,46 @@ _PATIENCE = 2.0  # seconds of compiling before a word is said
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a recursion with ``cache=True, nogil=True, error_model="numpy"``.
 
-    To Numba a literal number in a call is a type of its own, so that the called recursion is compiled once
-    more for it: pass ``np.int64(0)`` instead, and start counters that are passed on with it. Write loops
-    instead of ``.sum()`` and ``.all()``, whose checks of ``axis`` take seconds to compile.
+    To Numba a literal number in a call is a type of its own, so that the called recursion would be compiled
+    once more for every one of them; recursions made here are compiled for numbers, whatever they are. Write
+    loops instead of ``.sum()`` and ``.all()``, whose checks of ``axis`` take seconds to compile.
+
+    A recursion whose name begins with an underscore, or that is made with ``no_cpython_wrapper=True``, is
+    there for other recursions only: what Python needs to call it, which takes long to compile, is left out.
 
     Falls back to an uncached compilation where neither the package folder nor
     the user's cache folder can be written.
     """
     if function is None:
         return lambda f: njit(f, **options)
-    # No wrappers for calls from C: there are none.
-    settings: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True} | options
+    settings: dict[str, Any] = {
+        "nogil": True,
+        "error_model": "numpy",
+        "no_cfunc_wrapper": True,  # for calls from C: there are none
+        "no_cpython_wrapper": function.__name__.startswith("_"),
+        **options,
+    }
     try:
-        return numba.njit(cache=True, **settings)(function)
+        recursion = numba.njit(cache=True, **settings)(function)
     except RuntimeError:  # "no locator available": nowhere to write the cache
-        return numba.njit(**settings)(function)
+        recursion = numba.njit(**settings)(function)
+    if not numba.config.DISABLE_JIT:
+        resolve = recursion.get_call_template
+        recursion.get_call_template = lambda args, kws: resolve(
+            tuple(map(numba.types.unliteral, args)), {k: numba.types.unliteral(v) for k, v in kws.items()}
+        )
+    return recursion
 
 
 class _Compiling(event.Listener):
-    """Says on a terminal, once, that code is being compiled, when that has taken a while."""
+    """Says on a terminal, once, that code is being compiled, when that has taken a while.
+
+    Meanwhile no garbage is collected: the compiler makes millions of objects, hardly any of them garbage.
+    """
 
     def __init__(self) -> None:
         self.depth = 0
+        self.collects = False
         self.spent = self.started = 0.0
         self.said = False
         self.timer: threading.Timer | None = None
@@ -52,6 +71,9 @@ class _Compiling(event.Listener):
     def on_start(self, event: Any) -> None:
         """Begin to wait, unless this is compiled for something that is being compiled."""
         self.depth += 1
+        if self.depth == 1:
+            self.collects = gc.isenabled()
+            gc.disable()
         if self.depth > 1 or self.said or not sys.stderr.isatty():
             return
         self.started = time.perf_counter()
@@ -63,6 +85,8 @@ class _Compiling(event.Listener):
     def on_end(self, event: Any) -> None:
         """Stop waiting."""
         self.depth -= 1
+        if self.depth == 0 and self.collects:
+            gc.enable()
         if self.depth == 0 and self.timer is not None:
             self.timer.cancel()
             self.timer = None

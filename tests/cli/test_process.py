@@ -121,10 +121,15 @@ def test_version(run):
 
 
 def test_warmup(run):
-    done = run("warmup")
+    done = run("warmup", "Classes")
     assert done.exit_code == 0
     assert re.match(r"(compiled what was missing|everything was compiled before), [0-9.]+ s\n", done.stdout)
     assert "cache: " in done.stdout
+    done = run("warmup", "Mattress")
+    assert (done.exit_code, done.stderr.startswith("trelliswork: nothing to warm up for 'Mattress'")) == (
+        2,
+        True,
+    )
 
 
 @pytest.mark.parametrize("name", STRUCTURES)

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import trelliswork
+from trelliswork._errors import InputError
 from trelliswork.cli import _options
 from trelliswork.cli._fold import fold
 from trelliswork.cli._models import Request, open_model
@@ -341,13 +342,21 @@ def compare(
 
 
 @app.command()
-def warmup() -> None:
+def warmup(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[STRUCTURE]...", help="Chain, RNA, ..., or strings; all without a name."),
+    ] = None,
+) -> None:
     """Compile the numerical code once and keep it on disk."""
-    from trelliswork.cli._warmup import warm_up
+    from trelliswork.cli._warmup import warm_names, warm_up
 
+    unknown = [name for name in names or () if name not in warm_names()]
+    if unknown:
+        raise InputError(f"nothing to warm up for {unknown[0]!r}; there are {', '.join(warm_names())}")
     if sys.stderr.isatty():
-        say("compiling; this takes about a minute the first time")
-    done = warm_up()
+        say("compiling; this takes a minute or two the first time")
+    done = warm_up(names or ())
     result = "compiled what was missing" if done.compiled else "everything was compiled before"
     print(f"{result}, {done.seconds:.1f} s")
     print(f"cache: {', '.join(done.folders) or 'nowhere: no folder for it can be written'}")

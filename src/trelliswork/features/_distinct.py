@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -12,13 +11,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
+from trelliswork._interning import distinct
 from trelliswork._names import Names
 from trelliswork._ragged import offsets_of
 from trelliswork._tokens import TokenBlock, TokenTable, attributes_of
 from trelliswork._validate import check_sentences_in
 from trelliswork.features.template import Feature
 
-__all__ = ["DistinctTokens", "check_sentences", "distinct"]
+__all__ = ["DistinctTokens", "check_sentences"]
 
 
 def check_sentences(X: Any) -> tuple[Sequence[Any], np.ndarray]:
@@ -36,21 +36,6 @@ def check_sentences(X: Any) -> tuple[Sequence[Any], np.ndarray]:
         if lengths[i] < 0:
             raise InputError(f"expected a list of tokens, got {type(x).__name__}", sample=i)
     return samples, offsets_of(lengths)
-
-
-def distinct(items: Iterable[Any], count: int) -> tuple[list[Any], np.ndarray]:
-    """Distinct items in order of first use, and the number of each of the ``count`` items.
-
-    Examples
-    --------
-    >>> distinct("abac", 4)
-    (['a', 'b', 'c'], array([0, 1, 0, 2], dtype=int32))
-    """
-    seen: defaultdict[Any, int] = defaultdict()
-    seen.default_factory = seen.__len__
-    # One lookup per item, and no Python code around it.
-    index = np.fromiter(map(seen.__getitem__, items), dtype=np.int32, count=count)
-    return list(seen), index
 
 
 def _with_tuples(samples: Sequence[Any]) -> Iterator[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from trelliswork._errors import InputError, Unsupported
 from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_samples
-from trelliswork.learners.base import StructuredEstimator, combined_weights, given_weights, warn_interrupted
+from trelliswork.learners.base import StructuredEstimator, warn_interrupted
 from trelliswork.learners.early_stopping import Watcher, dev_score
 from trelliswork.learners.known import Target
 from trelliswork.learners.optimize.progress import Progress
@@ -23,6 +23,7 @@ from trelliswork.learners.optimize.smooth import (
     pseudo_gradient,
 )
 from trelliswork.learners.strength import DataScale
+from trelliswork.learners.weights import combined_weights, given_weights
 from trelliswork.structures.abilities import JointLaw
 from trelliswork.structures.base import Batch, Parts, Space, Structure
 

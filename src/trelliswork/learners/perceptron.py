@@ -13,10 +13,11 @@ from trelliswork._stored import Declared, numbers
 from trelliswork._tuning import Choice
 from trelliswork._validate import check_number, check_samples
 from trelliswork.accelerated import find
-from trelliswork.learners.base import StructuredEstimator, carry_over, combined_weights, warn_interrupted
+from trelliswork.learners.base import StructuredEstimator, warn_interrupted
 from trelliswork.learners.known import known_in_part
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.stops import StopReason
+from trelliswork.learners.weights import carry_over, combined_weights
 from trelliswork.structures.base import Batch, Structure
 
 __all__ = ["Perceptron", "perceptron_passes"]

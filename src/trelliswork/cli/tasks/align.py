@@ -186,7 +186,7 @@ def predict(opened: OpenModel, request: Request) -> None:
     """
     from trelliswork._text import write_text
     from trelliswork.io import read_fasta_pairs
-    from trelliswork.learners.base import Candidate
+    from trelliswork.learners.verbs import Candidate
 
     if request.form not in (None, *_FORMATS):
         raise InputError(f"--format: expected one of {', '.join(_FORMATS)}; got {request.form!r}")

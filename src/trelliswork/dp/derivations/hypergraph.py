@@ -497,7 +497,7 @@ def _scramble(x):
     return x ^ (x >> 16)
 
 
-@njit
+@njit(no_cpython_wrapper=False)  # tests call it
 def _seed(seed, stream, state):
     """Fill ``state`` (4,) from two 64-bit integers, one to one: no two streams start alike."""
     state[0] = _scramble((seed & _MASK) ^ 0x9E3779B9)
@@ -510,7 +510,7 @@ def _seed(seed, stream, state):
         state[0] = 1  # the one state the generator cannot leave
 
 
-@njit
+@njit(no_cpython_wrapper=False)  # tests call it
 def _next32(state):
     """Next 32 random bits of xoshiro128++ (Blackman and Vigna)."""
     x = (state[0] + state[3]) & _MASK

@@ -343,6 +343,18 @@ class KLRSO(StructuredEstimator):
         samples_at_a_time = max(1, _WEIGHTS_AT_A_TIME // max(self.coef_.size, 1))
         return scores_in_pieces(batch, lambda part: self._weights(batch, K[part]), samples_at_a_time)
 
+    def weights_of_input(self, batch: Batch, X: Any) -> np.ndarray:
+        """Weights of the features for the only sample of a batch.
+
+        Parameters
+        ----------
+        batch : Batch
+            One sample.
+        X : list of inputs
+            Its input.
+        """
+        return self._weights(batch, self._compared(X))[0]
+
     def _weights(self, batch: Batch, K: np.ndarray) -> np.ndarray:
         """Weight vector of each sample."""
         log_p = np.tile(self.log_prob_, (K.shape[0], 1))

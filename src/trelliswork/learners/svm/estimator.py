@@ -12,7 +12,7 @@ from trelliswork._stored import Declared, matrix, numbers
 from trelliswork._tuning import Choice, Path
 from trelliswork._validate import check_number
 from trelliswork.kernels import Precomputed, as_kernel
-from trelliswork.learners.base import StructuredEstimator, combined_weights
+from trelliswork.learners.base import StructuredEstimator
 from trelliswork.learners.completion import best_completion, first_completion
 from trelliswork.learners.head_start import RemainingMargin
 from trelliswork.learners.known import check_loss, known_in_part
@@ -21,6 +21,7 @@ from trelliswork.learners.strength import DataScale
 from trelliswork.learners.svm.fit import fit_svm
 from trelliswork.learners.svm.rounds import fit_completed, model_scores
 from trelliswork.learners.svm.weights import Expansion
+from trelliswork.learners.weights import combined_weights
 from trelliswork.losses import Loss, as_loss
 from trelliswork.losses.forms import Form, check_form
 from trelliswork.structures.abilities import Rows, require

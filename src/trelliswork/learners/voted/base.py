@@ -11,11 +11,12 @@ from trelliswork._errors import InputError
 from trelliswork._stored import Declared, numbers, whole
 from trelliswork._tuning import Path
 from trelliswork._validate import check_number
-from trelliswork.learners.base import StructuredEstimator, combined_weights
+from trelliswork.learners.base import StructuredEstimator
 from trelliswork.learners.known import check_loss
 from trelliswork.learners.optimize.smooth import Minimum
 from trelliswork.learners.strength import DataScale
-from trelliswork.learners.voted.solvers import Problem
+from trelliswork.learners.voted.problem import Problem
+from trelliswork.learners.weights import combined_weights
 from trelliswork.losses import Loss, as_loss
 from trelliswork.structures.base import Batch, Space
 from trelliswork.structures.families import Families, family_rates, find_families

@@ -9,11 +9,12 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._validate import check_number, check_samples
-from trelliswork.learners.base import carry_over
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.smooth import Minimum
 from trelliswork.learners.voted.base import Voted
-from trelliswork.learners.voted.solvers import Problem, fit_vcrf, stream_vcrf
+from trelliswork.learners.voted.problem import Problem
+from trelliswork.learners.voted.solvers import fit_vcrf, stream_vcrf
+from trelliswork.learners.weights import carry_over
 from trelliswork.losses import Loss
 from trelliswork.structures.base import Space, Structure
 

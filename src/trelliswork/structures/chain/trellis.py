@@ -11,7 +11,7 @@ from trelliswork._threads import balanced_chunks, run
 from trelliswork.dp.chain.trellis import Expected, Trellis
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.batch import ChainBatch
+    from trelliswork.structures.chain.verbs import ChainVerbs
     from trelliswork.structures.limits import ChainLimits
 
 __all__ = ["NO_EDGES", "Lanes", "TransitionTables", "Trellis", "arrange", "factors_of", "sparse_sums"]
@@ -43,7 +43,7 @@ def factors_of(trans: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 class TransitionTables:
     """Expected transitions: one table per sequence, or one per chunk, summed in a fixed order."""
 
-    def __init__(self, batch: ChainBatch, each: bool):
+    def __init__(self, batch: ChainVerbs, each: bool):
         self.batch = batch
         self.each = each
         self.chunks = [part for (part,) in batch._sequence_chunks()]
@@ -93,7 +93,7 @@ def arrange(offsets: np.ndarray, n_labels: int, limits: ChainLimits) -> Lanes:
 
 
 def sparse_sums(
-    batch: ChainBatch, trellis: Trellis, weights: np.ndarray | None, out: np.ndarray | None
+    batch: ChainVerbs, trellis: Trellis, weights: np.ndarray | None, out: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Log sums, expected labels (into ``out``) and expected steps where contexts are kept as observed; steps
     count for the contexts that make them. Without ``out`` the sums alone.

@@ -49,7 +49,7 @@ def _nested(seq, partner, min_hairpin, window):
     return True
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def add_internal(seq, i, j, p, q, share, counts):
     """Add ``share`` uses of the entries of one stack, bulge or internal loop."""
     left, right = p - i - 1, j - q - 1
@@ -67,7 +67,7 @@ def add_internal(seq, i, j, p, q, share, counts):
         counts[in_end(seq, p, q, c)] += share
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def add_hairpin(seq, i, j, share, counts):
     """Add ``share`` uses of the entries of one hairpin loop."""
     counts[HAIRPIN + min(j - i - 1, LONGEST)] += share

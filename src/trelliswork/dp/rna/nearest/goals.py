@@ -54,13 +54,13 @@ def room(n):
     return 2 * n + 600
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def stacked_goal(state):
     """Kind of the goal of a row of T."""
     return STACKED_GOAL if state == 0 else MANY_GOAL + state
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def pair_state(kind):
     """Row of T that a kind of goal stands for; -1 for the first pair of a helix, -2 if it is no pair."""
     if kind == PAIR_GOAL:
@@ -70,7 +70,7 @@ def pair_state(kind):
     return kind - MANY_GOAL if kind > MANY_GOAL else -2
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def cell(chart, at, kind, i, j):
     """Value of a goal."""
     if kind == PREFIX_GOAL:
@@ -193,7 +193,7 @@ def alternatives(problem, before, chart, kind, i, j, values, ways):
     return count
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def forced_before(forced):
     """How many bases before each position have to be paired."""
     before = np.zeros(forced.size + 1, np.int64)

@@ -43,13 +43,13 @@ def absorbed(pair, at, window, out, forced):
     return total[0]
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def out_end(seq, i, j, c):
     """Entry for pair (i, j) seen from the loop that it closes."""
     return END + c * N_ENDS + KIND[seq[i], seq[j]] * 25 + seq[i + 1] * 5 + seq[j - 1]
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def in_end(seq, p, q, c):
     """Entry for pair (p, q) seen from the loop around it."""
     after = seq[q + 1] if q + 1 < seq.size else 4
@@ -57,7 +57,7 @@ def in_end(seq, p, q, c):
     return END + c * N_ENDS + KIND[seq[q], seq[p]] * 25 + after * 5 + before
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def internal_class(left, right):
     """Class of an internal loop with so many unpaired bases on either side; not for one base in all."""
     small = min(left, right)
@@ -68,7 +68,7 @@ def internal_class(left, right):
     return 3
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def triple(seq, i, j):
     """Entry for pair (i, j) between those next to it on both sides; -1 if the outer one is not possible."""
     if i == 0 or j + 1 >= seq.size:
@@ -79,7 +79,7 @@ def triple(seq, i, j):
     return TRIPLE + 36 * outer + 6 * KIND[seq[i], seq[j]] + KIND[seq[i + 1], seq[j - 1]]
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def helix_end(length):
     """Entry for a helix of so many pairs; -1 for long ones."""
     if length == 1:
@@ -87,7 +87,7 @@ def helix_end(length):
     return HELIX + length - 2 if length <= 4 else -1
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def loop_code(seq, i, j, size):
     """Entry of a table of a size for the bases of a hairpin loop of three, four or six, otherwise -1."""
     length = j - i - 1
