@@ -177,6 +177,7 @@ def planar(
                 place.real, place.imag, base, ha="center", va="center", fontsize=size, family="monospace",
                 bbox={"boxstyle": "circle,pad=0.05", "facecolor": "white", "edgecolor": "none"}, zorder=3,
             )  # fmt: skip
+        _number(ax, places, max(0.75 * size, 5.0))
     for mark, k, side in (("5'", 0, "right"), ("3'", len(sequence) - 1, "left")):
         shift = -0.8 if side == "right" else 0.8
         ax.text(places[k].real + shift, places[k].imag - 0.6, mark, ha=side, va="top", fontsize=8)
@@ -185,6 +186,18 @@ def planar(
         ax.figure.colorbar(shades, ax=ax, label="probability of the pair", shrink=0.5)
     ax.margins(0.05)
     return _finished(ax, title)
+
+
+def _number(ax: Any, places: np.ndarray, size: float) -> None:
+    """Write the number of every tenth base (every fiftieth of long sequences) where there is room for it."""
+    n = places.size
+    step = 10 if n <= _MOST_LETTERS else 50
+    for k in range(step - 1, n - 1, step):
+        along = places[k + 1] - places[k - 1]
+        sides = [places[k] + turn * along / max(abs(along), 1e-9) for turn in (1.5j, -1.5j)]
+        room = [float(np.min(np.abs(np.delete(places, k) - place))) for place in sides]
+        place = sides[int(np.argmax(room))]
+        ax.text(place.real, place.imag, k + 1, ha="center", va="center", fontsize=size, color="#8a8a8a")
 
 
 def mountain(
