@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
-from numba.core import event
+from numba.core import config, event
 
 __all__ = ["njit"]
 
@@ -47,7 +47,7 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         recursion = numba.njit(cache=True, **settings)(function)
     except RuntimeError:  # "no locator available": nowhere to write the cache
         recursion = numba.njit(**settings)(function)
-    if not numba.config.DISABLE_JIT:
+    if not config.DISABLE_JIT:
         resolve = recursion.get_call_template
         recursion.get_call_template = lambda args, kws: resolve(
             tuple(map(numba.types.unliteral, args)), {k: numba.types.unliteral(v) for k, v in kws.items()}

@@ -8,8 +8,8 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._validate import check_number
-from trelliswork.learners.base import Candidate
 from trelliswork.learners.scores import shares
+from trelliswork.learners.verbs import Candidate
 from trelliswork.structures.base import Batch, Parts
 
 __all__ = ["Contribution", "Explanation", "explain"]
