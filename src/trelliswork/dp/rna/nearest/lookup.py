@@ -70,7 +70,7 @@ def internal_class(left, right):
 
 @njit(no_cpython_wrapper=True)
 def triple(seq, i, j):
-    """Entry for pair (i, j) between the pairs next to it on both sides; -1 without a possible outer one."""
+    """Entry for pair (i, j) between those next to it on both sides; -1 if the outer one is not possible."""
     if i == 0 or j + 1 >= seq.size:
         return -1
     outer = KIND[seq[i - 1], seq[j + 1]]
