@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sklearn import pipeline
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from trelliswork._errors import InputError
@@ -14,6 +15,9 @@ from trelliswork.learners.base import StructuredEstimator
 from trelliswork.learners.calls import accepts_iterators, as_samples
 
 __all__ = ["Pipeline", "make_pipeline"]
+
+_FOREIGN = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
+_KNOWN = ("sklearn", "trelliswork", "builtins")  # the last for "passthrough"
 
 
 def _forwarded(name: str) -> Any:
@@ -110,7 +114,19 @@ class Pipeline(pipeline.Pipeline):
 
     def _transformed(self, X: Any) -> Any:
         """Inputs as the learner takes them."""
-        return self[:-1].transform(X) if len(self.steps) > 1 else X
+        if len(self.steps) == 1:
+            return X
+        try:
+            return self[:-1].transform(X)
+        except (InputError, NotFittedError):
+            raise
+        except _FOREIGN as error:
+            # What scikit-learn says about strange data, in one line; a user's transformers speak for themselves.
+            known = all(type(step).__module__.split(".")[0] in _KNOWN for _, step in self.steps[:-1])
+            if not known:
+                raise
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise InputError(f"the transformers cannot read these data: {reason:.200}") from error
 
 
 def make_pipeline(*steps: Any, memory: Any = None, verbose: bool = False) -> Pipeline:
