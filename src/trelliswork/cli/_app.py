@@ -363,6 +363,54 @@ def warmup(
 
 
 @app.command()
+def serve(
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[MODEL.tw]...",
+            help="Model files; without any, small models for looking around.",
+            show_default=False,
+        ),
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes a free port.")] = 8000,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; any but this machine's own needs --token.")
+    ] = "127.0.0.1",
+    token: Annotated[
+        str | None,
+        typer.Option(
+            help="Secret that every request must bring (also TRELLISWORK_TOKEN, which others cannot see).",
+            show_default=False,
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Name by which the server is reached; may be repeated.", show_default=False
+        ),
+    ] = None,
+    max_seconds: Annotated[
+        float, typer.Option(min=0.01, help="Refuse requests that would take longer than this.")
+    ] = 10.0,
+    threads: Annotated[
+        int, typer.Option(min=1, max=64, help="Threads for long requests, and as many for short ones.")
+    ] = 2,
+) -> None:
+    """Open a page, and a service, where models can be tried."""
+    from trelliswork.web.command import serve as run
+
+    run(
+        models or [],
+        host=host,
+        port=port,
+        token=token,
+        names=allow_host or [],
+        seconds=max_seconds,
+        threads=threads,
+    )
+
+
+@app.command()
 def demo(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="DIR", help="Folder to write.")

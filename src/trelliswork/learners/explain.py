@@ -97,7 +97,7 @@ def explain(model: Any, x: Any, *, rank: int = 0, against: int = 1, **constraint
     >>> why.first.output, why.second.output
     (['D', 'N'], ['N', 'N'])
     >>> why.contributions[0].name
-    ('emission', 'the', 'D')
+    ('transition', 'D', 'N')
     >>> abs(sum(c.value for c in why.contributions) - why.difference) < 1e-9
     True
     """
@@ -175,7 +175,7 @@ def _of_parts(both: Batch, codes: Any, scores: Parts, linear: Parts) -> list[Con
         differences = used[0][places] - used[1][places]
         for place, d, w in zip(zip(*places), differences.tolist(), rest.tolist(), strict=True):
             if abs(w) > 1e-9:  # beyond the rounding of the sums above
-                out.append(Contribution((name, *map(int, place)), w, d, d * w))
+                out.append(Contribution(both.part_name(name, tuple(map(int, place))), w, d, d * w))
     return out
 
 

@@ -395,6 +395,10 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored, PartlyKn
             out.append(total)
         return out
 
+    def part_name(self, array: str, place: tuple[int, ...]) -> tuple[Any, ...]:
+        """The part of an edge, as users know it."""
+        return ("part", self.parts[0][place[0]])
+
     def _output(self, i: int, row: np.ndarray) -> Any:
         decode, chosen = self.space.structure.decode, self._parts_of(i, row)
         return chosen if decode is None else decode(self.inputs[i], chosen)
