@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import gc
+import os
+import tempfile
 from pathlib import Path
 
 import numba
 import pytest
 
 HERE = Path(__file__).parent
+
+# Processes that tests start find bytecode, as those of users do, but not in the tree.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(tempfile.gettempdir(), "trelliswork-tests")))
 
 # Thousands of modules stay for the whole run: looking through them again and again takes a tenth of the time.
 gc.freeze()

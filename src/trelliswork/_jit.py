@@ -16,9 +16,7 @@ from typing import Any
 import numba
 from numba.core import event
 
-__all__ = ["njit"]
-
-_PATIENCE = 2.0  # seconds of compiling before a word is said
+__all__ = ["compiled_elsewhere", "njit"]
 
 
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -47,12 +45,22 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         recursion = numba.njit(cache=True, **settings)(function)
     except RuntimeError:  # "no locator available": nowhere to write the cache
         recursion = numba.njit(**settings)(function)
-    if not numba.config.DISABLE_JIT:
+    if hasattr(recursion, "get_call_template"):  # not a plain function, as with NUMBA_DISABLE_JIT=1
         resolve = recursion.get_call_template
         recursion.get_call_template = lambda args, kws: resolve(
             tuple(map(numba.types.unliteral, args)), {k: numba.types.unliteral(v) for k, v in kws.items()}
         )
     return recursion
+
+
+def compiled_elsewhere(recursion: Any) -> bool:
+    """Whether all that the cache has of a recursion was compiled for other processors."""
+    try:  # what Numba tells nobody: the index of the cache, from (types, processor, code) to files
+        index = recursion._cache._cache_file._load_index()
+        here = recursion.targetctx.codegen().magic_tuple()
+    except (AttributeError, OSError):
+        return False
+    return bool(index) and all(key[1] != here for key in index)
 
 
 class _Compiling(event.Listener):
@@ -61,7 +69,8 @@ class _Compiling(event.Listener):
     Meanwhile no garbage is collected: the compiler makes millions of objects, hardly any of them garbage.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float = 2.0):
+        self.patience = patience  # seconds of compiling before a word is said
         self.depth = 0
         self.collects = False
         self.spent = self.started = 0.0
@@ -77,8 +86,10 @@ class _Compiling(event.Listener):
         if self.depth > 1 or self.said or not sys.stderr.isatty():
             return
         self.started = time.perf_counter()
-        name = getattr(event.data["dispatcher"], "__name__", "a recursion")
-        self.timer = threading.Timer(max(_PATIENCE - self.spent, 0.0), self.say, [name])
+        recursion = event.data["dispatcher"]
+        name = getattr(recursion, "__name__", "a recursion")
+        facts = [name, compiled_elsewhere(recursion)]
+        self.timer = threading.Timer(max(self.patience - self.spent, 0.0), self.say, facts)
         self.timer.daemon = True
         self.timer.start()
 
@@ -92,10 +103,11 @@ class _Compiling(event.Listener):
             self.timer = None
             self.spent += time.perf_counter() - self.started
 
-    def say(self, name: str) -> None:
-        """Write the line."""
+    def say(self, name: str, elsewhere: bool) -> None:
+        """Write the line; ``elsewhere`` says why a cache that is there is of no use."""
         self.said = True
-        print(f"compiling, once: {name} and others; later runs find them in the cache", file=sys.stderr)
+        why = " (those in the cache were compiled for another processor)" if elsewhere else ""
+        print(f"compiling, once: {name} and others{why}; later runs find them in the cache", file=sys.stderr)
 
 
 event.register("numba:compile", _Compiling())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ def check_sentences(X: Any) -> tuple[Sequence[Any], np.ndarray]:
         raise InputError(f"X must be a list of sentences, got {type(X).__name__}")
     check_sentences_in(X)
     samples = X if isinstance(X, (list, tuple)) else list(X)
+    if set(map(type, samples)) <= {list, tuple}:
+        return samples, offsets_of(list(map(len, samples)))
     lengths = np.empty(len(samples), dtype=np.int64)
     for i, x in enumerate(samples):
         try:
@@ -80,7 +83,9 @@ class DistinctTokens:
         except TypeError:
             tokens, self.index = distinct(_with_tuples(samples), n_tokens)
         self.offsets = offsets
-        self.rows: list[tuple[str, ...]] = [(t,) if isinstance(t, str) else t for t in tokens]
+        self.rows: list[tuple[str, ...]] = tokens
+        if not set(map(type, tokens)) <= {tuple}:
+            self.rows = [(t,) if isinstance(t, str) else t for t in tokens]
         self._check(features)
         used = sorted({f.column for f in features})
         if self.rows and len(used) < len(self.rows[0]) and not any(f.kind == "extra" for f in features):
@@ -196,7 +201,7 @@ class DistinctTokens:
         """Stems of one feature, and which of them (or -1) each distinct token has."""
         if feature not in self._codes:
             if feature.column not in self._columns:
-                texts = [row[feature.column] for row in self.rows]
+                texts = list(map(itemgetter(feature.column), self.rows))
                 self._columns[feature.column] = distinct(texts, len(texts))
             texts, where = self._columns[feature.column]
             values, codes = distinct(feature.of(texts), len(texts))
@@ -204,7 +209,7 @@ class DistinctTokens:
                 absent = values.index(None)
                 values.remove(None)
                 codes = np.where(codes == absent, -1, codes - (codes > absent)).astype(np.int32)
-            stems = self._keep(feature.stem + value for value in values)
+            stems = self._keep(map(feature.stem.__add__, values))
             self._codes[feature] = stems, codes[where]
         return self._codes[feature]
 

@@ -15,6 +15,7 @@ from trelliswork.structures.base import Decoded, Parts
 from trelliswork.structures.batch import Batch
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.derivations.graph import Graph, integer_costs
+from trelliswork.structures.factors import Factors
 from trelliswork.structures.rna.batch import RNABatch
 from trelliswork.structures.rna.graph import RNAGraph, check_size
 
@@ -36,6 +37,12 @@ class NearestBatch(RNABatch):
 
     space: NearestSpace
 
+    def factors(self) -> Factors:
+        """Refused: what is shared by all loops that close at a base pair is not told apart."""
+        raise Unsupported(
+            "the nearest-neighbour model of RNA does not tell its factors; RNA('g6') and RNA('nested') do"
+        )
+
     # -- running the recursions --------------------------------------------------------------
 
     def _table(self, rule: np.ndarray | None) -> np.ndarray:
@@ -55,14 +62,14 @@ class NearestBatch(RNABatch):
         seq, structure = self.bases[i], self.space.structure
         window = self.window_of(seq.size)
         at = rows(seq.size, window)
-        forced, constant, own = np.zeros(seq.size, dtype=bool), 0.0, pairs
+        forced, constant, relative = np.zeros(seq.size, dtype=bool), 0.0, pairs
         if pairs.size:
-            own = np.empty(self.pair_ptr[i + 1] - self.pair_ptr[i], dtype=pairs.dtype)
+            relative = np.empty(self.pair_ptr[i + 1] - self.pair_ptr[i], dtype=pairs.dtype)
             given = pairs[self.pair_ptr[i] : self.pair_ptr[i + 1]]
-            constant = absorbed(given, at, window, own, forced)
+            constant = absorbed(given, at, window, relative, forced)
         table = np.ascontiguousarray(tables[i if tables.shape[0] > 1 else 0])
         limits = int(structure.min_hairpin), int(structure.max_loop), window
-        problem = Problem(np.ascontiguousarray(seq), table, own, forced, at, *limits, self.space.stacked)
+        problem = Problem(np.ascontiguousarray(seq), table, relative, forced, at, *limits, self.space.stacked)
         return problem, constant
 
     def _check_room(self, kind: str) -> None:

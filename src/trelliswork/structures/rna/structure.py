@@ -81,7 +81,8 @@ class RNA(Structure):
         the length times ``window``, for sequences of any length.
     groups : tuple of str, default=()
         Nearest-neighbour model: optional groups of features; ``"hairpin loops"`` has one for every
-        hairpin loop of three or four bases.
+        hairpin loop of three or four bases, ``"hexaloops"`` of six, ``"triples"`` for every three pairs
+        stacked on each other, ``"helix lengths"`` for helices of two, three and four pairs.
 
     Notes
     -----

@@ -113,9 +113,9 @@ def _hand_on(problem, before, chart, around, kind, i, j, values, ways, counts):
     at, share = problem.at, cell(around, problem.at, kind, i, j)
     if share == 0.0:
         return
-    own = cell(chart, at, kind, i, j)
+    whole = cell(chart, at, kind, i, j)
     for x in range(alternatives(problem, before, chart, kind, i, j, values, ways)):
-        part = share * np.exp(values[x] - own)
+        part = share * np.exp(values[x] - whole)
         if part == 0.0:
             continue
         for side in range(0, 6, 3):
@@ -173,7 +173,9 @@ def outside(problem, chart, counts, probs):
             probs[at[i] + i] = 1.0
         for i in range(n):
             for j in range(i + 1, min(n, i + problem.window)):
-                both = E[at[i] + j] + T[:, at[i] + j].sum()
+                both = E[at[i] + j]
+                for s in range(problem.stacked):
+                    both += T[s, at[i] + j]
                 probs[at[i] + j] = both
                 probs[at[i] + i] -= both
                 probs[at[j] + j] -= both

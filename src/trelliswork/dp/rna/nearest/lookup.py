@@ -29,17 +29,17 @@ def absorbed(pair, at, window, out, forced):
     Bases whose own score is -inf have to be paired. Returns the score of the structure without pairs.
     """
     n = forced.size
-    own = np.zeros(n, pair.dtype)
-    total = own[:1].copy()
+    unpaired = np.zeros(n, pair.dtype)
+    total = unpaired[:1].copy()
     for i in range(n):
         forced[i] = pair[at[i] + i].real == -np.inf
         if not forced[i]:
-            own[i] = pair[at[i] + i]
-            total[0] += own[i]
+            unpaired[i] = pair[at[i] + i]
+            total[0] += unpaired[i]
     for i in range(n):
         out[at[i] + i] = 0.0
         for j in range(i + 1, min(n, i + window)):
-            out[at[i] + j] = pair[at[i] + j] - own[i] - own[j]
+            out[at[i] + j] = pair[at[i] + j] - unpaired[i] - unpaired[j]
     return total[0]
 
 
@@ -70,7 +70,7 @@ def internal_class(left, right):
 
 @njit(no_cpython_wrapper=True)
 def triple(seq, i, j):
-    """Entry for pair (i, j) between the pairs next to it on both sides; -1 without a possible outer one."""
+    """Entry for pair (i, j) between those next to it on both sides; -1 if the outer one is not possible."""
     if i == 0 or j + 1 >= seq.size:
         return -1
     outer = KIND[seq[i - 1], seq[j + 1]]

@@ -1,7 +1,7 @@
 """Best structures by their loops: the table of best scores.
 
 With E the best score of a pair and all inside it, T the same where the pair is stacked on another (T[0] if it
-is the second of its helix, T[1] the third, the last of them for all later ones), R that of a stretch of a
+is the second of its helix, T[1] if the third, the last of them for all later ones), R that of a stretch of a
 multiloop with at least one pair, W with at least two, X that of everything before a base::
 
     T(i, j) = pair + max(stacked + triple + T(i+1, j-1), loops + helix)
