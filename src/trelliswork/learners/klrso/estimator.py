@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import clone
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import offsets_of
 from trelliswork._stored import Declared, numbers, pointers, whole
 from trelliswork._threads import n_threads, run
 from trelliswork._tuning import Path
-from trelliswork._validate import check_number, check_weights
+from trelliswork._validate import check_number, check_weights, count_samples
 from trelliswork.kernels._compose import similarities
 from trelliswork.learners.base import StructuredEstimator, warn_interrupted
 from trelliswork.learners.completion import filled_in
@@ -30,12 +31,14 @@ from trelliswork.learners.klrso.problems import (
 from trelliswork.learners.optimize.logistic import Logistic, fit_logistic
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.stops import StopReason
+from trelliswork.metrics._crossval import take as pick
 from trelliswork.structures.abilities import Multinomials, require, unsupported
 from trelliswork.structures.base import Batch, Parts, Structure
 
 __all__ = ["KLRSO"]
 
 _WEIGHTS_AT_A_TIME = 1 << 22
+_GATES = np.linspace(0.0, 1.0, 11)  # shares of a mixture that are tried
 
 
 class KLRSO(StructuredEstimator):
@@ -73,6 +76,10 @@ class KLRSO(StructuredEstimator):
         stay as in the generative model.
     smoothing : float, default=1.0
         Count added to every event in the generative model.
+    mixture : float, "held-out" or None, default=None
+        Share of the predicted probabilities in a mixture with those of the generative model, outcome by
+        outcome: a gate between 0 (generative) and 1. "held-out" takes the share with the largest likelihood
+        of every fifth sample, under a model of the others. None is 1.
     n_basis : int or None, default=None
         Compare with this many training inputs only; None with all.
     basis : {"cholesky", "random"}, default="cholesky"
@@ -108,6 +115,8 @@ class KLRSO(StructuredEstimator):
         Constants.
     completed_by_ : str or None
         The learner that filled in outputs that are known in part ("crf"); None where all are whole.
+    mixture_ : float
+        The share of the predicted probabilities.
     stop_ : {"converged", "max_iter", "interrupted", "no progress"}
         Why the search stopped: "converged" where that of every multinomial has, else what kept one of
         them from it.
@@ -158,6 +167,7 @@ class KLRSO(StructuredEstimator):
         min_count: float = 5,
         heads: Any = None,
         smoothing: float = 1.0,
+        mixture: float | str | None = None,
         n_basis: int | None = None,
         basis: str = "cholesky",
         solver: str = "newton-cg",
@@ -176,6 +186,7 @@ class KLRSO(StructuredEstimator):
         self.min_count = min_count
         self.heads = heads
         self.smoothing = smoothing
+        self.mixture = mixture
         self.n_basis = n_basis
         self.basis = basis
         self.solver = solver
@@ -191,6 +202,14 @@ class KLRSO(StructuredEstimator):
         check_number("smoothing", self.smoothing, 0, above=True)
         check_number("tol", self.tol, 0, above=True)
         check_number("max_iter", self.max_iter, 1, whole=True)
+        if isinstance(self.mixture, str) and self.mixture != "held-out":
+            raise InputError(
+                f"mixture must be a number from 0 to 1, 'held-out' or None, got {self.mixture!r}"
+            )
+        if not isinstance(self.mixture, str) and self.mixture is not None:
+            check_number("mixture", self.mixture, 0)
+            if self.mixture > 1:
+                raise InputError(f"mixture must be a number from 0 to 1, got {self.mixture!r}")
         if self.n_basis is not None:
             check_number("n_basis", self.n_basis, 1, whole=True)
         for name, known in (
@@ -249,6 +268,7 @@ class KLRSO(StructuredEstimator):
                 self.dual_coef_[todo[i].rows, columns] = regression.dual
             else:
                 self.dual_coef_[:, columns] = design.back @ regression.weights
+        self.mixture_ = self._gate(X, y, sample_weight)
         self.inputs_ = take(inputs, first[design.chosen])
         self.kernel_ = kernel
         self.log_prob_ = log_prob
@@ -257,6 +277,27 @@ class KLRSO(StructuredEstimator):
         self.history_, self.stop_ = history, stop
         self.n_iter_ = max([1, *(record["iterations"] for record in history)])
         return self
+
+    def _gate(self, X: Any, y: Any, sample_weight: Any) -> float:
+        """Share of the predicted probabilities: as given, or by the likelihood of every fifth sample."""
+        if not isinstance(self.mixture, str):
+            return 1.0 if self.mixture is None else float(self.mixture)
+        n = count_samples(X)
+        held = np.arange(n) % 5 == 4
+        if not held.any():
+            return 1.0
+        weights = check_weights(sample_weight, n)
+        rest, some = np.flatnonzero(~held), np.flatnonzero(held)
+        model = clone(self).set_params(mixture=None, verbose=0)
+        model.fit(pick(X, rest), pick(y, rest), None if weights is None else weights[rest])
+        share = np.ones(some.size) if weights is None else weights[some]
+        likelihood = np.zeros(_GATES.size)
+        for g, gate in enumerate(_GATES):
+            model.mixture_ = float(gate)
+            each = model.log_prob(pick(X, some), pick(y, some))
+            # Outputs that the model of the others cannot have say nothing about the gate.
+            likelihood[g] = float(share[np.isfinite(each)] @ each[np.isfinite(each)])
+        return float(_GATES[int(np.argmax(likelihood))])
 
     def _inputs(self, structure: Structure, X: Any, width: int | None = None) -> Any:
         """Inputs as the kernel takes them; ``width`` is the number of features that there must be."""
@@ -377,8 +418,12 @@ class KLRSO(StructuredEstimator):
         starts, sizes = self.outcome_ptr_[:-1], np.diff(self.outcome_ptr_)
         F -= np.repeat(np.maximum.reduceat(F, starts, axis=1), sizes, axis=1)
         F -= np.repeat(np.log(np.add.reduceat(np.exp(F), starts, axis=1)), sizes, axis=1)
-        left = np.log(np.add.reduceat(np.exp(self.log_prob_[self.outcomes_]), starts))
-        return F + np.repeat(left, sizes)
+        generative = self.log_prob_[self.outcomes_]
+        F += np.repeat(np.log(np.add.reduceat(np.exp(generative), starts)), sizes)
+        gate = getattr(self, "mixture_", 1.0)  # files of earlier versions have none
+        if gate == 1.0:
+            return F
+        return np.logaddexp(F + np.log(gate), generative + np.log1p(-gate)) if gate else F * 0.0 + generative
 
     def predict_multinomials(self, X: Any) -> dict[Any, tuple[list[Any], np.ndarray]]:
         """Predicted probabilities of the outcomes of every head in ``heads_``.
