@@ -27,7 +27,7 @@ const FIRST = 12; // contributions that are shown at first
 // What every feature adds to the difference of two scores.
 export function drawWhy(why) {
   const top = Math.max(1e-12, ...why.contributions.map((row) => Math.abs(row.value)));
-  const times = (count) => `${count > 0 ? "+" : ""}${Number.isInteger(count) ? count : number(count)}`;
+  const times = (count) => `${count > 0 ? "+" : ""}${number(count)}`;
   const rows = why.contributions.map((row, i) => el("tr", {hidden: i >= FIRST}, el("td", {class: "text mono"}, row.name), el("td", {}, number(row.weight)),
     el("td", {}, times(row.count)), el("td", {}, number(row.value)), el("td", {}, bar(Math.abs(row.value) / top, row.value < 0))));
   if (why.others.count) rows.push(el("tr", {}, el("td", {class: "text"}, `${why.others.count} others`), el("td", {}), el("td", {}), el("td", {}, number(why.others.value)), el("td", {})));
