@@ -175,6 +175,9 @@ def test_remembered_words_give_the_labels_of_predict(bias, chain):
     new = [*sentences(60, seed=9)[0], [], ["nie", "gehört"], ["?"]]
     assert quick.labels(new) == model.predict(new)
     assert [quick.labels([x])[0] for x in new] == model.predict(new)
+    assert quick.labels([["Ana"]], most=0) is None
+    assert quick.labels([["never", "seen", "before"]], most=9) is None
+    assert quick.labels(new[-1:], most=9) == model.predict(new[-1:])
 
 
 def test_models_for_which_nothing_is_remembered():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Page
+from .conftest import Page, running
 
 VIEWS = {
     "names": ".chain .token",
@@ -279,3 +279,16 @@ def test_json_of_the_page_is_the_services(page):
     body = json.loads(asked.value.post_data)
     assert body["draw"] is True
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/models/greek/predict", asked.value.url)
+
+
+def test_the_page_asks_for_the_token(browser):
+    secret = "a secret of some length"
+    with running("--token", secret) as (address, _):
+        made = browser.new_page()
+        made.goto(address)
+        made.wait_for_selector("#token-form:not([hidden])")
+        made.fill("#token", secret)
+        made.press("#token", "Enter")
+        made.wait_for_selector("section[aria-label='result of names']", timeout=60_000)
+        assert not made.is_visible("#token-form")
+        made.close()
