@@ -330,8 +330,8 @@ ENTRIES = (
         )
         for name, file in (
             ("Enron", "enron"),
-            ("ImCLEF07A", "imclef"),
-            ("20", "newsgroups"),
+            ("ImCLEF", "imclef"),
+            ("Newsgroups", "newsgroups"),
             ("words", "words"),
         )
     ),

@@ -48,8 +48,8 @@ def overview() -> str:
     lines = [
         "# The papers' experiments",
         "",
-        f"Written by `python -m experiments all`, {datetime.date.today()}. Verdicts are on the claim that is",
-        "named, and are worked out from the tables in `results/`. Old: the code that the result depends on has",
+        f"Written by `python -m experiments all`, {datetime.date.today()}. Verdicts are on the claim that",
+        "is named, and are worked out from the tables in `results/`. Old: the code that the result depends on has",
         "changed since; seconds are by the clock, where the result has them.",
         "",
         "| experiment and claim | theirs | ours | verdict | date | seconds |",

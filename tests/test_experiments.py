@@ -12,7 +12,8 @@ from experiments._claims import ENTRIES, number, row, tables_of
 
 
 def test_tables_are_read():
-    text = "# T\n\n| a | b | b |\n| --- | --- | --- |\n| x | **1.5** (2) | -3 |\n\ntext\n\n| c |\n| --- |\n| 7 |\n"
+    first = "| a | b | b |\n| --- | --- | --- |\n| x | **1.5** (2) | -3 |\n"
+    text = f"# T\n\n{first}\ntext\n\n| c |\n| --- |\n| 7 |\n"
     tables = tables_of(text)
     assert tables == [[{"a": "x", "b": "1.5** (2)", "b 2": "-3"}], [{"c": "7"}]]
     assert number(tables[0][0]["b"]) == 1.5
