@@ -22,6 +22,7 @@ _NAMES = {
     "Candidate": "trelliswork.learners",
     "Edge": "trelliswork.structures",
     "Evidence": "trelliswork.structures",
+    "Candidates": "trelliswork.learners",
     "FitInterrupted": "trelliswork.learners",
     "FitWarning": "trelliswork._errors",
     "InputError": "trelliswork._errors",
