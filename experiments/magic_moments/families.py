@@ -36,7 +36,7 @@ OUTER, INNER = 5, 3
 
 def candidates() -> dict[str, list[Any]]:
     """Settings of every learner; the Z-score has hard constraints or, where these contradict, slack."""
-    rna = tw.RNA()
+    rna = tw.RNA("g6")
     return {
         "Z-score, constraints": [
             tw.ZScore(rna, constraints="hard", reference="uniform", reg=1e-6),
@@ -93,7 +93,7 @@ def row_of(family: str, name: str, folder: str) -> list[Any]:
     """One learner on one family."""
     data = read_stockholm(os.path.join(folder, "rna-rfam-named", f"{family}.sto"))
     assert data.y is not None
-    kept = np.flatnonzero(tw.RNA().representable(data.X, data.y))
+    kept = np.flatnonzero(tw.RNA("g6").representable(data.X, data.y))
     X, y = take(data.X, kept), take(data.y, kept)
     scores, constraints = [], []
     for train, test in folds(len(X), OUTER):

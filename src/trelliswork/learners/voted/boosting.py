@@ -41,9 +41,10 @@ class StructBoost(Voted):
         As in :class:`VotedCRF`.
     start : {"crf", "zero"}, default="crf"
         First weights. At zero the objective is about the number of outputs.
-    max_iter, tol, memory : default=200, 1e-4 and 10
+    max_iter, tol, memory : default=500, 1e-4 and 10
         Iterations; stop when the norm of the proximal gradient falls to this part of the norm of the
-        penalties; pairs of the quasi-Newton method.
+        penalties, or when ten iterations have lowered the objective by less than a tenth of this, relative
+        to it; pairs of the quasi-Newton method.
     class_weight : dict, "balanced" or None, default=None
         Weight of each label; a sample weighs the mean over its labels.
     random_state : int or None, default=0
@@ -100,7 +101,7 @@ class StructBoost(Voted):
         families: Any = "auto",
         r: Any = "auto",
         start: str = "crf",
-        max_iter: int = 200,
+        max_iter: int = 500,
         tol: float = 1e-4,
         memory: int = 10,
         class_weight: Any = None,
@@ -148,7 +149,7 @@ class StructBoost(Voted):
         space, batch = self._start(X, y)
         refuse_open(batch, "StructBoost")
         problem = self._problem(space, batch, loss, sample_weight)
-        w = self._start_weights(space, self.warm_start)
+        w = self._begin(space, problem)
         if self.start == "crf" and not w.any():
             plain = replace(problem, loss=None)
             w = fit_vcrf(plain, w, max_iter=50, tol=1e-2, memory=self.memory).w
@@ -162,5 +163,5 @@ class StructBoost(Voted):
                 memory=self.memory,
                 progress=progress,
             )
-        self._finish(space, minimum, progress.history)
+        self._finish(space, minimum, progress.history, problem)
         return self
