@@ -35,7 +35,7 @@ def main() -> int:
     if args.worker:
         print(json.dumps(crf(args.data)))
         return 0
-    trained = in_fresh_process("fold_train", "crf", args, threads=THREADS)
+    trained = in_fresh_process("fold_train", "crf", args)
     body = (
         f"`CRF(RNA('g6', invalid='repair'), n_jobs={THREADS})` with its default settings on "
         f"{trained['sequences']:,} sequences ({trained['bases']:,} bases): **{trained['seconds']:.0f} s**, "

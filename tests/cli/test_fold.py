@@ -43,7 +43,8 @@ def model(run, files):
 
 @pytest.mark.parametrize("learner", command.table)
 def test_round_trip(run, files, learner):
-    done = run("train", "fold", "family.sto", "-o", "m.tw", "--grammar", "g6", "--learner", learner, "--dev", "gold.db")
+    options = ("--grammar", "g6", "--learner", learner, "--dev", "gold.db")
+    done = run("train", "fold", "family.sto", "-o", "m.tw", *options)
     assert done.exit_code == 0, done.output
     assert done.stderr.startswith(f"{learner}: 5 sequences, 52 bases; 19 weights in ")
     assert "dev sensitivity" in done.stderr

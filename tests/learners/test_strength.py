@@ -101,7 +101,8 @@ def test_units_are_told():
     assert pytest.approx(6.0 * 3 / found.norm) == tw.StructuredSVM(tw.Chain(), 2.0).fit(WORDS, TAGS).C_
     assert tw.StructuredSVM(tw.Chain(), 2.0, C_mode="absolute").fit(WORDS, TAGS).C_ == 2.0
     folds = next(iter(tw.RNA.examples()))[1:]
-    expected = 2.0 * scale(tw.RNA("g6"), *folds).prior_price("generative")  # the same for any number of samples
+    # The same for any number of samples.
+    expected = 2.0 * scale(tw.RNA("g6"), *folds).prior_price("generative")
     assert pytest.approx(expected) == tw.StructuredSVM(tw.RNA("g6"), 2.0).fit(*folds).C_
     voted = tw.VotedCRF(tw.Chain()).fit(WORDS, TAGS)
     assert voted.penalty_unit_ == pytest.approx(found.l1 / 3)

@@ -214,15 +214,15 @@ OBJECTIVES = {"CRF": "objective_", "StructuredSVM": "dual_", "VotedCRF": "object
 )
 @pytest.mark.filterwarnings("ignore::trelliswork.FitWarning")
 def test_fits_along_a_path_are_those_from_scratch(learner):
-    some = X[:15]
+    some, given = X[:8], Y[:8]
     plan = make_plan(learner, None, 4, "predict")
     points = (
         [plan.walks[0].settings(i) for i in range(4)] if plan.walks else [{"max_iter": 2}, {"max_iter": 5}]
     )
-    model = clone(learner).set_params(**points[0]).fit(some, Y[:15])
+    model = clone(learner).set_params(**points[0]).fit(some, given)
     for point in points[1:]:
-        model.fit_again(some, Y[:15], **point)
-        fresh = clone(learner).set_params(**point).fit(some, Y[:15])
+        model.fit_again(some, given, **point)
+        fresh = clone(learner).set_params(**point).fit(some, given)
         assert model.get_params(deep=False).items() >= point.items()
         name = OBJECTIVES.get(type(learner).__name__)
         if name is None:

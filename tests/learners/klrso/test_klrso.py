@@ -482,3 +482,39 @@ def test_alignment():
         assert sharp.predict([]) == []
         assert len(sharp.predict(X)) == 4
     assert structure.symbols([("ga", "T")]) == [["G", "A", "\n", "T"]]
+
+
+def test_mixture_with_the_generative_model():
+    X, y = tagged_by_sign(60)
+    options = {"reg": 0.1, "min_count": 1}
+    plain = tw.KLRSO(Chain(), **options).fit(X, y)
+    whole = tw.KLRSO(Chain(), mixture=1.0, **options).fit(X, y)
+    none = tw.KLRSO(Chain(), mixture=0.0, **options).fit(X, y)
+    half = tw.KLRSO(Chain(), mixture=0.5, **options).fit(X, y)
+    generative = tw.Generative(Chain(), smoothing=1.0).fit(X, y)
+    assert np.allclose(plain.log_prob(X, y), whole.log_prob(X, y))
+    assert np.allclose(none.log_prob(X, y), generative.log_prob(X, y))
+    for head, (names, shares) in half.predict_multinomials(X[:3]).items():
+        ours, theirs = (m.predict_multinomials(X[:3])[head] for m in (whole, none))
+        assert names == ours[0]
+        assert np.allclose(shares, 0.5 * ours[1] + 0.5 * theirs[1])
+    # Outputs that depend on the input ask for the predictions, random ones for the generative model.
+    chosen = tw.KLRSO(Chain(), mixture="held-out", **options).fit(X, y)
+    assert chosen.mixture_ >= 0.7
+    rng = np.random.default_rng(0)
+    noise = [[str(rng.choice(list("XY"))) for _ in row] for row in y]
+    assert tw.KLRSO(Chain(), mixture="held-out", reg=1e-3, min_count=1).fit(X, noise).mixture_ <= 0.3
+    for bad in (2.0, "gate"):
+        with pytest.raises(tw.InputError, match="mixture must be a number from 0 to 1"):
+            tw.KLRSO(Chain(), mixture=bad).fit(X, y)
+
+
+def tagged_by_sign(n):
+    """After "-", X and Y change places."""
+    rng = np.random.default_rng(1)
+    X, y = [], []
+    for _ in range(n):
+        sign, letters = rng.choice(list("+-")), rng.choice(list("ab"), 5)
+        X.append([str(sign), *map(str, letters)])
+        y.append(["S", *("X" if (c == "a") == (sign == "+") else "Y" for c in letters)])
+    return X, y

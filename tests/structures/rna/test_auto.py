@@ -18,7 +18,8 @@ def test_weights_are_those_of_the_model_of_the_package():
     known = RNA().known_weights()
     names = shipped.space_.feature_names
     assert known == dict(zip(names, shipped.coef_.tolist(), strict=True))
-    assert RNA("nearest-neighbour").known_weights() is None and tw.Chain().known_weights() is None
+    assert RNA("nearest-neighbour").known_weights() is None
+    assert tw.Chain().known_weights() is None
     assert shipped_loops()[0] == tuple(shipped.structure.groups)
 
 
@@ -35,7 +36,8 @@ def test_searches_begin_with_them(learner, tmp_path):
     assert np.abs(model.coef_ - scale * known).max() > 0
     tw.save(model, tmp_path / "model.tw")
     again = tw.load(tmp_path / "model.tw")
-    assert again.space_.feature_names == model.space_.feature_names and again.predict(X) == model.predict(X)
+    assert again.space_.feature_names == model.space_.feature_names
+    assert again.predict(X) == model.predict(X)
 
 
 def test_models_of_counts_have_rules():
@@ -57,7 +59,8 @@ def test_the_pull_falls_until_held_out_samples_say_no():
         return start + 0.01 * len(asked) * (batch.gold_sum() != 0)
 
     strength = chosen_pull(batch, prior, 2.0, stay, None)
-    assert asked[0] == (4, 512.0) and strength in [s for _, s in asked]
+    assert asked[0] == (4, 512.0)
+    assert strength in [s for _, s in asked]
     assert chosen_pull(batch.subset(np.arange(5)), prior, 2.0, stay, None) == 512.0
     model = tw.CRF(RNA()).fit(X, Y)
     unit = tw.CRF(RNA(), prior=None, max_iter=1)

@@ -158,7 +158,9 @@ def test_parameters():
             RNA("nearest-neighbour", **params).bind()
     with pytest.raises(InputError, match="window"):
         RNA("g6", window=30).bind()
-    assert RNA("nearest-neighbour", groups=("hairpin loops",)).bind().n_features == 739 + 64 + 256
+    sizes = {"hairpin loops": 64 + 256, "hexaloops": 4096, "triples": 108, "helix lengths": 3}
+    for group, size in sizes.items():
+        assert RNA("nearest-neighbour", groups=(group,)).bind().n_features == 739 + size
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # a penalty of 1e6

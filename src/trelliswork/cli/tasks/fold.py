@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -296,8 +294,7 @@ def evaluate(opened: OpenModel, request: Request) -> None:
         "exact": sum(exact) / len(exact),
     }
     if request.as_json:
-        json.dump(out, sys.stdout, indent=2)
-        print()
+        request.print_json(out)
         return
     print(f"sequences            {out['sequences']:7,}")
     print(f"bases                {out['bases']:7,}")

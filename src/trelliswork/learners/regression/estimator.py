@@ -230,8 +230,18 @@ class KernelRegression(BaseEstimator):
             counted: Any = code.targets(y)
             T = counted.toarray() if sp.issparse(counted) else counted
         constrained = self.mask is not None or self.constraints is not None
+        by_place = isinstance(code, PositionCode) and not code.output.shared
+        if self.basis is not None and (self.solver == "primal" or constrained or by_place):
+            what = "a mask has" if self.mask is not None else "constraints have"
+            what = (
+                "Positions(shared=False) has" if by_place else what if constrained else "solver='primal' has"
+            )
+            raise InputError(
+                f"basis=... chooses training samples to compare with, but {what} weights of features; "
+                "use one of them"
+            )
         fmap: Any = None
-        if isinstance(code, PositionCode) and not code.output.shared:
+        if by_place:
             fmap = EmpiricalMap(kernel, items.values, items.offsets, code.longest, weights)
             F = fmap.transform(items)
             fit = fit_primal(self, F, T, weights, fmap.masks(len(code.symbols)), code.names, fmap.names)

@@ -96,6 +96,11 @@ class StructuredSVM(StructuredEstimator):
         ``Classes``, tokens of ``Chain``. Features without rows (transitions, bias) stay linear.
     tol : float, default=1e-3
         Stop when the duality gap is below this part of the objective.
+    epsilon : float or None, default=None
+        Instead of ``tol``: take up only constraints that are broken by more than ``epsilon`` beyond the slack
+        of their sample, and stop when there are none (``"working-set"`` only, which "auto" then is). The
+        objective is then within ``C_ epsilon`` of the optimum (L1 slacks), and
+        :func:`trelliswork.bounds.svm_constraints` bounds the number of constraints.
     max_iter : int, default=1000
         Maximum number of rounds over the data.
     average : bool, default=False
@@ -192,6 +197,7 @@ class StructuredSVM(StructuredEstimator):
         solver: str = "auto",
         kernel: Any = None,
         tol: float = 1e-3,
+        epsilon: float | None = None,
         max_iter: int = 1000,
         average: bool = False,
         approx: bool = False,
@@ -213,6 +219,7 @@ class StructuredSVM(StructuredEstimator):
         self.solver = solver
         self.kernel = kernel
         self.tol = tol
+        self.epsilon = epsilon
         self.max_iter = max_iter
         self.average = average
         self.approx = approx
@@ -252,6 +259,7 @@ class StructuredSVM(StructuredEstimator):
             "solver": self.solver,
             "kernel": kernel,
             "tol": self.tol,
+            "epsilon": self.epsilon,
             "max_iter": self.max_iter,
             "average": self.average,
             "approx": self.approx,
@@ -365,6 +373,10 @@ class StructuredSVM(StructuredEstimator):
         kernel = None if self.kernel is None else as_kernel(self.kernel)
         if isinstance(kernel, Precomputed):
             raise InputError("StructuredSVM compares rows itself: give the kernel, not precomputed values")
+        if self.epsilon is not None:
+            check_number("epsilon", self.epsilon, 0, above=True)
+            if self.solver not in ("auto", "working-set") or self.average:
+                raise InputError("epsilon=... needs solver='working-set' and average=False")
         if self.solver == "one-slack" and (form.slack != "l1" or kernel is not None):
             raise InputError("solver='one-slack' needs slack='l1' and no kernel; use solver='working-set'")
         given = self.prior is not None and not self._prior_is("auto")

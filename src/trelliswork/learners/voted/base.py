@@ -15,7 +15,7 @@ from trelliswork.learners.base import StructuredEstimator
 from trelliswork.learners.known import check_loss
 from trelliswork.learners.optimize.smooth import Minimum
 from trelliswork.learners.strength import DataScale
-from trelliswork.learners.voted.solvers import Problem
+from trelliswork.learners.voted.problem import Problem
 from trelliswork.learners.weights import combined_weights, prior_weights
 from trelliswork.losses import Loss, as_loss
 from trelliswork.structures.base import Batch, Space

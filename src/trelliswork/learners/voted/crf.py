@@ -12,7 +12,8 @@ from trelliswork._validate import check_number, check_samples
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.smooth import Minimum
 from trelliswork.learners.voted.base import Voted
-from trelliswork.learners.voted.solvers import Problem, fit_vcrf, stream_vcrf
+from trelliswork.learners.voted.problem import Problem
+from trelliswork.learners.voted.solvers import fit_vcrf, stream_vcrf
 from trelliswork.learners.weights import carry_over
 from trelliswork.losses import Loss
 from trelliswork.structures.base import Space, Structure
@@ -53,7 +54,8 @@ class VotedCRF(Voted):
     r : "auto", "sparsity", "paper", "monte_carlo" or list of float, default="auto"
         Complexity of the families, from the largest value, the number and the frequency of their
         features (``"sparsity"``), from the number of factors (``"paper"``), by simulation, or given.
-        "auto" is "sparsity" where the structure knows its factors, else 1.
+        "auto" is "sparsity" where the structure knows its factors (all but the nearest-neighbour model of
+        RNA, :class:`Retrieval` and :class:`Transducer`) and inputs are short enough to list them, else 1.
     solver : {"owlqn", "fista"}, default="owlqn"
         Orthant-wise quasi-Newton, or accelerated proximal gradient.
     max_iter : int, default=500

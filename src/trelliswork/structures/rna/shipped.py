@@ -34,4 +34,5 @@ def shipped_loops() -> tuple[tuple[str, ...], np.ndarray]:
         stored = members.read(f"{fitted['coef_']['!array']}.npy")
     weights = np.load(io.BytesIO(stored), allow_pickle=False)
     weights.flags.writeable = False
-    return tuple(structure["groups"]["!tuple"]), weights
+    groups = structure["groups"]
+    return tuple(groups["!tuple"] if isinstance(groups, dict) else groups), weights

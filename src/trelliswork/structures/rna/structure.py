@@ -16,7 +16,7 @@ from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._stored import fitting, lengths, numbers, whole
 from trelliswork._tuning import Choice
 from trelliswork._validate import as_number, check_number
-from trelliswork.dp.rna.nearest.layout import LONGEST
+from trelliswork.dp.rna.nearest.layout import LONGEST, MOST_STACKED
 from trelliswork.dp.rna.rules import BASE, BASES, F_LS, L_PAIR, N_RULES, PAIRS, S_L, S_LS
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.known import check_known
@@ -87,7 +87,8 @@ class RNA(Structure):
         the length times ``window``, for sequences of any length.
     groups : tuple of str, default=()
         Nearest-neighbour model: optional groups of features; ``"hairpin loops"`` has one for every
-        hairpin loop of three or four bases.
+        hairpin loop of three or four bases, ``"hexaloops"`` of six, ``"triples"`` for every three pairs
+        stacked on each other, ``"helix lengths"`` for helices of two, three and four pairs.
 
     Notes
     -----
@@ -504,6 +505,7 @@ class NearestSpace(RNASpace):
         shipped = shipped_loops()[0] if structure.grammar == "auto" else ()
         self.groups = tuple(sorted({*structure.groups, *shipped} if groups is None else groups))
         self._names, self.map = feature_map(self.groups)
+        self.stacked = MOST_STACKED if "helix lengths" in self.groups else 1
 
     @property
     def grammar(self) -> str:
