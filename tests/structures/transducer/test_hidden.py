@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from trelliswork import CRF, InputError, Transducer
+from trelliswork import CRF, InputError, Transducer, losses
 
 X = ["abc", "ba", "cab", "a", ""]
 Y = ["xyz", {"y", "yx"}, "zxxy", "x", ""]
@@ -175,3 +175,34 @@ def test_many_states_and_pieces():
     batch = space.pack([[1, 5, 2099, 1, 5]])
     assert batch.unpack(batch.argmax(batch.scores(np.zeros(space.n_features))).codes) == [[1, 5, 2099, 1, 5]]
     assert [space.grams.contexts.contexts[q] for q, _, _ in batch.joins[1:4]] == [(1,), (5,), (2099,)]
+
+
+def test_least_expected_edit_distance_by_enumeration():
+    structure = Transducer(prune=0.0)
+    model = CRF(structure, l2=0.5).fit(["ab", "ba", "aab", "b"], ["xy", "yx", "xy", "z"])
+    distance = losses.Edit()
+    for x in ("aba", "ab", "b"):
+        batch = model.pack([x])
+        scores = model.part_scores(batch, [x])
+        paths = batch.kbest(scores, 10**6)[0]
+        values = np.exp(paths.values - batch.log_partition(scores)[0])
+        written = batch.unpack_sample(0, paths.codes)
+        assert values.sum() == pytest.approx(1.0)
+        candidates = list(dict.fromkeys(written[:10]))
+        risks = [sum(p * distance(c, o) for p, o in zip(values, written, strict=True)) for c in candidates]
+        assert model.predict_min_risk([x], loss="edit", k=10) == [candidates[int(np.argmin(risks))]]
+
+
+def test_restarts_are_the_same_for_the_same_seed():
+    rng = np.random.default_rng(0)
+    X = ["".join(rng.choice(list("abc"), size=5)) for _ in range(12)]
+    y = [x.replace("ab", "x").replace("c", "yy") for x in X]
+    spaces = [Transducer(max_in=2, restarts=n, seed=s).bind(X, y) for n, s in ((0, 0), (4, 1), (4, 1))]
+    values = []
+    for space in spaces:
+        batch = space.pack(X, y)
+        pieces = batch.alignments(batch.gold_codes)
+        values.append((space.feature_names, pieces))
+    assert values[1] == values[2]  # the same seed, the same pieces
+    with pytest.raises(InputError, match="restarts"):
+        Transducer(restarts=-1).bind(X, y)
