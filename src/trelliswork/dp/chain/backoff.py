@@ -197,7 +197,7 @@ def sums(
             log_z[lanes[lane]] = log_sum[lane]
         if not unary_out.shape[0]:
             continue
-        have = max(n_steps - 1, 0) // size  # the part of the steps whose probabilities are kept
+        have = (n_steps - 1) // size if n_steps else n_steps  # the part of the steps that is kept
         for t in range(n_steps - 1, -1, -1):
             if t // size != have:
                 have = t // size

@@ -254,4 +254,4 @@ def viterbi(unary, trans, failures, successor, offsets, start, stop, labels, sco
                     labels[lo : lo + n_steps] = -1
                     break
             labels[lo + t] = choice
-            q = choice if t == 0 else successor[q, choice]
+            q = np.int64(choice) if t == 0 else successor[q, choice]
