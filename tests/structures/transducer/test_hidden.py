@@ -206,3 +206,23 @@ def test_restarts_are_the_same_for_the_same_seed():
     assert values[1] == values[2]  # the same seed, the same pieces
     with pytest.raises(InputError, match="restarts"):
         Transducer(restarts=-1).bind(X, y)
+
+
+def test_known_outputs_limit_every_verb():
+    model = CRF(Transducer(), l2=0.5).fit(["ab", "ba", "aab", "b"], ["xy", "yx", "xy", "z"])
+    x = ["ab", "aab", "ba", "", "ab"]
+    free = model.predict_kbest(x, k=50)
+    known = [{c.output for c in free[0][1:4]}, None, "yx", "", list(free[4][2].output)]
+    bound = model.predict_kbest(x, k=50, known=known)
+    for entry, every, few in zip(known, free, bound, strict=True):
+        wanted = None if entry is None else {"".join(entry)} if not isinstance(entry, set) else entry
+        agreeing = [c for c in every if wanted is None or c.output in wanted]
+        assert [c.output for c in few] == [c.output for c in agreeing]
+        assert np.allclose([c.score for c in few], [c.score for c in agreeing])
+        total = sum(c.probability for c in agreeing)
+        assert np.allclose([c.probability for c in few], [c.probability / total for c in agreeing])
+    assert model.predict(x, known=known) == [few[0].output for few in bound]
+    assert sum(model.predict_marginals(["ab"], known=["xy"])[0].values()) == pytest.approx(2.0)
+    assert model.sample(["ab"], 3, known=["xy"], random_state=0)[0] == ["xy"] * 3
+    with pytest.raises(InputError, match="sample 0"):
+        model.predict(["a"], known=["zzzzzz"])
