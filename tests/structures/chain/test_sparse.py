@@ -78,6 +78,18 @@ def test_best_sequences_of_shared_steps(bound):
         assert np.allclose(best.values, batch.evaluate(best.codes, scores))
 
 
+def test_best_sequences_where_lists_of_steps_are_too_short():
+    rng = np.random.default_rng(6)
+    y = [rng.integers(0, 9, size=n).tolist() for n in rng.integers(1, 9, size=120)]
+    X = [["w"] * len(row) for row in y]
+    space = Chain(3, ngrams="observed").bind(X, y)
+    batch = space.pack(X[:12])
+    for spread in (0.3, 3.0):
+        scores = batch.scores(spread * rng.normal(size=space.n_features))
+        first = [d.codes[0] for d in batch.kbest(scores, 1)]
+        assert np.array_equal(batch.argmax(scores).codes.values, np.concatenate(first))
+
+
 def test_probabilities_that_are_not_kept_are_computed_again(bound, monkeypatch):
     from trelliswork.structures.chain import backoff
 
