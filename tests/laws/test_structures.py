@@ -221,7 +221,7 @@ CASES = {
     "segments": (Derivations(segmentation), WORDS, SEGMENTS),
     "segments-min-count": (Derivations(segmentation, min_count=3), WORDS, SEGMENTS),
     "trees": (Derivations(bracketing), WORDS, TREES),
-    "rna": (RNA(), BASES, FOLDS),
+    "rna": (RNA("g6"), BASES, FOLDS),
     "rna-nested": (RNA("nested", depth=1), BASES, FOLDS),
     "rna-nested-3": (RNA("nested", depth=3), BASES, FOLDS),
     "rna-nearest": (RNA("nearest-neighbour"), LOOPS, LOOP_FOLDS),

@@ -15,6 +15,7 @@ from trelliswork.learners.moments.estimators import SODA as SODA
 from trelliswork.learners.moments.estimators import ZScore as ZScore
 from trelliswork.learners.perceptron import Perceptron as Perceptron
 from trelliswork.learners.regression.estimator import KernelRegression as KernelRegression
+from trelliswork.learners.regression.outputs import Candidates as Candidates
 from trelliswork.learners.regression.outputs import NGrams as NGrams
 from trelliswork.learners.regression.outputs import Positions as Positions
 from trelliswork.learners.regression.outputs import Values as Values
