@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import subprocess
 import sys
@@ -114,25 +115,45 @@ def memory(pid: int) -> float:
         return int(file.read().split()[1]) * 4096 / 1e6
 
 
+def cpu(pid: int) -> float:
+    """Seconds of processor time that a process has used."""
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def main() -> None:
     args = arguments(__doc__ or "", seconds=(5.0, "of each measurement"))
     rows: list[list[Any]] = []
+    busy = os.getloadavg()[0]
     total = 0
     with running() as (port, pid):
         asyncio.run(load(port, 2, 3.0))  # the model is trained by the first request; code is compiled
         before = memory(pid)
         for n in CLIENTS:
+            used = cpu(pid)
             times = sorted(asyncio.run(load(port, n, args.seconds)))
+            used = (cpu(pid) - used) / len(times) * 1e3
             total += len(times)
             at = [times[min(len(times) - 1, int(q * len(times)))] * 1e3 for q in (0.5, 0.99)]
-            rows.append([n, f"{len(times) / args.seconds:,.0f}", f"{at[0]:.1f} ms", f"{at[1]:.1f} ms"])
+            rows.append(
+                [
+                    n,
+                    f"{len(times) / args.seconds:,.0f}",
+                    f"{at[0]:.1f} ms",
+                    f"{at[1]:.1f} ms",
+                    f"{used:.2f} ms",
+                ]
+            )
             print(*rows[-1], flush=True)
         grown = memory(pid) - before
-    head = "| clients | requests/s | median | 99th percentile |\n| --- | --- | --- | --- |\n"
+    head = "| clients | requests/s | median | 99th percentile | processor time of the server |\n"
+    head += "| --- | --- | --- | --- | --- |\n"
     body = head + "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
     note = (
         f"One sentence of 4 to 15 tokens a request, keep-alive, {args.seconds:g} s each, loopback. Memory of "
-        f"the server grew by {grown:.1f} MB over these {total:,} requests."
+        f"the server grew by {grown:.1f} MB over these {total:,} requests. Load average of the machine "
+        f"before: {busy:.1f}."
     )
     write_results("serve", "python -m benchmarks serve", f"Tagging one sentence.\n\n{body}\n\n{note}")
 
