@@ -36,7 +36,7 @@ OUTER, INNER = 5, 3
 
 def candidates() -> dict[str, list[Any]]:
     """Settings of every learner; the Z-score has hard constraints or, where these contradict, slack."""
-    rna = tw.RNA()
+    rna = tw.RNA("g6")
     return {
         "Z-score, constraints": [
             tw.ZScore(rna, reg, margin=margin, reference="uniform", **kind)
@@ -94,7 +94,7 @@ def measured(family: str, name: str, folder: str) -> dict[str, Any]:
     """One learner on one family: scores, inner scores and constraints of every fold."""
     data = read_stockholm(os.path.join(folder, "rna-rfam-named", f"{family}.sto"))
     assert data.y is not None
-    kept = np.flatnonzero(tw.RNA().representable(data.X, data.y))
+    kept = np.flatnonzero(tw.RNA("g6").representable(data.X, data.y))
     X, y = take(data.X, kept), take(data.y, kept)
     out: dict[str, Any] = {"size": f"{len(X)} of {len(data.X)}", "scores": [], "inner": [], "constraints": []}
     started = time.perf_counter()

@@ -14,17 +14,20 @@ from trelliswork._tuning import Choice
 from trelliswork._validate import check_number, check_samples
 from trelliswork.accelerated import find
 from trelliswork.kernels import Precomputed, as_kernel
-from trelliswork.learners.base import StructuredEstimator, carry_over, combined_weights, warn_interrupted
+from trelliswork.learners.base import StructuredEstimator, warn_interrupted
 from trelliswork.learners.kernel_perceptron import kernel_matrix, kernel_passes
 from trelliswork.learners.known import known_in_part
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.stops import StopReason
 from trelliswork.learners.svm.rounds import model_scores
 from trelliswork.learners.svm.weights import Expansion
+from trelliswork.learners.weights import carry_over, combined_weights, prior_weights
 from trelliswork.structures.abilities import Rows, RowView, require
 from trelliswork.structures.base import Batch, Parts, Space, Structure
 
 __all__ = ["Perceptron", "perceptron_passes"]
+
+_STEPS = 30.0  # what a step changes is so many times smaller than the weights that a structure knows
 
 
 class Perceptron(StructuredEstimator):
@@ -32,7 +35,8 @@ class Perceptron(StructuredEstimator):
 
     Visits the samples in random order, decodes each with the current weights and, where
     the output is wrong, moves towards the features of the right one. The result is the
-    average of the weights over all visits.
+    average of the weights over all visits. The first weights are zero; those of ``RNA()`` are 30 times
+    the weights of the model of the package.
 
     Parameters
     ----------
@@ -138,6 +142,8 @@ class Perceptron(StructuredEstimator):
         if self.kernel is not None:
             return self._fit_kernel(space, batch, sample_weight)
         start = self._start_weights(space, self.warm_start)
+        if not (self.warm_start and hasattr(self, "coef_")):
+            start += _first_weights(space)
         self._run(batch, start, np.zeros_like(start), 0.0, self.max_iter, sample_weight, [])
         self.space_ = space
         return self
@@ -196,7 +202,7 @@ class Perceptron(StructuredEstimator):
             raise InputError("partial_fit knows no kernel; use kernel=None")
         if not hasattr(self, "coef_"):
             space, batch = self._start(X, y, classes=classes)
-            w, u, clock, history = np.zeros(space.n_features), np.zeros(space.n_features), 0.0, []
+            w, u, clock, history = _first_weights(space), np.zeros(space.n_features), 0.0, []
         else:
             check_samples(X, y)
             self._check_columns(X)
@@ -254,6 +260,12 @@ class Perceptron(StructuredEstimator):
         self.coef_ = w - u / (self.clock_ + 1.0) if self.average else w.copy()
         self.history_, self.stop_ = progress.history, stop
         self.n_iter_ = len(self.history_)
+
+
+def _first_weights(space: Space) -> np.ndarray:
+    """Zeros, or what the structure knows before it has seen data."""
+    known = prior_weights(space, "auto")
+    return np.zeros(space.n_features) if known is None else _STEPS * known
 
 
 def perceptron_passes(

@@ -151,7 +151,7 @@ def test_large_reg_is_the_generative_model(structure):
         for r in y:
             for t in range(1, len(r)):
                 r[t] = "O" if r[t] == "I-X" and r[t - 1] == "O" else r[t]
-    plain = tw.Generative(structure, 1.0).fit(X, y)
+    plain = tw.Generative(structure).fit(X, y)
     model = tw.KLRSO(structure, reg=1e9, min_count=2).fit(X, y)
     assert model.heads_
     assert np.array_equal(model.coef_, plain.coef_)
@@ -175,7 +175,7 @@ def test_probabilities_depend_on_the_input():
     X, y = tagged(40)
     model = tw.KLRSO(Chain(), reg=0.01, min_count=1).fit(X, y)
     assert model.score(X, y) == 1.0
-    assert tw.Generative(Chain(), 1.0).fit(X, y).score(X, y) < 0.9
+    assert tw.Generative(Chain()).fit(X, y).score(X, y) < 0.9
     best = model.predict_kbest(X[:1], k=3)[0]
     assert best[0].output == y[0]
     assert sum(c.probability for c in best) <= 1 + 1e-12
@@ -287,7 +287,7 @@ def test_heads_without_data_are_generative():
     assert ("emission", "Z") not in model.heads_
     one = tw.KLRSO(Chain()).fit([["a"]], [["X"]])
     assert one.heads_ == []
-    assert one.predict([["a"], ["b", "a"]]) == tw.Generative(Chain(), 1.0).fit([["a"]], [["X"]]).predict(
+    assert one.predict([["a"], ["b", "a"]]) == tw.Generative(Chain()).fit([["a"]], [["X"]]).predict(
         [["a"], ["b", "a"]]
     )
 
@@ -295,7 +295,7 @@ def test_heads_without_data_are_generative():
 def test_grammar():
     X, y = [leaves(t) for t in TREES] * 2, TREES * 2
     structure = tw.Grammar(min_count=1, vertical=1)
-    plain = tw.Generative(structure, 1.0).fit(X, y)
+    plain = tw.Generative(structure).fit(X, y)
     model = tw.KLRSO(structure, reg=1e9, min_count=1).fit(X, y)
     assert set(model.heads_) >= {"NP", "VP", "N"}
     assert np.allclose(model.log_prob(X, y), plain.log_prob(X, y), atol=1e-6)
@@ -439,7 +439,7 @@ def test_kernels_that_are_not_definite_do_no_harm():
         model = tw.KLRSO(Chain(), lambda A, B: -Spectrum(1, 2)(A, B), min_count=1).fit(X, y)
     assert np.isfinite(model.dual_coef_).all()
     zero = tw.KLRSO(Chain(), lambda A, B: np.zeros((len(A), len(B))), min_count=1).fit(X, y)
-    plain = tw.Generative(Chain(), 1.0).fit(X, y)
+    plain = tw.Generative(Chain()).fit(X, y)
     assert np.allclose(zero.log_prob(X, y), plain.log_prob(X, y))
 
 
@@ -461,7 +461,7 @@ def test_rna(grammar):
     X = ["GGGAAACCC", "GCGCAAAGCGC", "GGAUUCGCC", "AAGGGUUUUCCC"]
     y = ["(((...)))", "((((...))))", "((.....))", "..(((....)))"]
     structure = tw.RNA(grammar)
-    plain = tw.Generative(structure, 1.0).fit(X, y)
+    plain = tw.Generative(structure).fit(X, y)
     model = tw.KLRSO(structure, reg=1e9, min_count=1).fit(X, y)
     assert {head[0] for head in model.heads_} == set("SLF")
     assert np.allclose(model.log_prob(X, y), plain.log_prob(X, y), atol=1e-5)
@@ -474,7 +474,7 @@ def test_alignment():
     X = [("GATTACA", "GATACA"), ("TTAC", "TAC"), ("CATCAT", "CATAT"), ("GGT", "GCT")]
     y = [("GATTACA", "GAT-ACA"), ("TTAC", "-TAC"), ("CATCAT", "CAT-AT"), ("GGT", "GCT")]
     for structure in (tw.Alignment("affine"), tw.Alignment("substitution", alphabet="dna")):
-        plain = tw.Generative(structure, 1.0).fit(X, y)
+        plain = tw.Generative(structure).fit(X, y)
         model = tw.KLRSO(structure, reg=1e9, min_count=1).fit(X, y)
         assert model.heads_ == ["pair"]
         assert np.allclose(model.log_prob(X, y), plain.log_prob(X, y), atol=1e-5)

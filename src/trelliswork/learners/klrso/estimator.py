@@ -56,8 +56,10 @@ class KLRSO(StructuredEstimator):
         Output space made of multinomials, for instance ``Chain()`` or ``Grammar()``.
     kernel : kernel, str or function, default="auto"
         Similarity of inputs, see :mod:`trelliswork.kernels`: of the tokens or letters as sequences of
-        symbols, or of what ``features`` makes of the inputs. "auto" is the normalised spectrum kernel
-        with substrings of 1 to 3 symbols; for arrays, the cosine of the sums of their rows.
+        symbols, or of what ``features`` makes of the inputs. "auto" is the normalised spectrum kernel, of
+        substrings that are long enough for two inputs to share them not just by chance: 1 to 3 words; of
+        few symbols longer ones, as a polynomial of degree 3 (RNA of 75 bases: 5 to 9). For arrays it
+        is the cosine of the sums of their rows.
     reg : float, default=0.1
         Penalty on the squared norm of the functions, against the sum of losses.
     features : function or None, default=None
@@ -74,8 +76,8 @@ class KLRSO(StructuredEstimator):
     heads : collection or None, default=None
         Multinomials to be predicted, by their names as in ``heads_``; None for all. The others
         stay as in the generative model.
-    smoothing : float, default=1.0
-        Count added to every event in the generative model.
+    smoothing : float or "auto", default="auto"
+        Count added to every event in the generative model; "auto" as in :class:`Generative`.
     mixture : float, "held-out" or None, default=None
         Share of the predicted probabilities in a mixture with those of the generative model, outcome by
         outcome: a gate between 0 (generative) and 1. "held-out" takes the share with the largest likelihood
@@ -101,6 +103,8 @@ class KLRSO(StructuredEstimator):
     ----------
     coef_ : ndarray of shape (n_features,)
         Weights of the generative model.
+    kernel_, smoothing_ : kernel and float
+        The similarity and the count that were used.
     log_prob_ : ndarray of shape (n_features,)
         Its log-probabilities of outcomes.
     heads_ : list
@@ -166,7 +170,7 @@ class KLRSO(StructuredEstimator):
         bias: str = "generative",
         min_count: float = 5,
         heads: Any = None,
-        smoothing: float = 1.0,
+        smoothing: float | str = "auto",
         mixture: float | str | None = None,
         n_basis: int | None = None,
         basis: str = "cholesky",
@@ -199,7 +203,8 @@ class KLRSO(StructuredEstimator):
     def _check(self) -> None:
         check_number("reg", self.reg, 0, above=True)
         check_number("min_count", self.min_count, 0)
-        check_number("smoothing", self.smoothing, 0, above=True)
+        if self.smoothing != "auto":
+            check_number("smoothing", self.smoothing, 0, above=True)
         check_number("tol", self.tol, 0, above=True)
         check_number("max_iter", self.max_iter, 1, whole=True)
         if isinstance(self.mixture, str) and self.mixture != "held-out":
@@ -247,7 +252,10 @@ class KLRSO(StructuredEstimator):
         first, place = distinct(inputs)
         todo = problems(batch, place, weights, self.heads, self.weighting, self.min_count)
         n_outcomes = sum(problem.outcomes.size for problem in todo)
-        log_prob = require(batch, Multinomials).log_probabilities(self.smoothing, weights)
+        smoothing = self.smoothing
+        if isinstance(smoothing, str):
+            smoothing = structure.generative_smoothing * batch.count_unit(weights)
+        log_prob = require(batch, Multinomials).log_probabilities(smoothing, weights)
         rng = np.random.default_rng(self.random_state)
         design = make_design(kernel, take(inputs, first), first, self.n_basis, self.basis, rng)
         check_size(design.chosen.size, n_outcomes)
@@ -270,10 +278,10 @@ class KLRSO(StructuredEstimator):
                 self.dual_coef_[:, columns] = design.back @ regression.weights
         self.mixture_ = self._gate(X, y, sample_weight)
         self.inputs_ = take(inputs, first[design.chosen])
-        self.kernel_ = kernel
+        self.kernel_, self.smoothing_ = kernel, float(smoothing)
         self.log_prob_ = log_prob
         self.space_ = space
-        self.coef_ = batch.generative_weights(self.smoothing, weights)
+        self.coef_ = batch.generative_weights(smoothing, weights)
         self.history_, self.stop_ = history, stop
         self.n_iter_ = max([1, *(record["iterations"] for record in history)])
         return self
@@ -383,6 +391,18 @@ class KLRSO(StructuredEstimator):
         K = self._compared(X)
         samples_at_a_time = max(1, _WEIGHTS_AT_A_TIME // max(self.coef_.size, 1))
         return scores_in_pieces(batch, lambda part: self._weights(batch, K[part]), samples_at_a_time)
+
+    def weights_of_input(self, batch: Batch, X: Any) -> np.ndarray:
+        """Weights of the features for the only sample of a batch.
+
+        Parameters
+        ----------
+        batch : Batch
+            One sample.
+        X : list of inputs
+            Its input.
+        """
+        return self._weights(batch, self._compared(X))[0]
 
     def _weights(self, batch: Batch, K: np.ndarray) -> np.ndarray:
         """Weight vector of each sample."""

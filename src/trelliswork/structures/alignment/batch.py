@@ -389,8 +389,8 @@ class AlignmentBatch(Storable, LossProfiles, Factored, Multinomials, PartlyKnown
                     continue
                 cell = np.zeros(self.cell_ptr[-1]) if cell is None else cell
                 shape = int(self.first.lengths[p]), int(self.second.lengths[p])
-                own = cell[self.cell_ptr[p] : self.cell_ptr[p + 1]].reshape(shape)
-                own[slice(None) if i is None else i, slice(None) if j is None else j] = -np.inf
+                plane = cell[self.cell_ptr[p] : self.cell_ptr[p + 1]].reshape(shape)
+                plane[slice(None) if i is None else i, slice(None) if j is None else j] = -np.inf
         return Parts(feature=None, miss=miss, cell=cell)
 
     def _replace_gold(self, codes: Ragged) -> None:
