@@ -25,6 +25,10 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
     def factors(self) -> Factors:
         """One factor per symbol and stretch of words; its values are rules with their splits."""
         d = self.space.n_features
+        if len(self.space.spans):
+            raise Unsupported(
+                "a Grammar with span_features does not tell its factors; use span_features=None"
+            )
 
         def edges(i: int) -> tuple[int, np.ndarray]:
             forest = self.forest(i)
@@ -211,8 +215,9 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
         self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Log partitions and summed expected rule counts, in one pass."""
-        log_z, found = self._expected(self.scores(w), costs, weights, nodes=False)
-        return log_z, found.rule
+        spans = len(self.space.spans) > 0
+        log_z, found = self._expected(self.scores(w), costs, weights, nodes=spans)
+        return log_z, self.pull(found)
 
     def tangent(
         self,
@@ -325,7 +330,7 @@ class _RuleCovariance(Covariance):
         from trelliswork.dp.derivations import hypergraph
 
         batch, d = self.batch, self.n_features
-        if d > batch.limits.increment_features:
+        if d > batch.limits.increment_features or len(batch.space.spans):
             return super()._covariance()
         weight = np.ones(len(batch)) if self.weights is None else self.weights
 
