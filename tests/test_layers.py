@@ -20,6 +20,7 @@ LAYERS = (
         "_counts",
         "_dotbracket",
         "_errors",
+        "_interning",
         "_jit",
         "_names",
         "_ngrams",

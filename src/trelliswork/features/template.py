@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ NAMED = {
 }
 _FLAGS = ("alnum", "alpha", "ascii", "decimal", "digit", "lower", "numeric", "title", "upper")
 USUAL_FLAGS = ("upper", "title", "digit")
-_LONGEST = 100
+_LONGEST, _DIGITS = 100, 9
 _REPEATS = re.compile(r"([^d])\1+|(d{4})d+")
 
 
@@ -42,17 +43,15 @@ class Feature(NamedTuple):
     def of(self, texts: Sequence[str]) -> list[str | None]:
         """What follows the stem for each text, or None where the feature is absent."""
         if self.kind == "cut":
-            cut = slice(*self.arg)
-            return [text[cut] for text in texts]
+            return list(map(itemgetter(slice(*self.arg)), texts))
         if self.kind == "lower":
-            return [text.lower() for text in texts]
+            return list(map(str.lower, texts))
         if self.kind == "shape":
             return [_shape(text) for text in texts]
         if self.kind == "bias":
             return [""] * len(texts)
-        test = getattr(str, "is" + self.arg)
-        absent = "False" if self.kind == "bool" else None
-        return ["True" if test(text) else absent for text in texts]
+        answers = {True: "True", False: "False" if self.kind == "bool" else None}
+        return list(map(answers.__getitem__, map(getattr(str, "is" + self.arg), texts)))
 
 
 _WHOLE = (None, None)
@@ -92,7 +91,7 @@ def column(name: str, number: int) -> Feature:
     if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 0:
         raise InputError(f"column {name!r}: expected a column number from 0, got {number!r}")
     _, bracket, cut = name.partition("[")
-    part = re.fullmatch(r"(-[1-9]\d*)?:([1-9]\d*)?\]", cut)
+    part = re.fullmatch(r"(-[1-9]\d{,8})?:([1-9]\d{,8})?\]", cut)
     if bracket and (part is None or (part[1] is None) == (part[2] is None)):
         raise InputError(f"column {name!r}: expected a name, NAME[:2] or NAME[-2:]")
     ends = _WHOLE if part is None else (part[1] and int(part[1]), part[2] and int(part[2]))
@@ -101,6 +100,8 @@ def column(name: str, number: int) -> Feature:
 
 def _span(first: str, last: str | None, piece: str) -> range:
     """Numbers from ``first`` to ``last``, both included."""
+    if max(len(first), len(last or "")) > _DIGITS:
+        raise InputError(f"template: {piece!r:.60} has a number of more than {_DIGITS} characters")
     numbers = range(int(first), int(last or first) + 1)
     if not 0 < len(numbers) <= _LONGEST:
         raise InputError(f"template: {piece!r} must count upwards, over at most {_LONGEST} numbers")
@@ -118,6 +119,7 @@ def _parse_feature(item: str) -> list[Feature]:
     if match := re.fullmatch(r"(prefix|suffix):(\d+)(?:-(\d+))?", item):
         return [affix(match[1], n) for n in _span(match[2], match[3], item)]
     if match := re.fullmatch(r"(?:([^\s:=\[\]]+)=)?col:(\d+)(\[.*\])?", item):
+        _span(match[2], None, item)
         name = match[1] or f"col{match[2]}"
         return [column(name + (match[3] or ""), int(match[2]))]
     raise InputError(

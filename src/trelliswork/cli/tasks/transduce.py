@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -294,7 +292,7 @@ def predict(opened: OpenModel, request: Request) -> None:
         raise InputError("--show-alignment goes without --kbest and --probabilities")
     _options.check_output(request.output)
     pairs = read_pairs(request.source, request.encoding, labelled=False)
-    learner, X = opened.learner, split(pairs.inputs, _stored_units(opened)[0])
+    learner, X = opened.learner, split(pairs.inputs, stored_units(opened)[0])
     if request.show_alignment:
         batch = learner.pack(X)
         codes = batch.predicted(learner.part_scores(batch, X)).codes
@@ -333,12 +331,11 @@ def evaluate(opened: OpenModel, request: Request) -> None:
     request : Request
         Files; ``as_json`` prints JSON.
     """
-    units = _stored_units(opened)
+    units = stored_units(opened)
     texts, truth, _ = grouped(read_pairs(request.source, request.encoding, labelled=True), units[1])
     scores = compared(truth, opened.learner.predict(split(texts, units[0])))
     if request.as_json:
-        json.dump(scores, sys.stdout, indent=2, ensure_ascii=False)
-        print()
+        request.print_json(scores)
         return
     print(f"pairs               {scores['pairs']:7,}")
     print(f"exact match         {scores['exact_match']:7.2%}")
@@ -374,7 +371,7 @@ def _read_ridge(text: str) -> Any:
     return value
 
 
-def _stored_units(opened: OpenModel) -> tuple[str, str]:
+def stored_units(opened: OpenModel) -> tuple[str, str]:
     """Units of a model; one from Python says by its alphabets whether strings are lists of symbols."""
     stored = opened.info.get("units")
     if isinstance(stored, list) and len(stored) == 2 and all(unit in UNITS for unit in stored):

@@ -12,7 +12,7 @@ from trelliswork.structures.chain.sparse import Failures
 from trelliswork.structures.chain.trellis import NO_EDGES, arrange, factors_of
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.batch import ChainBatch
+    from trelliswork.structures.chain.verbs import ChainVerbs
 
 __all__ = ["Entries", "sparse_best", "sparse_sums"]
 
@@ -78,7 +78,7 @@ class Entries(NamedTuple):
 
 
 def sparse_sums(
-    batch: ChainBatch, trellis: Trellis, weights: np.ndarray | None, out: np.ndarray | None
+    batch: ChainVerbs, trellis: Trellis, weights: np.ndarray | None, out: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Log sums, expected labels (into ``out``) and expected steps where contexts are kept as observed; steps
     count for the contexts that make them. Without ``out`` the sums alone.
@@ -110,7 +110,7 @@ def sparse_sums(
     return log_z, trans
 
 
-def sparse_best(batch: ChainBatch, trellis: Trellis, labels: np.ndarray, value: np.ndarray) -> None:
+def sparse_best(batch: ChainVerbs, trellis: Trellis, labels: np.ndarray, value: np.ndarray) -> None:
     """Best label sequences and their scores, into ``labels`` and ``value``."""
     from trelliswork.dp.chain import sparse
 
@@ -126,7 +126,7 @@ def sparse_best(batch: ChainBatch, trellis: Trellis, labels: np.ndarray, value: 
 
 
 def _by_products(
-    batch: ChainBatch,
+    batch: ChainVerbs,
     unary: np.ndarray,
     step: np.ndarray,
     top: float,
@@ -152,7 +152,7 @@ def _by_products(
 
 
 def _by_groups(
-    batch: ChainBatch,
+    batch: ChainVerbs,
     unary: np.ndarray,
     step: np.ndarray,
     top: float,

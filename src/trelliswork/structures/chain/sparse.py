@@ -111,14 +111,14 @@ class SparseContexts:
         at = np.array([number[g[:-1]] for g in self.ngrams], dtype=np.int64)
         label = np.array([g[-1] for g in self.ngrams], dtype=np.int64)
         shape = (len(contexts), k)
-        own = sp.csr_matrix((np.arange(1, at.size + 1), (at, label)), shape)  # numbers of weights, from 1
+        numbers = sp.csr_matrix((np.arange(1, at.size + 1), (at, label)), shape)  # numbers of weights, from 1
         rows, columns = [], []
         state = np.arange(1, len(contexts))
         place = state.copy()
         while state.size:
-            found = own[state].tocoo()
-            rows.append((place[found.row] - 1 + k) * k + found.col)
-            columns.append(found.data - 1)
+            entries = numbers[state].tocoo()
+            rows.append((place[entries.row] - 1 + k) * k + entries.col)
+            columns.append(entries.data - 1)
             state = self._automaton.suffix[state]
             place, state = place[state > 0], state[state > 0]
         row, column = np.concatenate(rows), np.concatenate(columns)
@@ -153,14 +153,14 @@ class SparseContexts:
         number = {context: q for q, context in enumerate(contexts)}
         wanted = {g[i:] for g in self.ngrams for i in range(len(g) - 2)}
         wanted |= {c[i:] for c in contexts for i in range(len(c) - 2)}
-        own = sorted(
+        pairs = sorted(
             [(a, b) for a in range(k) for b in range(k)]
             + [(number[g[:-1]], g[-1]) for g in wanted if g[:-1] in number and len(g) > 2]
         )
-        place = {pair: p for p, pair in enumerate(own)}
+        place = {pair: p for p, pair in enumerate(pairs)}
         suffix = self._automaton.suffix[1:] - 1
-        up = [place[int(suffix[q]), b] if suffix[q] >= 0 else -1 for q, b in own]
-        at, label = np.array(own, dtype=np.int64).reshape(-1, 2).T
+        up = [place[int(suffix[q]), b] if suffix[q] >= 0 else -1 for q, b in pairs]
+        at, label = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         order = np.argsort(suffix, kind="stable")
         order = order[suffix[order] >= 0]
         bounds = np.arange(len(contexts) + 1)

@@ -11,7 +11,7 @@ from trelliswork._threads import balanced_chunks, run
 from trelliswork.dp.chain.trellis import Trellis
 
 if TYPE_CHECKING:
-    from trelliswork.structures.chain.batch import ChainBatch
+    from trelliswork.structures.chain.verbs import ChainVerbs
     from trelliswork.structures.limits import ChainLimits
 
 __all__ = ["NO_EDGES", "Lanes", "TransitionTables", "Trellis", "arrange", "factors_of"]
@@ -43,7 +43,7 @@ def factors_of(trans: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 class TransitionTables:
     """Expected transitions: one table per sequence, or one per chunk, summed in a fixed order."""
 
-    def __init__(self, batch: ChainBatch, each: bool):
+    def __init__(self, batch: ChainVerbs, each: bool):
         self.batch = batch
         self.each = each
         self.chunks = [part for (part,) in batch._sequence_chunks()]

@@ -302,6 +302,9 @@ class TransducerSpace(Space):
             transducer.window, transducer.longest, sizes[0], offset, strings, row_ptr, row_piece
         )
         text = bool(state["text"][0]), bool(state["text"][1])
+        for some, joined in zip(symbols, text, strict=True):
+            if joined and not all(isinstance(symbol, str) for symbol in some):
+                raise InputError("a stored transducer is damaged: a symbol of a text is no character")
         grams = Grams(transducer.order, *automata, pieces, *tables)
         shortlist = Shortlist.from_state(state, pieces) if "listed_keys" in state else None
         law = PieceLaw.from_state(state, grams) if "law_rows" in state else None
