@@ -69,7 +69,7 @@ class CRF(StructuredEstimator):
         Maximum number of iterations.
     tol : float, default=1e-4
         Stop when the norm of the gradient falls to this part of its value at zero weights, or when ten
-        iterations have lowered the objective by less than a tenth of this, relative to it.
+        iterations have lowered the objective by less than ``100 * tol**2`` of it.
     memory : int, default=10
         Pairs that L-BFGS keeps.
     class_weight : dict, "balanced" or None, default=None
@@ -203,6 +203,8 @@ class CRF(StructuredEstimator):
             max_iter=self.max_iter,
             tol=self.tol,
             watcher=watcher,
+            # Along a path the last solution nearly meets tol where penalties are weak.
+            nearer=self.warm_start and not np.array_equal(getattr(self, "l2_", l2), l2),
             verbose=self.verbose,
             **settings,
         )
@@ -300,11 +302,13 @@ def fit_crf(
     tol: float = 1e-4,
     memory: int = 10,
     watcher: Watcher | None = None,
+    nearer: bool = False,
     verbose: int = 0,
 ) -> tuple[Minimum, list[dict[str, Any]]]:
     """Minimise the penalised negative log-likelihood of a batch.
 
-    Returns the minimum and the history; arguments as in :class:`CRF`.
+    Returns the minimum and the history; arguments as in :class:`CRF`. ``nearer`` asks for a gradient well
+    below that of the start, the solution for another strength.
     """
     target = Target(batch, weights)
     if target.open is not None and solver == "newton-cg":
@@ -341,7 +345,7 @@ def fit_crf(
             if start.any():  # what tol is relative to does not depend on the start
                 zero = -origin
                 reference = gradient_norm(pseudo_gradient(zero, value(zero)[1], l1))
-            if begin.any():  # along a path the start nearly meets tol where penalties are weak
+            if nearer and begin.any():
                 near = gradient_norm(pseudo_gradient(begin, value(begin)[1], l1))
                 tol = min(tol, max(_NEARER * near / max(reference or 1.0, 1e-300), _NEARER**2 * tol))
             if solver == "newton-cg":
