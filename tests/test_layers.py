@@ -17,9 +17,13 @@ import trelliswork
 LAYERS = (
     (
         "_blas",
+        "_code_cache",
         "_counts",
         "_dotbracket",
         "_errors",
+        "_files",
+        "_front_door",
+        "_interrupts",
         "_jit",
         "_names",
         "_ngrams",

@@ -6,14 +6,20 @@ installation (no place for the cache) costs compile time, not an exception.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
-import numba
-from numba.core import event
+from trelliswork._interrupts import held_back
+
+with held_back():  # Numba that is imported by half cannot be imported again
+    import numba
+    from numba.core import event
+
+    from trelliswork._code_cache import CodeCache
 
 __all__ = ["njit"]
 
@@ -21,7 +27,7 @@ _PATIENCE = 2.0  # seconds of compiling before a word is said
 
 
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Compile a recursion with ``cache=True, nogil=True, error_model="numpy"``.
+    """Compile a recursion with a cache on disk, ``nogil=True, error_model="numpy"``.
 
     To Numba a literal number in a call is a type of its own, so that the called recursion is compiled once
     more for it: pass ``np.int64(0)`` instead, and start counters that are passed on with it. Write loops
@@ -34,10 +40,11 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         return lambda f: njit(f, **options)
     # No wrappers for calls from C: there are none.
     settings: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True} | options
-    try:
-        return numba.njit(cache=True, **settings)(function)
-    except RuntimeError:  # "no locator available": nowhere to write the cache
-        return numba.njit(**settings)(function)
+    compiled = numba.njit(**settings)(function)
+    if hasattr(compiled, "enable_caching"):  # not with NUMBA_DISABLE_JIT
+        with contextlib.suppress(RuntimeError):  # "no locator available": nowhere to write the cache
+            compiled._cache = CodeCache(function)
+    return compiled
 
 
 class _Compiling(event.Listener):

@@ -7,11 +7,13 @@ import math
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 from trelliswork.bounds._base import Bound, check_delta
 
 __all__ = ["pac"]
 
 
+@readable
 def pac(n_features: int, n_samples: int, delta: float = 0.05, *, largest: int = 1) -> Bound:
     """Bound on the share of wrong outputs of a model that makes no error on its training data.
 
