@@ -350,3 +350,61 @@ def test_penalties_of_trees_and_alignments_follow_their_families():
     model = tw.VotedCRF(tw.Grammar(min_count=1), 0.1, 0.1, max_iter=5, tol=1.0).fit(X, y)
     assert len(model.r_) > 1
     assert np.ptp(model.r_) > 0
+
+
+def test_pac_without_errors_and_with_them():
+    clean, noisy = bounds.pac(5, 10_000), bounds.pac(5, 10_000, error=0.1)
+    log_number = 25 * math.log(2) - 3 * math.log(3) + 5 - math.log(0.05)
+    assert math.isclose(clean.value, log_number / 10_000)
+    assert math.isclose(noisy.value, 0.1 + math.sqrt(log_number / 20_000))
+    assert math.isclose(noisy.empirical + noisy.complexity + noisy.confidence, noisy.value)
+    # Simulated: the worst of K random predictors stays below its bound in nearly all draws.
+    rng = np.random.default_rng(0)
+    risks = rng.uniform(0.1, 0.4, 200)
+    errors = rng.binomial(500, risks, (400, 200)) / 500
+    allowed = errors + math.sqrt((math.log(200) + math.log(1 / 0.05)) / 1000)
+    assert ((risks > allowed).any(axis=1)).mean() <= 0.05
+    with pytest.raises(tw.InputError, match="at most 1"):
+        bounds.pac(5, 100, error=2.0)
+
+
+@pytest.mark.parametrize("slack", ["l1", "l2"])
+@pytest.mark.parametrize("rescale", ["margin", "slack", None])
+@pytest.mark.parametrize("kernel", [None, "poly"])
+def test_constraints_of_the_working_set_algorithm(slack, rescale, kernel):
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(14, 3)), [str(k % 3) for k in range(14)]
+    loss = Hamming(label_weight={"0": 2.0, "1": 1.0, "2": 1.0})
+    epsilon, C = 0.05, 4.0
+    options = {"C": C, "C_mode": "absolute", "loss": loss, "slack": slack, "rescale": rescale}
+    options |= {"kernel": kernel}
+    model = tw.StructuredSVM(tw.Classes(), epsilon=epsilon, **options).fit(X, y)
+    best = tw.StructuredSVM(tw.Classes(), tol=1e-7, **options).fit(X, y)
+    assert model.stop_ == "converged"
+    if slack == "l1":
+        assert model.primal_ <= best.primal_ + C * epsilon
+    space = model.space_
+    rows = space.pack(X)
+    gram = np.einsum("ij,ij->i", X, X).max() + 1.0
+    radius = math.sqrt(2.0 * ((gram + 1.0) ** 3 + 2.0 if kernel else gram))
+    bound = bounds.svm_constraints(
+        len(rows), C, radius, epsilon, largest_loss=2.0, slack=slack, rescale=rescale
+    )
+    assert 0 < model.n_constraints_ <= bound
+
+
+def test_epsilon_on_sequences_and_its_refusals():
+    X, y = tagged(np.random.default_rng(4), 20)
+    loose = tw.StructuredSVM(tw.Chain(), epsilon=0.5).fit(X, y)
+    tight = tw.StructuredSVM(tw.Chain(), epsilon=0.01).fit(X, y)
+    assert loose.n_constraints_ < tight.n_constraints_
+    assert tight.primal_ - tight.dual_ <= tight.C_ * 0.01 * 1.05
+    radius = 2.0 * max(map(len, X)) * math.sqrt(2.0)
+    longest = float(max(map(len, X)))
+    assert tight.n_constraints_ <= bounds.svm_constraints(
+        len(X), tight.C_, radius, 0.01, largest_loss=longest
+    )
+    with pytest.raises(tw.InputError, match=r"epsilon=\.\.\. needs solver='working-set'"):
+        tw.StructuredSVM(tw.Chain(), epsilon=0.1, solver="one-slack").fit(X, y)
+    with pytest.raises(tw.InputError, match="svm_constraints needs slack"):
+        bounds.svm_constraints(10, 1.0, 1.0, 0.1, slack="none")

@@ -40,7 +40,7 @@ def family(arguments: Sequence[str]) -> None:
     """F1 by family and number of training sequences."""
     args = options(arguments, jobs=(1, "threads"))
     shipped = tw.pretrained("rna").set_params(n_jobs=args.jobs)
-    g6, settings = tw.RNA(invalid="repair"), {"max_iter": MAX_ITER, "n_jobs": args.jobs}
+    g6, settings = tw.RNA("g6", invalid="repair"), {"max_iter": MAX_ITER, "n_jobs": args.jobs}
     done: dict[str, list[Any]] = load("rna/family")
     for accession, name in FAMILIES.items():
         data = read_stockholm(os.path.join(args.data, "rna-rfam-named", f"{accession}.sto"))

@@ -24,7 +24,7 @@ from trelliswork.io import read_stockholm
 from trelliswork.metrics import base_pair_scores
 
 STRUCTURES = {
-    "G6": tw.RNA(invalid="repair"),
+    "G6": tw.RNA("g6", invalid="repair"),
     "nearest-neighbour": tw.RNA("nearest-neighbour", invalid="repair"),
 }
 MAX_ITER = 40
@@ -40,7 +40,7 @@ def seeds(folder: str, family: str) -> klrso.Samples:
     """Members of a family that G6 can hold."""
     data = read_stockholm(os.path.join(folder, "rna-rfam-named", f"{family}.sto"))
     assert data.y is not None
-    kept = np.flatnonzero(tw.RNA().representable(data.X, data.y))
+    kept = np.flatnonzero(tw.RNA("g6").representable(data.X, data.y))
     return take(data.X, kept), take(data.y, kept)
 
 

@@ -45,7 +45,7 @@ def test_one_label_for_everything():
 
 def test_nothing_at_all():
     with pytest.warns(tw.FitWarning, match="predicts no base pair at all"):
-        flat(tw.RNA(), BASES, FOLDS, lambda name: -9.0 * ("F" in name[1].split("->")[1]))
+        flat(tw.RNA("g6"), BASES, FOLDS, lambda name: -9.0 * ("F" in name[1].split("->")[1]))
     with pytest.warns(tw.FitWarning, match="predicts no aligned pair at all"):
         flat(tw.Alignment(), PAIRS, ALIGNED, lambda name: -9.0 * (name[0] == "pair"))
 
@@ -88,7 +88,7 @@ def test_a_search_that_was_cut_short():
 SILENT = [
     (tw.Chain(), WORDS, TAGS),
     (tw.Classes(), ROWS, CLASSES),
-    (tw.RNA(), BASES, FOLDS),
+    (tw.RNA("g6"), BASES, FOLDS),
     (tw.Alignment(), PAIRS, ALIGNED),
 ]
 

@@ -163,7 +163,7 @@ PARSES.append("(S (NP (D d) (N n)) (VP (V v) (NP (N n))))")
 OTHERS = {
     "grammar": (tw.Grammar(), "brackets", SENTENCES, PARSES),
     "grammar hamming": (tw.Grammar(), "hamming", SENTENCES, PARSES),
-    "rna": (tw.RNA(), "base-pairs", ["GGAAACC", "GAAAC"], ["((...))", "(...)"]),
+    "rna": (tw.RNA("g6"), "base-pairs", ["GGAAACC", "GAAAC"], ["((...))", "(...)"]),
     "alignment": (
         tw.Alignment("affine"),
         "pairs",

@@ -74,6 +74,7 @@ class MomentLearner(StructuredEstimator):
         slack: str = "quadratic",
         slack_penalty: float = 1.0,
         margin: float = 0.0,
+        epsilon: float = 0.0,
         moments: str = "exact",
         n_samples: int = 200,
         solver: str = "auto",
@@ -98,6 +99,7 @@ class MomentLearner(StructuredEstimator):
         self.slack = slack
         self.slack_penalty = slack_penalty
         self.margin = margin
+        self.epsilon = epsilon
         self.moments = moments
         self.n_samples = n_samples
         self.solver = solver
@@ -323,6 +325,7 @@ class MomentLearner(StructuredEstimator):
                     penalty=self.slack_penalty,
                     weights=weights,
                     margin=self.margin,
+                    epsilon=self.epsilon,
                     reference=reference,
                     progress=progress,
                 )
@@ -506,6 +509,7 @@ class MomentLearner(StructuredEstimator):
         if not (isinstance(self.reg, str) and self.reg == "auto"):
             check_number("reg", self.reg, 0)
         check_number("margin", self.margin, 0)
+        check_number("epsilon", self.epsilon, 0)
         if self.total_margin is not None and self.total_margin != "auto":
             check_number("total_margin", self.total_margin, 0, above=True)
         for name in ("tol", "smoothing", "slack_penalty"):

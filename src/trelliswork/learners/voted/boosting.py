@@ -42,9 +42,10 @@ class StructBoost(Voted):
     start : {"crf", "zero"}, default="crf"
         First weights. At zero the sum is about the number of outputs. The maximum starts from zero where
         zero is better.
-    max_iter, tol, memory : default=200, 1e-4 and 10
+    max_iter, tol, memory : default=500, 1e-4 and 10
         Iterations; stop when the norm of the proximal gradient falls to this part of the norm of the
-        penalties, or, with ``form="max"``, when the relative gap does; pairs of the quasi-Newton method.
+        penalties, or when ten iterations have lowered the objective by less than ``100 * tol**2``,
+        relative to it, or, with ``form="max"``, when the relative gap does; pairs of the quasi-Newton method.
     class_weight : dict, "balanced" or None, default=None
         Weight of each label; a sample weighs the mean over its labels.
     random_state : int or None, default=0
@@ -104,7 +105,7 @@ class StructBoost(Voted):
         families: Any = "auto",
         r: Any = "auto",
         start: str = "crf",
-        max_iter: int = 200,
+        max_iter: int = 500,
         tol: float = 1e-4,
         memory: int = 10,
         class_weight: Any = None,
@@ -152,7 +153,9 @@ class StructBoost(Voted):
         space, batch = self._start(X, y)
         refuse_open(batch, "StructBoost")
         problem = self._problem(space, batch, loss, sample_weight)
-        w = self._start_weights(space, self.warm_start)
+        if self.form == "max":  # planes know no origin
+            problem = replace(problem, origin=None)
+        w = self._begin(space, problem)
         if self.start == "crf" and not w.any():
             plain = replace(problem, loss=None)
             w = fit_vcrf(plain, w, max_iter=50, tol=1e-2, memory=self.memory).w
@@ -166,7 +169,7 @@ class StructBoost(Voted):
                 memory=self.memory,
                 progress=progress,
             )
-        self._finish(space, minimum, progress.history)
+        self._finish(space, minimum, progress.history, problem)
         if gap is None:
             self.__dict__.pop("gap_", None)  # of an earlier fit
         else:

@@ -32,6 +32,8 @@ class Problem:
         Weights of the samples, with sum 1.
     l2 : float
         Weight of the squared norm.
+    origin : ndarray of shape (n_features,) or None
+        Weights that penalties pull towards; what is searched for is the difference from them.
     """
 
     batch: Batch
@@ -40,10 +42,15 @@ class Problem:
     l1: np.ndarray
     share: np.ndarray
     l2: float = 0.0
+    origin: np.ndarray | None = None
     target: Target = field(init=False)
 
     def __post_init__(self) -> None:
         self.target = Target(self.batch, self.share)
+
+    def whole(self, v: np.ndarray) -> np.ndarray:
+        """Weights whose difference from the origin is given."""
+        return v if self.origin is None else v + self.origin
 
     def penalty(self, w: np.ndarray) -> float:
         """Value of the regulariser."""

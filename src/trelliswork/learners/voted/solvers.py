@@ -27,11 +27,12 @@ _MAX_STAGES = 100
 
 
 def _vcrf_value(problem: Problem, made: Inside) -> Value:
-    def value(w: np.ndarray) -> tuple[float, np.ndarray]:
+    def value(v: np.ndarray) -> tuple[float, np.ndarray]:
+        w = problem.whole(v)
         log_sum, expected = made.expect(w, problem.share)
         log_known, wanted = problem.target(w)
-        total = float(problem.share @ log_sum) - log_known + problem.l2 * float(w @ w)
-        return total, expected - wanted + (2.0 * problem.l2) * w
+        total = float(problem.share @ log_sum) - log_known + problem.l2 * float(v @ v)
+        return total, expected - wanted + (2.0 * problem.l2) * v
 
     return value
 
@@ -53,7 +54,7 @@ def fit_vcrf(
     problem : Problem
         Data and penalty.
     start : ndarray
-        First weights.
+        First weights, less the origin.
     solver : {"owlqn", "fista"}
         Orthant-wise quasi-Newton, or accelerated proximal gradient.
     max_iter, tol, memory
@@ -167,7 +168,7 @@ def _boost_value(problem: Problem, terms: Terms, log_scale: float) -> Value:
         log_share = np.log(problem.share)
 
     def value(w: np.ndarray) -> tuple[float, np.ndarray]:
-        logs, features = terms(w)
+        logs, features = terms(problem.whole(w))
         logs = logs + log_share - log_scale
         if logs.max(initial=-np.inf) > _HUGE:
             return np.inf, np.zeros_like(w)
@@ -196,7 +197,7 @@ def fit_structboost(
     problem : Problem
         Data and penalty; the loss must not be None.
     start : ndarray
-        First weights, best those of a fitted CRF.
+        First weights, less the origin; best those of a fitted CRF.
     form : {"sum", "max"}
         Over outputs.
     max_iter, tol, memory
@@ -276,7 +277,7 @@ def _check_loss(problem: Problem, made: Inside) -> None:
 def _log_level(problem: Problem, terms: Terms, w: np.ndarray) -> float:
     """Log of the largest term of the objective."""
     with np.errstate(divide="ignore"):
-        return float(np.max(terms(w)[0] + np.log(problem.share)))
+        return float(np.max(terms(problem.whole(w))[0] + np.log(problem.share)))
 
 
 class _Fall:
