@@ -1,4 +1,4 @@
-"""Weights of the RNA model: a nearest-neighbour CRF trained on TORNADO's TrainSetA and (``--rfam 1``) on Rfam.
+"""Weights of the RNA model: a nearest-neighbour CRF trained on TORNADO's TrainSetA and on Rfam (``--rfam``).
 
 Left out of TrainSetA: sequences that share half of their 10-mers with a sequence of TestSetA, and every
 twentieth of the others, which are held out to choose the weight of pairs in decoding. Of Rfam's families
