@@ -102,10 +102,30 @@ def calibration(y: list[str], pairs: list[Any]) -> list[list[Any]]:
     return rows
 
 
+def by_family(model: Any, folder: str, jobs: int, *, peers: bool) -> str:
+    """ArchiveII by family."""
+    families, X, y = archive(folder)
+    best, accurate, _ = folded(model, X, jobs)
+    peer = vienna(X) if peers else None
+    members = defaultdict(list)
+    for i, family in enumerate(families):
+        members[family].append(i)
+    rows = []
+    for family, index in sorted(members.items()):
+        mine = figures(take(y, index), take(accurate, index))
+        rows.append([family, len(index), figures(take(y, index), take(best, index))[2], *mine[2:]])
+        if peer is not None:
+            rows[-1].append(figures(take(y, index), take(peer, index))[2])
+    head = ["family", "sequences", "F1, most probable", "F1, expected accuracy", "mean F1 of sequences"]
+    if peer is not None:
+        head.append("ViennaRNA, F1")
+    return f"ArchiveII, {len(X):,} sequences.\n\n{markdown(head, rows)}"
+
+
 def accuracy(arguments: Sequence[str]) -> None:
     """All tables of the model card."""
     args = options(arguments, jobs=(1, "threads"), model=("", "model file instead of that of the package"),
-                   peers=(1, "0 leaves ViennaRNA out"))  # fmt: skip
+                   peers=(1, "0 leaves ViennaRNA out"), archive=(1, "0 leaves ArchiveII out"))  # fmt: skip
     model = tw.load(args.model) if args.model else tw.pretrained("rna")
     X, y = read(args.data, "TestA")
     short = [i for i, x in enumerate(X) if len(x) <= LONGEST]
@@ -130,21 +150,7 @@ def accuracy(arguments: Sequence[str]) -> None:
     )
     table = markdown(["probability", "pairs", "mean probability", "right, %"], calibration(y, pairs))
     body.append(f"Calibration: of pairs with such a probability, how many are right?\n\n{table}")
-    families, X, y = archive(args.data)
-    best, accurate, _ = folded(model, X, args.jobs)
-    peer = vienna(X) if args.peers else None
-    members = defaultdict(list)
-    for i, family in enumerate(families):
-        members[family].append(i)
-    rows = []
-    for family, index in sorted(members.items()):
-        mine = figures(take(y, index), take(accurate, index))
-        rows.append([family, len(index), figures(take(y, index), take(best, index))[2], *mine[2:]])
-        if peer is not None:
-            rows[-1].append(figures(take(y, index), take(peer, index))[2])
-    head = ["family", "sequences", "F1, most probable", "F1, expected accuracy", "mean F1 of sequences"]
-    if peer is not None:
-        head.append("ViennaRNA, F1")
-    body.append(f"ArchiveII, {len(X):,} sequences.\n\n{markdown(head, rows)}")
+    if args.archive:
+        body.append(by_family(model, args.data, args.jobs, peers=bool(args.peers)))
     text = (__doc__ or "").split("\n", 2)[2].strip()
     write("rna/accuracy", "Accuracy of the RNA model", "\n\n".join([text, *body]))

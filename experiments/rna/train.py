@@ -1,4 +1,4 @@
-"""The weights of the shipped RNA model: a nearest-neighbour CRF trained on TORNADO's TrainSetA and on Rfam.
+"""Weights of the RNA model: a nearest-neighbour CRF trained on TORNADO's TrainSetA and on Rfam (``--rfam``).
 
 Left out of TrainSetA: sequences that share half of their 10-mers with a sequence of TestSetA, and every
 twentieth of the others, which are held out to choose the weight of pairs in decoding. Of Rfam's families
@@ -38,10 +38,10 @@ def shares_of(samples: Samples) -> np.ndarray:
     return np.array([WEIGHTS[published] for published in samples.published])
 
 
-def training_sets(folder: str) -> tuple[Samples, Samples, str]:
+def training_sets(folder: str, *, alignments: bool) -> tuple[Samples, Samples, str]:
     """Samples to train on and to choose the weight of pairs with, and how many were left out."""
     samples, note = tornado(folder)
-    more, other = rfam(folder)
+    more, other = rfam(folder) if alignments else (Samples([], [], [], []), "Rfam is not used")
     held = samples.of(list(range(7, len(samples.X), 20)))
     samples = samples.of([i for i in range(len(samples.X)) if i % 20 != 7])
     names = sorted(set(more.family))[7::20]
@@ -139,10 +139,12 @@ def train(arguments: Sequence[str]) -> None:
     args = options(
         arguments,
         jobs=(1, "threads"),
+        rfam=(1, "0 trains on TrainSetA alone"),
+        passes=(STAGES[-1][1], "passes over all sequences"),
         output=("rna.tw", "model file to write; the model of the package is src/trelliswork/models/rna.tw"),
     )
     started = time.process_time()
-    samples, held, note = training_sets(args.data)
+    samples, held, note = training_sets(args.data, alignments=bool(args.rfam))
     structure = tw.RNA("nearest-neighbour", invalid="repair", groups=USED)
 
     def keep(w: np.ndarray, gamma: float = 1.0) -> None:
@@ -159,7 +161,8 @@ def train(arguments: Sequence[str]) -> None:
             print(f"{step}/{steps} {recent:.4f} {time.process_time() - started:.0f} s", flush=True)
 
     shares = shares_of(samples)
-    w = trained(structure, samples.X, samples.y, jobs=args.jobs, shares=shares, report=report)
+    stages = (*STAGES[:-1], (STAGES[-1][0], float(args.passes), STAGES[-1][2]))
+    w = trained(structure, samples.X, samples.y, stages=stages, jobs=args.jobs, shares=shares, report=report)
     gamma, quality = pick_gamma(w, structure, held.X, held.y)
     keep(w, gamma)
     minutes = (time.process_time() - started) / 60

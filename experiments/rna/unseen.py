@@ -89,6 +89,8 @@ def unseen(arguments: Sequence[str]) -> None:
     args = options(arguments, longest=(160, "longest training sequence"), jobs=(1, "threads"))
     stages = ((160, 2.0, 0.05), *(((args.longest, 1.0, 0.02),) if args.longest > 160 else ()))
     own, more, sets, note = parts(args.data)
+    header = ["trained on", "sequences", *(f"{name} ({len(some.X)})" for name, some in sets.items())]
+    text = (__doc__ or "").split("\n", 2)[2].strip()
     done = load("rna/unseen")
     for name, run in RUNS.items():
         if name in done:
@@ -103,9 +105,6 @@ def unseen(arguments: Sequence[str]) -> None:
         )
         done[name] = [len(samples.X), *(quality(w, structure, some) for some in sets.values())]
         store("rna/unseen", done)
-        print(name, done[name], flush=True)
-    header = ["trained on", "sequences", *(f"{name} ({len(some.X)})" for name, some in sets.items())]
-    text = (__doc__ or "").split("\n", 2)[2].strip()
-    rows = [[name, *values] for name, values in done.items()]
-    body = f"{text}\n\n{note}.\n\n{markdown(header, rows)}"
-    write("rna/unseen", "RNA families that were not seen", body)
+        rows = [[name, *values] for name, values in done.items()]
+        body = f"{text}\n\n{note}.\n\n{markdown(header, rows)}"
+        write("rna/unseen", "RNA families that were not seen", body)
