@@ -94,6 +94,12 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
 
     def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
         """Up to ``k`` best trees; a sentence without trees has one entry without codes, of value -inf."""
+        if k == 1:  # needs no list of all trees, which are many where words are unknown
+            best = self.argmax(scores, costs)
+            return [
+                Decoded(Ragged(codes, [0, codes.size]), best.values[i : i + 1])
+                for i, codes in enumerate(best.codes)
+            ]
         from trelliswork.dp.derivations import hypergraph
         from trelliswork.dp.derivations import kbest as derivations_kbest
 
@@ -121,7 +127,7 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
         def chunk(a: int, b: int) -> list[float]:
             out = []
             for i in range(a, b):
-                if augmented.node is None and self._is_long(i):
+                if augmented.node is None and self.store.everything:  # a forest costs more than one sum
                     row, words = rows[min(i, rows.shape[0] - 1)], self.store.words[self.index[i]]
                     out.append(inside.inside(t.arrays, t.context, t.word_class, row, words)[0])
                     continue

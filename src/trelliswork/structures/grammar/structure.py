@@ -14,6 +14,7 @@ from trelliswork._errors import InputError
 from trelliswork._tuning import Choice
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.grammar.batch import GrammarBatch
+from trelliswork.structures.grammar.forest import check_work
 from trelliswork.structures.grammar.known import is_open
 from trelliswork.structures.grammar.shape import Rule, Shape, labels_of, rules_of
 from trelliswork.structures.grammar.space import GrammarSpace
@@ -200,6 +201,7 @@ class Grammar(Structure):
         """Read the rules off the trees, or take the given ones."""
         self.check()
         sentences = [tokens(i, x) for i, x in enumerate(check_inputs(X))]
+        check_work([len(x) for x in sentences], 1, self.limits)  # before rules are read off
         as_nltk = any(trees.is_tree(tree) for tree in (y if y is not None else ()))
         if self.rules is not None:
             return GrammarSpace(self, *self._given_rules(), as_nltk)
