@@ -299,6 +299,24 @@ def test_factors_of_alignments_against_their_moves():
         assert np.allclose(factors.usage(), used)
 
 
+@pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
+@pytest.mark.parametrize("canonical", [False, True])
+@pytest.mark.parametrize("model", ["linear", "affine", "substitution"])
+def test_factors_of_alignments_against_their_graph(mode, canonical, model):
+    from trelliswork.structures.alignment.graph import _edge_scores, _grid, edge_features
+
+    X = [("ABA", "BA"), ("B", "AAB"), ("AB", "B")]
+    space = tw.Alignment(model, mode=mode, canonical=canonical).bind(X, None)
+    batch, w = space.pack(X), np.random.default_rng(0).normal(size=space.n_features)
+    law = batch._law(batch.scores(w))
+    for p in range(len(X)):
+        grid = _grid(batch, p)
+        n_nodes, n_edges, used = edge_features(batch, p)
+        assert n_nodes == np.count_nonzero(np.diff(grid.graph.node_ptr))
+        assert n_edges == grid.kind.size
+        assert np.isclose(_edge_scores(batch, law, p, grid).sum(), used @ w)
+
+
 def test_factors_of_trees_against_enumeration():
     nltk = pytest.importorskip("nltk")
     X = [["a", "b", "a"], ["a", "a", "a"]]
@@ -336,9 +354,9 @@ def test_factors_of_folds_are_edges_with_their_rules(grammar):
     space = tw.RNA(grammar).bind(X, ["((...))", "(....)"])
     batch, w = space.pack(X), np.random.default_rng(0).normal(size=space.n_features)
     pairs = zip(edge_features(batch), graphs(batch, batch.scores(w)), strict=True)
-    for (n_nodes, feature), made in pairs:
-        assert np.allclose(made.scores, np.append(w, 0.0)[feature])
-        assert n_nodes == made.graph.node_ptr.size - 1
+    for (n_nodes, n_edges, used), made in pairs:
+        assert np.isclose(made.scores.sum(), w @ used)
+        assert (n_nodes, n_edges) == (made.graph.node_ptr.size - 1, made.scores.size)
     drawn = [batch.factors().draw(np.random.default_rng(k)) for k in range(300)]
     assert np.allclose(np.mean(np.square(drawn), axis=0), batch.factors().usage(), rtol=0.5)
     with pytest.raises(tw.Unsupported, match="nearest-neighbour model of RNA does not tell"):

@@ -157,6 +157,11 @@ class ReadByAutomata(Batch):
 class Factored(Batch):
     """Outputs are labellings of a factor graph, for bounds and voted penalties."""
 
+    @property
+    def lists_factors_quickly(self) -> bool:
+        """Whether :meth:`factors` takes no longer than a few iterations of a learner."""
+        return True
+
     @abstractmethod
     def factors(self) -> Factors:
         """The factor graph of the samples."""

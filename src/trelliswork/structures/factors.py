@@ -81,21 +81,20 @@ class RuleFactors(Factors):
 
     Parameters
     ----------
-    edges : iterable of (int, ndarray of int)
-        For every sample, the nodes that have edges and the feature of every edge; ``n_features`` or more is
-        none.
+    samples : iterable of (int, int, ndarray of float)
+        For every sample, the nodes that have edges, the edges, and how many of these have each feature.
     n_features : int
         Number of features.
     """
 
-    def __init__(self, edges: Iterable[tuple[int, np.ndarray]], n_features: int):
-        counts, values, rows = [], [], []
-        for n_nodes, features in edges:
+    def __init__(self, samples: Iterable[tuple[int, int, np.ndarray]], n_features: int):
+        counts, values, rows = [], [], [sp.csr_matrix((0, n_features))]
+        for n_nodes, n_edges, used in samples:
             counts.append(float(n_nodes))
-            values.append(float(features.size))
-            rows.append(np.bincount(features, minlength=n_features)[:n_features].astype(np.float64))
+            values.append(float(n_edges))
+            rows.append(sp.csr_matrix(used))
         self.counts, self.values = np.array(counts), np.array(values)
-        self._edges = sp.csr_matrix(np.array(rows).reshape(len(rows), n_features))
+        self._edges = sp.vstack(rows, format="csr")
 
     def usage(self, weights: np.ndarray | None = None, *, own: bool = False) -> np.ndarray:
         """Edges with the feature."""

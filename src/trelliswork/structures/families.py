@@ -139,7 +139,7 @@ def family_rates(
         return given
     if r not in _RATES:
         raise InputError(f"r must be one of {', '.join(map(repr, _RATES))} or a list of numbers, got {r!r}")
-    if r == "auto" and not isinstance(batch, Factored):
+    if r == "auto" and not (isinstance(batch, Factored) and batch.lists_factors_quickly):
         return np.ones(p)
     if weights is not None:
         kept = np.flatnonzero(weights)

@@ -278,7 +278,6 @@ class AlignmentBatch(Storable, LossProfiles, Factored, Multinomials, PartlyKnown
 
     def factors(self) -> Factors:
         """One factor per cell and state; its values are the moves."""
-        graph.check_sizes(self)
         return RuleFactors((graph.edge_features(self, i) for i in range(len(self))), self.space.n_features)
 
     def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:

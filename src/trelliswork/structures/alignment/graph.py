@@ -166,10 +166,25 @@ def count(batch: AlignmentBatch, p: int) -> int:
     return hypergraph.count(*_grid(batch, p).graph)[0]
 
 
-def edge_features(batch: AlignmentBatch, p: int) -> tuple[int, np.ndarray]:
-    """Nodes that have edges, and the feature of every edge of pair ``p``; ``n_features`` is none."""
-    grid, d = _grid(batch, p), batch.space.n_features
-    # An edge fires one feature at most: with the weights 1, 2, ... its score tells which.
-    law = batch._law(batch.scores(np.arange(1.0, d + 1.0)))
-    feature = np.rint(_edge_scores(batch, law, p, grid)).astype(np.int64) - 1
-    return int(np.count_nonzero(np.diff(grid.graph.node_ptr))), np.where(feature < 0, d, feature)
+def edge_features(batch: AlignmentBatch, p: int) -> tuple[int, int, np.ndarray]:
+    """Nodes that have edges, edges, and edges with each feature of the graph of pair ``p``."""
+    a, b, flags, space = batch.first[p], batch.second[p], batch.flags, batch.space
+    n1, n2, d = a.size, b.size, space.n_features
+    canonical, local = bool(flags & CANONICAL), bool(flags & LOCAL)
+    used = np.zeros(d + 1)
+    of_pair = np.asarray(batch.of_pair)
+    pairs = np.outer(np.bincount(a, minlength=of_pair.shape[0]), np.bincount(b, minlength=of_pair.shape[1]))
+    # Matches leave every state; a local path also enters by one.
+    np.add.at(used, of_pair % (d + 1), (3.0 + local) * pairs)
+    # Deletions may not follow insertions in canonical alignments; gaps at free ends have no feature.
+    rows = max(n2 + 1 - 2 + (n2 == 0), 0) if flags & FREE_FIRST else n2 + 1
+    columns = max(n1 + 1 - 2 + (n1 == 0), 0) if flags & FREE_SECOND else n1 + 1
+    starts, goes_on = np.asarray(space.of_gap)[:2]
+    used[starts] += n1 * rows * (2 - canonical) + n2 * columns * 2
+    used[goes_on] += n1 * rows + n2 * columns
+    n_edges = (3 + local) * n1 * n2 + (3 - canonical) * n1 * (n2 + 1) + 3 * n2 * (n1 + 1)
+    n_nodes = 3 * (n1 + 1) * (n2 + 1) - canonical * n1
+    if local:
+        n_edges += (n1 + 1) * (n2 + 1) + 1
+        return n_nodes - 2 + 1, n_edges, used[:d]
+    return n_nodes, n_edges + 3, used[:d]

@@ -22,6 +22,11 @@ __all__ = ["GrammarBatch"]
 class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
     """Sentences with the trees that a grammar gives them, and every question about these."""
 
+    @property
+    def lists_factors_quickly(self) -> bool:
+        """Where the forests of all sentences are made anyway."""
+        return bool(self.store.listed[self.index].all())
+
     def factors(self) -> Factors:
         """One factor per symbol and stretch of words; its values are rules with their splits."""
         d = self.space.n_features
@@ -30,10 +35,11 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
                 "a Grammar with span_features does not tell its factors; use span_features=None"
             )
 
-        def edges(i: int) -> tuple[int, np.ndarray]:
+        def edges(i: int) -> tuple[int, int, np.ndarray]:
             forest = self.forest(i)
-            feature = self.grammar.feature[forest.rule]
-            return int(np.count_nonzero(np.diff(forest.graph.node_ptr))), np.where(feature < 0, d, feature)
+            feature = self.grammar.feature[forest.rule] % (d + 1)
+            used = np.bincount(feature, minlength=d + 1)[:d].astype(np.float64)
+            return int(np.count_nonzero(np.diff(forest.graph.node_ptr))), feature.size, used
 
         return RuleFactors((edges(i) for i in range(len(self))), d)
 

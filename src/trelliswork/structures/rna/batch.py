@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["RNABatch"]
 
 # Bytes per squared length and depth that the recursions take.
+_QUICK_GRAPH = 120  # bases of a sequence whose derivation graph is made in no time
 _BYTES = {"viterbi": 16, "inside": 56, "expect": 88, "tangent": 144}
 
 
@@ -209,6 +210,11 @@ class RNABatch(Storable, LossProfiles, CountedParts, Factored, Multinomials, Par
         tables = np.zeros((rows.shape[0], self.space.n_depths * N_RULES))
         tables[:, self.space.columns] = rows
         return tables.reshape(rows.shape[0], self.space.n_depths, N_RULES), self._positions(total)
+
+    @property
+    def lists_factors_quickly(self) -> bool:
+        """Where all sequences are short."""
+        return int(self.bases.lengths.max(initial=0)) <= _QUICK_GRAPH
 
     def factors(self) -> Factors:
         """One factor per symbol and stretch of bases; its values are rules with their splits."""

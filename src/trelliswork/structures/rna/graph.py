@@ -116,10 +116,11 @@ def overlap_costs(graph: RNAGraph, gold: np.ndarray) -> tuple[RNAGraph, tuple[in
     return graph._replace(costs=costs), shape
 
 
-def edge_features(batch: RNABatch) -> Iterator[tuple[int, np.ndarray]]:
-    """Number of nodes that have edges, and the feature of every edge, of every sequence."""
+def edge_features(batch: RNABatch) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Nodes that have edges, edges, and edges with each feature, of every sequence."""
     d = batch.space.n_features
     for made in graphs(batch, batch.scores(np.zeros(d))):
         place = np.full(int(batch.space.columns.max(initial=0)) + 2, d)
         place[batch.space.columns] = np.arange(d)
-        yield int(np.count_nonzero(np.diff(made.graph.node_ptr))), place[made.rules]
+        used = np.bincount(place[made.rules], minlength=d + 1)[:d].astype(np.float64)
+        yield made.graph.node_ptr.size - 1, made.rules.size, used
