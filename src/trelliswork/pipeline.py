@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sklearn import pipeline
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from trelliswork._errors import InputError
@@ -14,6 +15,9 @@ from trelliswork.learners.base import StructuredEstimator
 from trelliswork.learners.calls import accepts_iterators, as_samples
 
 __all__ = ["Pipeline", "make_pipeline"]
+
+_FOREIGN = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
+_KNOWN = ("sklearn", "trelliswork", "builtins")  # the last for "passthrough"
 
 
 def _forwarded(name: str) -> Any:
@@ -98,19 +102,31 @@ class Pipeline(pipeline.Pipeline):
             return super().fit(X, y, **params)
         if X_dev is None or y_dev is None:
             raise InputError("a development set needs both X_dev and y_dev")
-        own = {name: params.pop(name) for name in list(params) if name.startswith(f"{last}__")}
+        for_last = {name: params.pop(name) for name in list(params) if name.startswith(f"{last}__")}
         if len(self.steps) > 1:
             front = pipeline.Pipeline(self.steps[:-1], memory=self.memory, verbose=self.verbose)
             X = front.fit_transform(X, y, **params)
             self.steps[:-1] = front.steps  # a cache has put other objects there
             X_dev = front.transform(X_dev)
-        own = {name.removeprefix(f"{last}__"): value for name, value in own.items()}
-        self._final_estimator.fit(X, y, X_dev=X_dev, y_dev=y_dev, **own)
+        for_last = {name.removeprefix(f"{last}__"): value for name, value in for_last.items()}
+        self._final_estimator.fit(X, y, X_dev=X_dev, y_dev=y_dev, **for_last)
         return self
 
     def _transformed(self, X: Any) -> Any:
         """Inputs as the learner takes them."""
-        return self[:-1].transform(X) if len(self.steps) > 1 else X
+        if len(self.steps) == 1:
+            return X
+        try:
+            return self[:-1].transform(X)
+        except (InputError, NotFittedError):
+            raise
+        except _FOREIGN as error:
+            # What scikit-learn says about strange data, in one line; a user's transformers speak for themselves.
+            known = all(type(step).__module__.split(".")[0] in _KNOWN for _, step in self.steps[:-1])
+            if not known:
+                raise
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise InputError(f"the transformers cannot read these data: {reason:.200}") from error
 
 
 def make_pipeline(*steps: Any, memory: Any = None, verbose: bool = False) -> Pipeline:

@@ -10,10 +10,12 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
-from tests.fuzz.samples import data, extremes, given, save_all
-from tests.fuzz.verbs import ask_everything
+from tests.fuzz.samples import extremes, given, save_all, targets
+from tests.fuzz.verbs import VERBS, Nonsense, ask_everything
 
 from trelliswork import InputError, ModelFileError, load
+
+VERBS_OF_A_MUTANT = 4  # few questions to many mutants find more than many to few
 
 
 class Members:
@@ -21,29 +23,40 @@ class Members:
 
     def __init__(self, path):
         with zipfile.ZipFile(path) as archive:
-            self.manifest = json.loads(archive.read("manifest.json"))
-            self.arrays = {
-                name: np.load(io.BytesIO(archive.read(name)))
-                for name in archive.namelist()
-                if name.endswith(".npy")
-            }
+            self._text = archive.read("manifest.json")
+            self._packed = {n: archive.read(n) for n in archive.namelist() if n.endswith(".npy")}
+        self.manifest = json.loads(self._text)
+        self.arrays = {name: np.load(io.BytesIO(raw)) for name, raw in self._packed.items()}
+        self._known = {id(array): _member(self._packed[name]) for name, array in self.arrays.items()}
+
+    def copy(self):
+        """The same members; mutations change a copy and leave its arrays as they are."""
+        other = copy.copy(self)
+        other.manifest, other.arrays = json.loads(self._text), dict(self.arrays)
+        return other
 
     def write(self, path):
         """Write the file with checksums that are right."""
         members = {}
         for name, array in self.arrays.items():
-            out = io.BytesIO()
-            np.lib.format.write_array(out, np.asanyarray(array), version=(1, 0))
-            members[name] = out.getvalue()
-        self.manifest["members"] = {
-            name: {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
-            for name, raw in members.items()
-        }
+            known = self._known.get(id(array))
+            if known is None:
+                out = io.BytesIO()
+                np.lib.format.write_array(out, np.asanyarray(array), version=(1, 0))
+                known = _member(out.getvalue())
+            members[name], known = known
+            self.manifest["members"][name] = known
+        self.manifest["members"] = {name: self.manifest["members"][name] for name in members}
         text = json.dumps(self.manifest).encode()
         check = f"{hashlib.sha256(text).hexdigest()}  manifest.json\n".encode()
         with zipfile.ZipFile(path, "w") as archive:
             for name, raw in {"manifest.json": text, "manifest.sha256": check, **members}.items():
                 archive.writestr(name, raw)
+
+
+def _member(raw):
+    """Bytes of a member, and what the manifest says of them."""
+    return raw, {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
 
 
 def change_values(rng, file, other):
@@ -139,6 +152,8 @@ def edit_json(rng, file, other):
     """A value of the manifest becomes another one, moves, or goes."""
     tree = file.manifest["model"]
     places = [path for path in nodes(tree) if path]
+    if not places:
+        return
     path = places[rng.integers(len(places))]
     holder, key = get(tree, path[:-1]), path[-1]
     kind = rng.integers(5)
@@ -170,17 +185,31 @@ class Attack:
 
     def __init__(self, folder):
         self.folder = Path(folder)
+        self.targets = targets()
         table = self.folder / "data.json"
-        self.names = json.loads(table.read_text()) if table.exists() else save_all(self.folder)
+        self.names = json.loads(table.read_text()) if table.exists() else save_all(self.folder, self.targets)
         self.files = sorted(self.names)
-        self.data = data()
+        self.members = {}
+
+    def warm_up(self):
+        """Load all files, and get the code of all verbs ready."""
+        for file in self.files:
+            name = self.names[file]
+            _, X, y = self.targets[name]
+            ask_everything(load(self.folder / file, **given(name, self.targets)), X, y)
+            self._members(file)
+
+    def _members(self, file):
+        if file not in self.members:
+            self.members[file] = Members(self.folder / file)
+        return self.members[file].copy()
 
     def case(self, number, seed):
         """Try the mutant with a number; raises what a user should never see."""
         rng = np.random.default_rng([seed, number])
         file = self.files[rng.integers(len(self.files))]
-        members = Members(self.folder / file)
-        other = Members(self.folder / self.files[rng.integers(len(self.files))])
+        members = self._members(file)
+        other = self._members(self.files[rng.integers(len(self.files))])
         for _ in range(int(rng.integers(1, 3))):
             MUTATIONS[rng.integers(len(MUTATIONS))](rng, members, other)
         path = self.folder / f"mutant-{number}.tw"
@@ -188,13 +217,14 @@ class Attack:
             members.write(path)
             name = self.names[file]
             try:
-                model = load(path, **given(name))
+                model = load(path, **given(name, self.targets))
             except (InputError, ModelFileError, OSError, MemoryError) as error:
                 if "\n" in str(error):
-                    raise AssertionError(f"a message of several lines: {error!r:.300}") from None
+                    raise Nonsense(f"a message of several lines: {error!r:.300}") from None
                 return "refused"
-            _, X, y = self.data[name]
-            ask_everything(model, X, y)
+            _, X, y = self.targets[name]
+            some = rng.permutation(len(VERBS))[:VERBS_OF_A_MUTANT]
+            ask_everything(model, X, y, [VERBS[i] for i in sorted(some)])
             return "answered"
         finally:
             path.unlink(missing_ok=True)

@@ -7,8 +7,10 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from sklearn.feature_extraction import DictVectorizer
 
 import trelliswork as tw
+from trelliswork.features import RowScaler, TokenWindow
 from trelliswork.learners import LEARNERS
 from trelliswork.structures import STRUCTURES, Unsupported
 
@@ -29,11 +31,34 @@ def data():
     }
 
 
-def models():
+def targets():
+    """The same, smaller where size is no matter, and more: what a model file can be made of."""
+    out = {name: example for name, example in data().items() if not name.startswith("Alignment")}
+    pairs, rows = [("ABA", "AB"), ("BA", "BBA")], [("ABA", "AB-"), ("-BA", "BBA")]
+    out["Alignment-affine"] = tw.Alignment("substitution-affine"), pairs, rows
+    out["Alignment-local"] = tw.Alignment("linear", mode="local"), pairs, rows
+    words = [["a", "b", "c"], ["b", "a"], ["c"]]
+    out["Chain-known"] = tw.Chain(), words, [["X", None, "Y"], ["Y", frozenset("XY")], ["Y"]]
+    out["Chain-sparse"] = tw.Chain(order=3, ngrams="observed", edge_features="observed"), words, words
+    tree = [("r", "p"), ("r", "q"), ("p", "a"), ("p", "b"), ("q", "c")]
+    points = [{"u": 1.0}, {"v": 2.0}, {"u": -1.0, "v": 0.5}, {"v": 1.0}]
+    out["Classes-tree"] = tw.Classes(taxonomy=tree), points, ["a", "b", "c", "a"]
+    out["Classes-known"] = tw.Classes(taxonomy=tree), points, ["p", {"b", "c"}, "c", "a"]
+    out["rows"] = tw.Classes(), points, ["a", "b", "c", "a"]
+    out["words"] = tw.Chain(), words, [["X", "X", "Y"], ["Y", "X"], ["Y"]]
+    out["strings"] = None, ["ab", "ba", "aab"], ["xy", "yx", "xxy"]
+    out["positions"] = None, [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], ["xy", "yx", "xx"]
+    out["RNA-known"] = tw.RNA("g6"), ["GGAAACC", "GAAAC"], ["((???))", "(...)"]
+    return out
+
+
+def models(targets):
     """Fitted models with the name of their data; combinations that a learner refuses are left out."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name, (structure, X, y) in data().items():
+        for name, (structure, X, y) in targets.items():
+            if structure is None or name in ("rows", "words"):
+                continue  # for the models below
             for learner, cls in LEARNERS.items():
                 for params in (FEW_STEPS.get(learner, {}), MORE.get(learner)):
                     if params is None or learner == "Fixed":
@@ -42,20 +67,40 @@ def models():
                         yield name, cls(structure, **params).fit(X, y)
                     except (tw.InputError, Unsupported):
                         continue
+        yield from wrapped(targets)
+        yield from strings(targets)
 
 
-def strings():
-    """Fitted kernel regressions with their data."""
-    X, y = ["ab", "ba", "aab"], ["xy", "yx", "xxy"]
-    for output in (tw.NGrams(2), tw.NGrams(2, language_model=tw.NGramModel(2)), tw.Positions()):
-        kernel = "linear" if isinstance(output, tw.Positions) else "spectrum"
-        yield tw.KernelRegression(kernel, output).fit(X, y), X, y
+def wrapped(targets):
+    """Learners inside of pipelines and of searches for settings."""
+    _, X, y = targets["words"]
+    crf = tw.CRF(tw.Chain(), max_iter=3)
+    yield "words", tw.make_pipeline(TokenWindow(), crf).fit(X, y)
+    yield "words", tw.Tuned(crf, budget=0.5, cv=2).fit(X * 2, y * 2)
+    yield "words", tw.make_pipeline(TokenWindow(), tw.Tuned(crf, budget=0.5, cv=2)).fit(X * 2, y * 2)
+    yield (
+        "words",
+        tw.Fixed(tw.Chain(), {("emission", "a", "X"): 1.0, ("transition", "X", "Y"): 2.0}).fit(X, y),
+    )
+    _, X, y = targets["rows"]
+    yield "rows", tw.make_pipeline(RowScaler(), tw.StructuredSVM(tw.Classes(), max_iter=3)).fit(X, y)
+    yield "rows", tw.make_pipeline(DictVectorizer(), tw.CRF(tw.Classes(), max_iter=3)).fit(X, y)
 
 
-def save_all(folder):
+def strings(targets):
+    """Fitted kernel regressions."""
+    _, X, y = targets["strings"]
+    yield "strings", tw.KernelRegression("spectrum", tw.NGrams(2)).fit(X, y)
+    model = tw.NGramModel(2).fit(y)
+    yield "strings", tw.KernelRegression("spectrum", tw.NGrams(2, language_model=model)).fit(X, y)
+    _, X, y = targets["positions"]
+    yield "positions", tw.KernelRegression("linear", tw.Positions()).fit(X, y)
+
+
+def save_all(folder, targets):
     """Write all models into a folder; returns the names of their data by file name."""
     folder, table = Path(folder), {}
-    for i, (name, model) in enumerate(models()):
+    for i, (name, model) in enumerate(models(targets)):
         file = f"{i:03d}-{type(model).__name__}-{name}.tw"
         tw.save(model, folder / file)
         table[file] = name
@@ -63,10 +108,9 @@ def save_all(folder):
     return table
 
 
-def given(name):
+def given(name, targets):
     """What ``load`` needs to be told: functions are not in model files."""
-    structure = data()[name][0]
-    return {"structure": structure} if name.startswith("Derivations") else {}
+    return {"structure": targets[name][0]} if name.startswith("Derivations") else {}
 
 
 def extremes(rng, dtype):

@@ -17,11 +17,11 @@ class Nonsense(Exception):
     """An answer that cannot be right."""
 
 
-def ask_everything(model, X, y):
-    """Call all verbs; refusals are fine, foreign exceptions and nonsense are not."""
+def ask_everything(model, X, y, verbs=None):
+    """Call all verbs, or some; refusals are fine, foreign exceptions and nonsense are not."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        for verb in VERBS:
+        for verb in VERBS if verbs is None else verbs:
             try:
                 verb(model, X, y)
             except ALLOWED as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 
 import numpy as np
@@ -17,15 +18,22 @@ class Attack:
     def __init__(self, folder):
         self.data = data()
         self.names = sorted(self.data)
+        self.fitted = {}
+
+    def _model(self, name):
+        if name not in self.fitted:
+            structure, X, y = self.data[name]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.fitted[name] = tw.Perceptron(structure, max_iter=1).fit(X, y)
+        return copy.copy(self.fitted[name])
 
     def case(self, number, seed):
         """Ask a model with such weights everything, and compare with all outputs of a sample."""
         rng = np.random.default_rng([seed, number])
         name = self.names[rng.integers(len(self.names))]
-        structure, X, y = self.data[name]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = tw.Perceptron(structure, max_iter=1).fit(X, y)
+        _, X, y = self.data[name]
+        model = self._model(name)
         power = int(rng.integers(-300, 301))
         kind = rng.integers(3)
         draws = rng.normal(size=model.coef_.size) if kind else rng.integers(-1, 2, model.coef_.size)

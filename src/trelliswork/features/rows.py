@@ -11,8 +11,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from trelliswork._errors import InputError
+from trelliswork._stored import fitting, numbers
 
 __all__ = ["RowScaler"]
+
+_STORED = {"idf_": numbers("words", low=0), "center_": numbers("columns"), "scale_": numbers("columns")}
 
 
 class RowScaler(TransformerMixin, BaseEstimator):
@@ -83,6 +86,19 @@ class RowScaler(TransformerMixin, BaseEstimator):
         self.center_ = np.array(center)
         self.scale_ = np.array([value if value > 0 else 1.0 for value in scale])
         return self
+
+    def check_stored(self) -> None:
+        """Refuse fitted attributes, from a file, that do not fit each other."""
+        if not hasattr(self, "words_"):
+            return  # not fitted
+        for names in (self.words_, self.numbers_):
+            if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+                raise InputError("the stored columns are damaged: a name is no text")
+        sizes = {"words": len(self.words_), "columns": len(self.numbers_)}
+        stored = fitting(vars(self), _STORED, "columns", **sizes)
+        self.idf_, self.center_, self.scale_ = (stored[name] for name in ("idf_", "center_", "scale_"))
+        if not np.all(self.scale_ > 0):
+            raise InputError("the stored columns are damaged: one has no scale")
 
     def transform(self, X: Any) -> list[dict[str, Any]]:
         """Scaled rows.

@@ -22,7 +22,7 @@ NAMED = {
 }
 _FLAGS = ("alnum", "alpha", "ascii", "decimal", "digit", "lower", "numeric", "title", "upper")
 USUAL_FLAGS = ("upper", "title", "digit")
-_LONGEST = 100
+_LONGEST, _DIGITS = 100, 9
 _REPEATS = re.compile(r"([^d])\1+|(d{4})d+")
 
 
@@ -91,7 +91,7 @@ def column(name: str, number: int) -> Feature:
     if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 0:
         raise InputError(f"column {name!r}: expected a column number from 0, got {number!r}")
     _, bracket, cut = name.partition("[")
-    part = re.fullmatch(r"(-[1-9]\d*)?:([1-9]\d*)?\]", cut)
+    part = re.fullmatch(r"(-[1-9]\d{,8})?:([1-9]\d{,8})?\]", cut)
     if bracket and (part is None or (part[1] is None) == (part[2] is None)):
         raise InputError(f"column {name!r}: expected a name, NAME[:2] or NAME[-2:]")
     ends = _WHOLE if part is None else (part[1] and int(part[1]), part[2] and int(part[2]))
@@ -100,6 +100,8 @@ def column(name: str, number: int) -> Feature:
 
 def _span(first: str, last: str | None, piece: str) -> range:
     """Numbers from ``first`` to ``last``, both included."""
+    if max(len(first), len(last or "")) > _DIGITS:
+        raise InputError(f"template: {piece!r:.60} has a number of more than {_DIGITS} characters")
     numbers = range(int(first), int(last or first) + 1)
     if not 0 < len(numbers) <= _LONGEST:
         raise InputError(f"template: {piece!r} must count upwards, over at most {_LONGEST} numbers")
@@ -117,6 +119,7 @@ def _parse_feature(item: str) -> list[Feature]:
     if match := re.fullmatch(r"(prefix|suffix):(\d+)(?:-(\d+))?", item):
         return [affix(match[1], n) for n in _span(match[2], match[3], item)]
     if match := re.fullmatch(r"(?:([^\s:=\[\]]+)=)?col:(\d+)(\[.*\])?", item):
+        _span(match[2], None, item)
         name = match[1] or f"col{match[2]}"
         return [column(name + (match[3] or ""), int(match[2]))]
     raise InputError(

@@ -19,10 +19,16 @@ _LARGEST = 1e100  # sums of squares of larger similarities overflow
 
 def diagonal_of(kernel: Any, A: Any) -> np.ndarray:
     """Similarity of each item with itself, for a kernel or a plain function."""
+    _check_callable(kernel)
     if hasattr(kernel, "diagonal"):
         return kernel.diagonal(A)
     n = A.shape[0] if hasattr(A, "shape") else len(A)
     return np.array([float(np.asarray(kernel(A[i : i + 1], A[i : i + 1]))[0, 0]) for i in range(n)])
+
+
+def _check_callable(kernel: Any) -> None:
+    if not callable(kernel):
+        raise InputError(f"a kernel must be a function of two sets of inputs, got {type(kernel).__name__}")
 
 
 def similarities(kernel: Any, A: Any, B: Any, names: np.ndarray | None = None) -> np.ndarray:
@@ -31,6 +37,7 @@ def similarities(kernel: Any, A: Any, B: Any, names: np.ndarray | None = None) -
     m = B.shape[0] if hasattr(B, "shape") else len(B)
     if not n or not m:
         return np.zeros((n, m))
+    _check_callable(kernel)
     values = kernel(A, B)
     got: Any = type(values).__name__
     try:

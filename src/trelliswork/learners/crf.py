@@ -24,14 +24,17 @@ from trelliswork.learners.optimize.smooth import (
     newton_cg,
     pseudo_gradient,
 )
+from trelliswork.learners.pull import chosen_pull
 from trelliswork.learners.strength import DataScale
-from trelliswork.learners.weights import combined_weights, given_weights
+from trelliswork.learners.weights import combined_weights, prior_weights
 from trelliswork.structures.abilities import JointLaw, Settling
 from trelliswork.structures.base import Batch, Parts, Space, Structure
 
 __all__ = ["CRF"]
 
 _MANY_WEIGHTS = 5000  # from which on the search is told how often features are expected
+_NEARER = 0.1  # part of the gradient at a warm start that is to be left
+_TRIAL = 15  # iterations of a fit that only tells how strong a prior should be
 
 
 class CRF(StructuredEstimator):
@@ -53,19 +56,24 @@ class CRF(StructuredEstimator):
         Strength of the penalty of squares; larger values give smaller weights and less sure predictions.
         "auto" is ``0.004 V sqrt(m)``, with V the mean squared norm of the features of one part of an output
         (a token with its label) and m the mean number of samples that a feature occurs in: 0.1 for text.
+        With the prior of a structure (``RNA()``) it is a multiple of that, from 1 to 256, chosen by
+        samples that are held out.
         An array has a strength for every feature, a dict one by kind of feature (the first item of its
         name; "auto" for kinds left out): the variance of a prior per group is ``1 / (2 * l2)``.
-    prior : dict, ndarray or None, default=None
+    prior : "auto", dict, ndarray or None, default="auto"
         Weights to which the penalties pull and from which the search starts, by feature name or in the
-        order of the features; None is zero. For instance ``alignment_weights("BLOSUM62")``.
+        order of the features; None is zero. For instance ``alignment_weights("BLOSUM62")``. "auto" is
+        what the structure knows before it has seen data: for ``RNA()`` the model of the package, for
+        others nothing.
     solver : {"auto", "lbfgs", "newton-cg"}, default="auto"
         ``"auto"`` is ``"lbfgs"`` (OWL-QN when ``l1 > 0``). ``"newton-cg"`` needs ``l1 = 0``; it
         takes few, costly steps and reaches high precision.
-    max_iter : int, default=200
+    max_iter : int, default=500
         Maximum number of iterations. On label sequences of 20,000 tokens and more an iteration includes up to
         twelve steps on the tokens whose label is not sure yet, unless there is a development set.
     tol : float, default=1e-4
-        Stop when the norm of the gradient falls to this part of its value at zero weights.
+        Stop when the norm of the gradient falls to this part of its value at zero weights, or when ten
+        iterations have lowered the objective by less than a tenth of this, relative to it.
     memory : int, default=10
         Pairs that L-BFGS keeps.
     class_weight : dict, "balanced" or None, default=None
@@ -89,6 +97,8 @@ class CRF(StructuredEstimator):
         Weights.
     l2_ : float or ndarray
         The penalty of squares as a number, or one for every feature.
+    prior_coef_ : ndarray of shape (n_features,) or None
+        The prior.
     objective_ : float
         Value of the objective at ``coef_``.
     converged_ : bool
@@ -132,9 +142,9 @@ class CRF(StructuredEstimator):
         l1: float = 0.0,
         l2: float | str | Mapping[str, float] | np.ndarray = "auto",
         *,
-        prior: Any = None,
+        prior: Any = "auto",
         solver: str = "auto",
-        max_iter: int = 200,
+        max_iter: int = 500,
         tol: float = 1e-4,
         memory: int = 10,
         class_weight: Any = None,
@@ -175,29 +185,34 @@ class CRF(StructuredEstimator):
         self._check_parameters()
         space, batch = self._start(X, y)
         weights = combined_weights(batch, sample_weight, self.class_weight)
-        prior = None if self.prior is None else given_weights(space, self.prior, "prior")
+        prior = prior_weights(space, self.prior)
         start = self._start_weights(space, self.warm_start)
         if prior is not None and not (self.warm_start and hasattr(self, "coef_")):
             start = prior
         watcher = self._watcher(space, X_dev, y_dev)
+        settings: dict[str, Any] = {
+            "l1": self.l1,
+            "prior": prior,
+            "solver": self.solver,
+            "memory": self.memory,
+        }
         l2 = _strengths(space, batch, weights, self.l2)
+        if prior is not None and isinstance(self.prior, str) and isinstance(self.l2, str):
+            l2 = _pulled(batch, prior, l2, weights, settings)
         minimum, history = fit_crf(
             batch,
             start,
-            l1=self.l1,
             l2=l2,
-            prior=prior,
             weights=weights,
-            solver=self.solver,
             max_iter=self.max_iter,
             tol=self.tol,
-            memory=self.memory,
             watcher=watcher,
             verbose=self.verbose,
+            **settings,
         )
         self.space_ = space
         self.coef_ = minimum.w
-        self.l2_ = l2
+        self.l2_, self.prior_coef_ = l2, prior
         self.objective_ = minimum.objective
         self.converged_, self.stop_, self.message_ = minimum.converged, minimum.stop, minimum.message
         self.n_iter_ = minimum.n_iter
@@ -266,13 +281,17 @@ def _strengths(space: Space, batch: Batch, weights: np.ndarray | None, l2: Any) 
 def _inverse_curvature(batch: Batch, weights: np.ndarray | None, l2: Any) -> np.ndarray | None:
     """Inverse square roots of the expected features at zero weights; None for few weights.
 
+    None, too, where some are negative: of centred features the sums say nothing about their sizes.
+
     Frequent features bend the objective more than rare ones. Roots, since a model that has learnt something
     is less and less unsure of what is frequent: half way between all weights alike and full scaling took the
     fewest iterations.
     """
     if batch.space.n_features < _MANY_WEIGHTS:
         return None
-    expected = np.abs(batch.expect(np.zeros(batch.space.n_features), weights=weights)[1])
+    expected = batch.expect(np.zeros(batch.space.n_features), weights=weights)[1]
+    if not expected.min() >= 0:
+        return None
     return 1.0 / np.sqrt(expected + 2.0 * l2 + 1e-6 * float(expected.max()))
 
 
@@ -297,6 +316,19 @@ def _on_unsettled(batch: Batch, weights: np.ndarray | None, origin: np.ndarray, 
         return value
 
     return narrow
+
+
+def _pulled(
+    batch: Batch, prior: np.ndarray, l2: Any, weights: np.ndarray | None, settings: dict[str, Any]
+) -> float:
+    """Strength of the penalty beside the prior that a structure knows."""
+
+    def fit(samples: np.ndarray, start: np.ndarray, strength: float) -> np.ndarray:
+        share = None if weights is None else weights[samples]
+        part = batch.subset(samples)
+        return fit_crf(part, start, l2=strength, weights=share, max_iter=_TRIAL, tol=1e-2, **settings)[0].w
+
+    return chosen_pull(batch, prior, float(l2), fit, weights)
 
 
 def fit_crf(
@@ -350,9 +382,12 @@ def fit_crf(
         try:
             reference = None
             begin = start - origin
-            if begin.any():
-                zero = np.zeros_like(start)
+            if start.any():  # what tol is relative to does not depend on the start
+                zero = -origin
                 reference = gradient_norm(pseudo_gradient(zero, value(zero)[1], l1))
+            if begin.any():  # along a path the start nearly meets tol where penalties are weak
+                near = gradient_norm(pseudo_gradient(begin, value(begin)[1], l1))
+                tol = min(tol, max(_NEARER * near / max(reference or 1.0, 1e-300), _NEARER**2 * tol))
             if solver == "newton-cg":
                 minimum = newton_cg(
                     value,

@@ -121,6 +121,18 @@ class Generative(StructuredEstimator):
         """
         return batch.law_scores() if isinstance(batch, JointLaw) else super().part_scores(batch, X)
 
+    def weights_of_input(self, batch: Batch, X: Any) -> np.ndarray:
+        """Weights of the features; none where the structure has a law of its own.
+
+        Parameters
+        ----------
+        batch : Batch
+            One sample.
+        X : list of inputs
+            Its input.
+        """
+        return np.zeros_like(self.coef_) if isinstance(batch, JointLaw) else self.coef_
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True  # counts

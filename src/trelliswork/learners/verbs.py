@@ -385,6 +385,18 @@ class ModelVerbs(ClassifierVerbs):
         """
         return batch.scores(self.coef_)
 
+    def weights_of_input(self, batch: Batch, X: Any) -> np.ndarray:
+        """Weights of the features for the only sample of a batch: what of its scores comes from features.
+
+        Parameters
+        ----------
+        batch : Batch
+            One sample.
+        X : list of inputs
+            Its input.
+        """
+        return self.coef_
+
     # -- reading the model ---------------------------------------------------------------------
 
     @property

@@ -12,7 +12,7 @@ from trelliswork._validate import as_number, as_numbers, check_weights
 from trelliswork.structures.abilities import Labelled, require
 from trelliswork.structures.base import Batch, Space
 
-__all__ = ["carry_over", "combined_weights", "given_weights"]
+__all__ = ["carry_over", "combined_weights", "given_weights", "prior_weights"]
 
 
 def carry_over(old: Space, new: Space, w: np.ndarray) -> np.ndarray:
@@ -52,6 +52,13 @@ def given_weights(space: Space, weights: Any, what: str = "weights") -> np.ndarr
     if not np.isfinite(coef).all():
         raise InputError(f"{what} must be finite; forbid outputs through the structure instead")
     return coef
+
+
+def prior_weights(space: Space, prior: Any) -> np.ndarray | None:
+    """The parameter ``prior`` of a learner as an array; "auto" is what the structure knows."""
+    if isinstance(prior, str) and prior == "auto":
+        prior = space.structure.known_weights()
+    return None if prior is None else given_weights(space, prior, "prior")
 
 
 def combined_weights(batch: Batch, sample_weight: Any, class_weight: Any) -> np.ndarray | None:

@@ -216,9 +216,8 @@ class Decoder:
             case "!csr":
                 kind, shape, *parts = content
                 data, indices, indptr = map(self.array, parts)
-                out = _CSR[kind]((data, indices, indptr), shape=tuple(shape))
-                out.check_format(full_check=True)
-                return out
+                _check_csr(shape, data, indices, indptr)
+                return _CSR[kind]((data, indices, indptr), shape=tuple(shape))
             case "!strings":
                 text = self.numbers(content[0], "u").tobytes().decode("utf-8", "surrogatepass")
                 return self.cut(text, content[1])
@@ -266,3 +265,21 @@ class Decoder:
         self.budget -= _ITEM_BYTES * n_items
         if self.budget < 0:
             raise ValueError("more values than max_bytes allows")
+
+
+def _check_csr(shape: Any, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> None:
+    """Refuse parts of a sparse matrix that refer to places outside of it.
+
+    SciPy has such a check, which passes over a matrix without entries.
+    """
+    if type(shape) is not list or [type(n) for n in shape] != [int, int]:
+        raise ValueError("a matrix has two sizes")
+    if any(part.ndim != 1 for part in (data, indices, indptr)) or data.dtype.kind not in "fiub":
+        raise ValueError("a sparse matrix has parts of another kind")
+    if indices.dtype.kind != "i" or indptr.dtype.kind != "i" or not data.size == indices.size:
+        raise ValueError("a sparse matrix has parts of another kind")
+    ends = indptr.astype(np.int64)
+    if ends.size != shape[0] + 1 or ends[0] != 0 or np.any(ends[1:] < ends[:-1]) or ends[-1] != data.size:
+        raise ValueError("the rows of a sparse matrix do not fit its entries")
+    if data.size and not (indices.min() >= 0 and indices.max() < shape[1]):
+        raise ValueError("a sparse matrix has an entry outside of its columns")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -273,8 +271,7 @@ def evaluate(opened: OpenModel, request: Request) -> None:
         "exact": sum(share == 1.0 for share in shares) / len(shares),
     }
     if request.as_json:
-        json.dump(scores, sys.stdout, indent=2)
-        print()
+        request.print_json(scores)
         return
     print(f"pairs of sequences                  {scores['pairs']:9,}")
     print(f"true pairs of residues              {total:9,}")

@@ -17,13 +17,13 @@ _POW2 = np.ldexp(1.0, np.arange(_LOW, _HIGH + 1))
 _POW2[0] = 0.0  # what is smaller than any number
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def pow2(exponent):
     """Power of two; 0 where it is too small for a double."""
     return _POW2[min(max(exponent, _LOW), _HIGH) - _LOW]
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def split(x):
     """Mantissa in [1, 2) and exponent of exp(x); zero for -inf."""
     if x == -np.inf:
@@ -32,7 +32,7 @@ def split(x):
     return math.exp(x - exponent * LN2), exponent
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def exponent(x):
     """Exponent of a positive double."""
     return math.frexp(x)[1]
@@ -50,7 +50,7 @@ def _add(out, c, row):
         out[x] += c * row[x]
 
 
-@njit(fastmath={"contract"})
+@njit(fastmath={"contract"}, no_cpython_wrapper=True)
 def add_rows(out, rows, where, coef, n_rows):
     """Add ``coef[r] * rows[where[r]]`` for all r."""
     whole = n_rows - n_rows % 4
@@ -63,7 +63,7 @@ def add_rows(out, rows, where, coef, n_rows):
         _add(out, coef[r], rows[where[r]])
 
 
-@njit(fastmath={"contract", "reassoc"})
+@njit(fastmath={"contract", "reassoc"}, no_cpython_wrapper=True)
 def dot_rows(v, rows, where, n_rows, out):
     """Inner products of ``v`` with some rows."""
     whole = n_rows - n_rows % 4

@@ -44,9 +44,14 @@ def read_fasta(source: Any, *, encoding: str = "utf-8") -> RnaData:
     records = list(parse(io.StringIO(body), "fasta"))
     first = text[: -len(body)].count("\n") + 1
     starts = (number for number, line in enumerate(body.split("\n"), first) if line.startswith(">"))
+    X = []
     for record, number in zip(records, starts, strict=True):
-        check_bases(str(record.seq), name, number, record.id)
-    return RnaData([r.id for r in records], [str(r.seq) for r in records], None)
+        try:
+            X.append(str(record.seq))
+        except UnicodeDecodeError:
+            raise InputError.at(name, number, f"{record.id}: expected letters of bases") from None
+        check_bases(X[-1], name, number, record.id)
+    return RnaData([r.id for r in records], X, None)
 
 
 def read_stockholm(source: Any, *, encoding: str = "utf-8") -> RnaData:
@@ -95,7 +100,7 @@ def read_stockholm(source: Any, *, encoding: str = "utf-8") -> RnaData:
                 y.append(None if marks is None else _projected(marks, row, name, record.id))
     except InputError:
         raise
-    except (ValueError, AssertionError, KeyError, IndexError) as error:  # what the parser says, in one line
+    except (ValueError, TypeError, AssertionError, LookupError) as error:  # what the parser says, in one line
         raise InputError.at(name, None, f"not a Stockholm file that can be read ({error})") from None
     check_any(X, name, "# STOCKHOLM 1.0")
     if all(marks is None for marks in y):

@@ -6,6 +6,7 @@ Wolfe line search, and OWL-QN, its orthant-wise variant, when there is an L1 ter
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,8 @@ _MODEL_STEPS = 12  # on a model before the function itself is asked again
 _NARROW_UNTIL = 3e-4
 _MISLED = 3  # models that led nowhere, after which there are no more
 _MODEL_TOL = 0.03  # of the gradient that a model begins with: further steps are lost on what it leaves out
+
+_PERIOD, _FLAT = 10, 0.1  # iterations that must lower the objective by this part of the tolerance
 
 
 class Stop(Exception):
@@ -171,7 +174,8 @@ def lbfgs(
     memory, max_iter : int
         Number of pairs kept; maximum number of iterations.
     tol : float
-        Stop when the norm of the (pseudo-)gradient falls to ``tol`` times ``reference``.
+        Stop when the norm of the (pseudo-)gradient falls to ``tol`` times ``reference``, or when ten
+        iterations have lowered the objective by less than a tenth of ``tol``, relative to it.
     reference : float or None
         A gradient norm; None is the norm at the start, which a warm start makes too small.
     measure : callable or None
@@ -199,6 +203,7 @@ def lbfgs(
     check_finite(objective, norm, first)
     n_iter, converged, message = 0, norm == 0.0 or norm <= tol * first, "the start is good enough"
     stop: StopReason = "converged"
+    recent = deque([objective], maxlen=_PERIOD + 1)
     stalled = 0  # iterations without a decrease that rounding would let us see
     misled, n_misled = False, 0  # by a model, just now and so far
     while not converged:
@@ -239,8 +244,12 @@ def lbfgs(
             except Stop as ended:
                 stop, message = ended.reason, ended.message
                 break
+        recent.append(objective)
         if norm <= tol * first:
             converged, message = True, f"gradient fell below {tol:g} of the reference"
+        elif len(recent) > _PERIOD and recent[0] - objective <= _FLAT * tol * abs(objective):
+            converged = True
+            message = f"{_PERIOD} iterations lowered the objective by less than {_FLAT * tol:g} of it"
     return Minimum(w, objective, n_iter, n_evaluations, stop, message)
 
 

@@ -106,9 +106,9 @@ class ChainBatch(
     def possible(self) -> np.ndarray:
         """Labels (n_tokens, n_labels) that agree with what is known."""
         mask = np.ones((self.n_tokens, self.space.n_labels), dtype=bool)
-        for i, own in enumerate(self.known or ()):
-            if own is not None:
-                mask[self.offsets[i] : self.offsets[i + 1]] = own
+        for i, possible in enumerate(self.known or ()):
+            if possible is not None:
+                mask[self.offsets[i] : self.offsets[i + 1]] = possible
         return mask
 
     def sure_labels(self) -> np.ndarray:

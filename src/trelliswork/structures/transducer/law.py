@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._stored import fitting, numbers, whole
 from trelliswork.language import NGramModel
 from trelliswork.structures.transducer.features import Grams
 from trelliswork.structures.transducer.pieces import Aligned
@@ -65,12 +66,14 @@ class PieceLaw:
     @classmethod
     def from_state(cls, state: Mapping[str, Any], grams: Grams) -> PieceLaw:
         """Model with stored counts, which are not trusted."""
-        counts = np.asarray(state["law_counts"], dtype=np.float64)
-        rows = np.asarray(state["law_rows"], dtype=np.int64)
         width = grams.order + _MORE + 1
-        if rows.size != counts.size * width:
-            raise InputError("a stored transducer is damaged")
-        return cls(rows.reshape(counts.size, width), counts, grams)
+        symbols = grams.pieces.end + 2  # the last stands before the start
+        stored = fitting(
+            state,
+            {"law_rows": whole("rows", width, high=symbols), "law_counts": numbers("rows", low=0)},
+            "alignments",
+        )
+        return cls(stored["law_rows"], stored["law_counts"], grams)
 
     def state(self) -> dict[str, Any]:
         """Counts as plain arrays."""

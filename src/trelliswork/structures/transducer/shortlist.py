@@ -10,6 +10,7 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork._ngrams import Coded
 from trelliswork._ragged import offsets_of
+from trelliswork._stored import fitting, lengths, numbers, whole
 from trelliswork.structures.transducer.features import marked
 from trelliswork.structures.transducer.pieces import Aligned, Pieces
 
@@ -17,6 +18,13 @@ __all__ = ["Shortlist"]
 
 WIDTH = 2  # symbols on either side of a place
 COMMON = 10  # times that a context must occur: rarer ones know their own pieces too well
+
+_STORED = {
+    "listed_keys": whole("contexts", rising=True),
+    "listed_row_piece": whole("entries", high="pieces"),
+    "listed_row_count": numbers("entries", low=0),
+    "listed_row_lengths": lengths("contexts", "entries"),
+}
 
 
 class Shortlist:
@@ -66,19 +74,12 @@ class Shortlist:
     @classmethod
     def from_state(cls, state: Mapping[str, Any], pieces: Pieces) -> Shortlist:
         """Inverse of :meth:`state`; a file is not trusted."""
-        keys, row_piece = (
-            np.asarray(state[name], dtype=np.int64) for name in ("listed_keys", "listed_row_piece")
-        )
-        row_ptr, row_count = (
-            offsets_of(state["listed_row_lengths"]),
-            np.asarray(state["listed_row_count"], dtype=float),
-        )
-        fits = row_ptr.size == keys.size + 1 and row_ptr[-1] == row_piece.size == row_count.size
-        if not fits or np.any(np.diff(row_ptr) < 0) or np.any(row_piece < 0):
-            raise InputError("a stored transducer is damaged")
-        if np.any(row_piece >= len(pieces)) or not np.all(row_count > 0) or np.any(np.diff(keys) <= 0):
-            raise InputError("a stored transducer is damaged")
-        return cls(keys, row_ptr, row_piece, row_count)
+        stored = fitting(state, _STORED, "pieces of contexts", pieces=len(pieces))
+        row_ptr = offsets_of(stored["listed_row_lengths"])
+        count = stored["listed_row_count"]
+        if not np.all(count > 0):
+            raise InputError("the stored pieces of contexts are damaged: one was never seen")
+        return cls(stored["listed_keys"], row_ptr, stored["listed_row_piece"], count)
 
     def kept(self, x: Coded, n_symbols: int, ptr: np.ndarray, piece: np.ndarray, least: float) -> np.ndarray:
         """Mask of the arcs (``ptr``, ``piece``) that are proposed."""

@@ -1,0 +1,101 @@
+"""A process that gets everything ready once, and then forks children that try cases.
+
+A child may die, hang or run out of memory; the next one goes on after the case that did it.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import mmap
+import os
+import resource
+import signal
+import sys
+import time
+import traceback
+
+import numpy as np
+from tests.fuzz.cases import cases_of
+
+OUTCOMES = ("answered", "refused")
+MANY = 3000  # cases of one child; also from how many on it pays to get compiled code ready first
+MEMORY = 6 << 30
+GROWTH = 1 << 20  # kB that one case may take
+
+
+def main():
+    kind, folder, patience, *cases = sys.argv[1:]
+    attack = importlib.import_module(f"tests.fuzz.{kind}").Attack(folder)
+    cases = list(cases_of(cases))
+    if len(cases) >= MANY and hasattr(attack, "warm_up"):
+        attack.warm_up()
+    gc.collect()
+    gc.freeze()  # children look at no object of the parent's
+    print("ready", flush=True)
+    board = np.frombuffer(mmap.mmap(-1, 8 * (1 + len(OUTCOMES))), dtype=np.int64)  # shared with children
+    place = 0
+    while place < len(cases):
+        board[0] = place
+        child = os.fork()
+        if child == 0:
+            try_cases(attack, cases[place : place + MANY], place, board)
+        word = watched(child, board, float(patience))
+        if word is None:
+            place += MANY
+            continue
+        place = int(board[0]) + 1
+        if word:
+            print("bad", cases[place - 1], word, flush=True)
+    print("counts", json.dumps(dict(zip(OUTCOMES, board[1:].tolist(), strict=True))), flush=True)
+
+
+def try_cases(attack, cases, place, board):
+    """Try some cases, in a child that ends here."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for i, case in enumerate(cases, place):
+        board[0] = i
+        seed, number = map(int, case.split(":"))
+        try:
+            outcome = attack.case(number, seed)
+            board[1 + OUTCOMES.index(outcome)] += 1
+        except BaseException as error:
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{where.filename.rpartition('trelliswork/')[2]}:{where.lineno}"
+            text = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+            print("bad", case, f"{text} at {place}", flush=True)
+        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        if after - before > GROWTH:
+            print("bad", case, f"takes {(after - before) >> 10} MB", flush=True)
+            os._exit(3)  # the next child begins with little again
+        before = max(before, after)
+    os._exit(0)
+
+
+def watched(child, board, patience):
+    """None when a child has come to its end, else what became of it ("" if it has said so itself)."""
+    current, since = int(board[0]), time.monotonic()
+    pause = 0.001
+    while True:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            break
+        time.sleep(pause)
+        pause = min(2 * pause, 0.1)
+        if board[0] != current:
+            current, since = int(board[0]), time.monotonic()
+        elif time.monotonic() - since > patience:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return f"no answer in {patience:.0f} s"
+    if os.WIFSIGNALED(status):
+        return f"the process died: {signal.Signals(os.WTERMSIG(status)).name}"
+    code = os.WEXITSTATUS(status)
+    return None if code == 0 else "" if code == 3 else f"the process ended with code {code}"
+
+
+if __name__ == "__main__":
+    main()
