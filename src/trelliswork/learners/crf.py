@@ -32,9 +32,9 @@ from trelliswork.structures.base import Batch, Parts, Space, Structure
 
 __all__ = ["CRF"]
 
-_MANY_WEIGHTS = 5000  # from which on the search is told how often features are expected
 _NEARER = 0.1  # part of the gradient at a warm start that is to be left
 _TRIAL = 15  # iterations of a fit that only tells how strong a prior should be
+_MANY_WEIGHTS = 5000  # from which on the search is told how often features are expected
 
 
 class CRF(StructuredEstimator):
@@ -73,7 +73,7 @@ class CRF(StructuredEstimator):
         twelve steps on the tokens whose label is not sure yet, unless there is a development set.
     tol : float, default=1e-4
         Stop when the norm of the gradient falls to this part of its value at zero weights, or when ten
-        iterations have lowered the objective by less than a tenth of this, relative to it.
+        iterations have lowered the objective by less than ``100 * tol**2`` of it.
     memory : int, default=10
         Pairs that L-BFGS keeps.
     class_weight : dict, "balanced" or None, default=None
@@ -207,6 +207,8 @@ class CRF(StructuredEstimator):
             max_iter=self.max_iter,
             tol=self.tol,
             watcher=watcher,
+            # Along a path the last solution nearly meets tol where penalties are weak.
+            nearer=self.warm_start and not np.array_equal(getattr(self, "l2_", l2), l2),
             verbose=self.verbose,
             **settings,
         )
@@ -278,6 +280,19 @@ def _strengths(space: Space, batch: Batch, weights: np.ndarray | None, l2: Any) 
     return l2
 
 
+def _pulled(
+    batch: Batch, prior: np.ndarray, l2: Any, weights: np.ndarray | None, settings: dict[str, Any]
+) -> float:
+    """Strength of the penalty beside the prior that a structure knows."""
+
+    def fit(samples: np.ndarray, start: np.ndarray, strength: float) -> np.ndarray:
+        share = None if weights is None else weights[samples]
+        part = batch.subset(samples)
+        return fit_crf(part, start, l2=strength, weights=share, max_iter=_TRIAL, tol=1e-2, **settings)[0].w
+
+    return chosen_pull(batch, prior, float(l2), fit, weights)
+
+
 def _inverse_curvature(batch: Batch, weights: np.ndarray | None, l2: Any) -> np.ndarray | None:
     """Inverse square roots of the expected features at zero weights; None for few weights.
 
@@ -318,19 +333,6 @@ def _on_unsettled(batch: Batch, weights: np.ndarray | None, origin: np.ndarray, 
     return narrow
 
 
-def _pulled(
-    batch: Batch, prior: np.ndarray, l2: Any, weights: np.ndarray | None, settings: dict[str, Any]
-) -> float:
-    """Strength of the penalty beside the prior that a structure knows."""
-
-    def fit(samples: np.ndarray, start: np.ndarray, strength: float) -> np.ndarray:
-        share = None if weights is None else weights[samples]
-        part = batch.subset(samples)
-        return fit_crf(part, start, l2=strength, weights=share, max_iter=_TRIAL, tol=1e-2, **settings)[0].w
-
-    return chosen_pull(batch, prior, float(l2), fit, weights)
-
-
 def fit_crf(
     batch: Batch,
     start: np.ndarray,
@@ -344,11 +346,13 @@ def fit_crf(
     tol: float = 1e-4,
     memory: int = 10,
     watcher: Watcher | None = None,
+    nearer: bool = False,
     verbose: int = 0,
 ) -> tuple[Minimum, list[dict[str, Any]]]:
     """Minimise the penalised negative log-likelihood of a batch.
 
-    Returns the minimum and the history; arguments as in :class:`CRF`.
+    Returns the minimum and the history; arguments as in :class:`CRF`. ``nearer`` asks for a gradient well
+    below that of the start, the solution for another strength.
     """
     target = Target(batch, weights)
     if target.open is not None and solver == "newton-cg":
@@ -385,7 +389,7 @@ def fit_crf(
             if start.any():  # what tol is relative to does not depend on the start
                 zero = -origin
                 reference = gradient_norm(pseudo_gradient(zero, value(zero)[1], l1))
-            if begin.any():  # along a path the start nearly meets tol where penalties are weak
+            if nearer and begin.any():
                 near = gradient_norm(pseudo_gradient(begin, value(begin)[1], l1))
                 tol = min(tol, max(_NEARER * near / max(reference or 1.0, 1e-300), _NEARER**2 * tol))
             if solver == "newton-cg":

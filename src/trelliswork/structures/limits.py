@@ -162,6 +162,9 @@ class GrammarLimits(Limits):
         cheaper without a forest.
     row_bytes : int
         Largest table of one value per sample and rule; a larger one is refused.
+    sentence_work : int
+        Largest work for one sentence, its length cubed times the rules of two symbols; a longer sentence is
+        refused before the work begins.
     """
 
     work_per_chunk: int = 40_000
@@ -169,6 +172,7 @@ class GrammarLimits(Limits):
     kept_edges: int = 12_000_000
     listed_work: int = 10_000_000
     row_bytes: int = 4 << 30
+    sentence_work: int = 1_000_000_000_000
 
 
 @dataclass(frozen=True)

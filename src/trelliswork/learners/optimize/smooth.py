@@ -36,7 +36,7 @@ _NARROW_UNTIL = 3e-4
 _MISLED = 3  # models that led nowhere, after which there are no more
 _MODEL_TOL = 0.03  # of the gradient that a model begins with: further steps are lost on what it leaves out
 
-_PERIOD, _FLAT = 10, 0.1  # iterations that must lower the objective by this part of the tolerance
+_PERIOD, _FLAT = 10, 100.0  # iterations that must lower the objective by so many squares of the tolerance
 
 
 class Stop(Exception):
@@ -175,7 +175,7 @@ def lbfgs(
         Number of pairs kept; maximum number of iterations.
     tol : float
         Stop when the norm of the (pseudo-)gradient falls to ``tol`` times ``reference``, or when ten
-        iterations have lowered the objective by less than a tenth of ``tol``, relative to it.
+        iterations have lowered the objective by less than ``100 * tol**2``, relative to it.
     reference : float or None
         A gradient norm; None is the norm at the start, which a warm start makes too small.
     measure : callable or None
@@ -247,9 +247,9 @@ def lbfgs(
         recent.append(objective)
         if norm <= tol * first:
             converged, message = True, f"gradient fell below {tol:g} of the reference"
-        elif len(recent) > _PERIOD and recent[0] - objective <= _FLAT * tol * abs(objective):
+        elif len(recent) > _PERIOD and recent[0] - objective <= _FLAT * tol**2 * abs(objective):
             converged = True
-            message = f"{_PERIOD} iterations lowered the objective by less than {_FLAT * tol:g} of it"
+            message = f"{_PERIOD} iterations lowered the objective by less than {_FLAT * tol**2:g} of it"
     return Minimum(w, objective, n_iter, n_evaluations, stop, message)
 
 

@@ -21,21 +21,33 @@ def agreeing(batch: TransducerBatch, known: Any) -> TransducerBatch:
     """The same inputs with the outputs that agree with what is known of each: one output, several, or None
     for any.
     """
-    from trelliswork.structures.transducer.batch import TransducerBatch
-
     if batch.space.structure.output == "pieces":
         raise InputError("known= of a transducer is for output='symbols'")
     told = [i for i, entry in enumerate(known) if entry is not None]
     given, _ = coded_outputs([known[i] for i in told], batch.space.output_symbols)
     counts = np.zeros(len(batch), dtype=np.int64)
     counts[told] = np.diff(given.ptr)
-    whole = TransducerBatch(*_parts(batch, batch.lattice), None, Given(given.codes, offsets_of(counts)), None)
-    return TransducerBatch(*_parts(batch, _merged(whole, counts == 0)), None, None, batch.n_jobs)
+    whole = _with(batch, batch.lattice, Given(given.codes, offsets_of(counts)))
+    return _with(batch, _merged(whole, counts == 0), None)
 
 
-def _parts(batch: TransducerBatch, lattice: Lattice) -> tuple[Any, ...]:
-    inputs = batch.space, batch.inputs, batch.x, batch.arcs, batch.windows
-    return *inputs, lattice, batch.joins, batch.grams
+def _with(batch: TransducerBatch, lattice: Lattice, given: Given | None) -> TransducerBatch:
+    """The same inputs with another lattice, and true outputs."""
+    from trelliswork.structures.transducer.batch import TransducerBatch
+
+    return TransducerBatch(
+        batch.space,
+        batch.inputs,
+        batch.x,
+        batch.arcs,
+        batch.windows,
+        lattice,
+        batch.joins,
+        batch.grams,
+        None,
+        given,
+        batch.n_jobs,
+    )
 
 
 def _merged(batch: TransducerBatch, free: np.ndarray) -> Lattice:

@@ -133,7 +133,7 @@ class TransducerSpace(Space):
 
     # -- samples ------------------------------------------------------------------------------
 
-    def pack(
+    def pack(  # type: ignore[override]
         self, X: Any, y: Any = None, *, n_jobs: int | None = None, known: Any = None, unknown: str = "error"
     ) -> TransducerBatch:
         """Compile inputs, and their outputs, into lattices.
