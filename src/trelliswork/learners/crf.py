@@ -296,13 +296,17 @@ def _pulled(
 def _inverse_curvature(batch: Batch, weights: np.ndarray | None, l2: Any) -> np.ndarray | None:
     """Inverse square roots of the expected features at zero weights; None for few weights.
 
+    None, too, where some are negative: of centred features the sums say nothing about their sizes.
+
     Frequent features bend the objective more than rare ones. Roots, since a model that has learnt something
     is less and less unsure of what is frequent: half way between all weights alike and full scaling took the
     fewest iterations.
     """
     if batch.space.n_features < _MANY_WEIGHTS:
         return None
-    expected = np.abs(batch.expect(np.zeros(batch.space.n_features), weights=weights)[1])
+    expected = batch.expect(np.zeros(batch.space.n_features), weights=weights)[1]
+    if not expected.min() >= 0:
+        return None
     return 1.0 / np.sqrt(expected + 2.0 * l2 + 1e-6 * float(expected.max()))
 
 
