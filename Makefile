@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DATA ?= $(or $(TRELLISWORK_DATA),../shared/data)
 
-.PHONY: fuzz boundscheck demo test lint types tests nojit docs bench clean
+.PHONY: fuzz boundscheck demo test test-web lint types tests nojit docs bench clean
 
 demo: $(VENV)/.package
 	$(BIN)/trelliswork demo --output demo-output
@@ -21,6 +21,12 @@ types: $(VENV)/.dev
 
 tests: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# The page in a real browser, and a real server: needs Debian's chromium, which is installed where that is allowed.
+test-web: $(VENV)/.dev
+	@if .ci/chromium && $(BIN)/python -m pip install --quiet --group browser; \
+	then TRELLISWORK_BROWSER=1 $(BIN)/python -m pytest tests/web_browser; \
+	else echo "test-web: SKIPPED, chromium or playwright is missing and could not be installed"; fi
 
 # The recursions as plain Python: slow, but every index is checked.
 nojit: $(VENV)/.dev
@@ -52,7 +58,7 @@ $(VENV)/.package: $(VENV)/.pip pyproject.toml
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.package
-	$(BIN)/python -m pip install --quiet --editable ".[bio,text,plot]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[bio,text,plot,web]" --group dev
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.dev

@@ -30,14 +30,32 @@ def arguments(description: str, **defaults: Any) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def in_fresh_process(module: str, worker: str, args: argparse.Namespace, threads: int = 1) -> dict[str, Any]:
-    """Run one worker of a benchmark in its own process and return what it printed as JSON."""
-    env = dict(os.environ)
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        env[name] = str(threads)
+def in_fresh_process(
+    module: str, worker: str, args: argparse.Namespace, *, busy: bool = False
+) -> dict[str, Any]:
+    """Run one worker of a benchmark in its own process and return what it printed as JSON.
+
+    The environment is a plain one, without settings of threads, as users have it.
+
+    Parameters
+    ----------
+    module, worker : str
+        Benchmark and the name of its worker.
+    args : Namespace
+        Options that are passed on.
+    busy : bool
+        Whether another process keeps one core busy meanwhile.
+    """
+    env = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
     command = [sys.executable, "-m", f"benchmarks.{module}", "--worker", worker]
     command += ["--data", args.data, "--repeat", str(args.repeat)]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    other = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if busy else None
+    try:
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    finally:
+        if other is not None:
+            other.kill()
+            other.wait()
     if done.returncode:
         raise RuntimeError(f"{worker} failed:\n{done.stderr[-3000:]}")
     return json.loads(done.stdout.strip().splitlines()[-1])

@@ -211,7 +211,7 @@ def main() -> int:
                 print(f"{label} {name} {speed:.3f}", file=sys.stderr, flush=True)
     for label in TASKS:
         for name in SETS:
-            speed = _measure.in_fresh_process("align", f"{label}|{name}", args, threads=1)["gcups"]
+            speed = _measure.in_fresh_process("align", f"{label}|{name}", args)["gcups"]
             table.setdefault(label, {})[name] = speed
             print(f"{label} {name} {speed:.3f}", file=sys.stderr, flush=True)
     lines = ["| with traceback, GCUPS | short (2,000 of ~300) | long (20 of ~3,000) |", "| --- | --- | --- |"]
@@ -241,19 +241,19 @@ def main() -> int:
         + ".",
         "",
     ]
-    moments = _measure.in_fresh_process("align", "moments", args, threads=1)
+    moments = _measure.in_fresh_process("align", "moments", args)
     lines.append(
         f"Moments (mean and covariance of {moments['features']} features) of 1,000 pairs of length 100, "
         f"2 threads: {moments['seconds']:.1f} s."
     )
-    one_pair = _measure.in_fresh_process("align", "huge", args, threads=1)
+    one_pair = _measure.in_fresh_process("align", "huge", args)
     lines += [
         "",
         f"Best path of one pair of 50,000 x 50,000 residues, 1 thread: {one_pair['seconds']:.0f} s, at most "
         f"{one_pair['MB']:,.0f} MB (before: {one_pair['before']:,.0f} MB).",
     ]
     lengths = (100, 200, 400, 1000, 2000, 5000)
-    curves = {n: _measure.in_fresh_process("align", f"curve:{n}", args, threads=1) for n in lengths}
+    curves = {n: _measure.in_fresh_process("align", f"curve:{n}", args) for n in lengths}
     names = [name for name in curves[100] if name != "MB"]
     lines += ["", "Seconds for one pair by length, 1 thread, and most memory of all questions:", ""]
     lines += ["| length | " + " | ".join(names) + " | MB |", "| --- " * (len(names) + 2) + "|"]

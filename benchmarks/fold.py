@@ -28,7 +28,7 @@ def model() -> Any:
 
     X = ["GGGAAACCC", "GCGCUUAAGCGC", "GGAUUCGACC", "AAGGGUUUUCCCUUGGCAAAAGCC"]
     y = ["(((...)))", "((((....))))", "((......))", "..(((....)))..(((....)))"]
-    return tw.Generative(tw.RNA()).fit(X, y)
+    return tw.Generative(tw.RNA("g6")).fit(X, y)
 
 
 def ours(repeat: int) -> dict[str, Any]:

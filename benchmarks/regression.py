@@ -117,7 +117,7 @@ def main() -> int:
     if args.worker:
         print(json.dumps(WORKERS[args.worker](args)))
         return 0
-    results = {name: in_fresh_process("regression", name, args, threads=2) for name in WORKERS}
+    results = {name: in_fresh_process("regression", name, args) for name in WORKERS}
     floor = results["parts"]["gram"] + results["parts"]["cholesky"]
     fit, other = results["ours"]["fit"], results["peer"]["fit"]
     lines = [

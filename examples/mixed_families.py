@@ -33,7 +33,7 @@ def main() -> None:
     samples = [make(rng) for _ in range(100) for make in (hairpin, bound)]
     X, y = [x for x, _ in samples], [structure for _, structure in samples]
     kernel = Composed(Normalized(Spectrum(3, 5)), Polynomial(3))
-    for model in (tw.Generative(tw.RNA()), tw.KLRSO(tw.RNA(), kernel, reg=0.1, min_count=1)):
+    for model in (tw.Generative(tw.RNA("g6")), tw.KLRSO(tw.RNA("g6"), kernel, reg=0.1, min_count=1)):
         model.fit(X[:150], y[:150])
         scores = base_pair_scores(y[150:], model.predict(X[150:]))
         print(f"{type(model).__name__:11} F of base pairs {scores.f1:.1%}")

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import gc
+import os
 from pathlib import Path
 
 import numba
 import pytest
 
 HERE = Path(__file__).parent
+
+# Processes that tests start find bytecode, as those of users do.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ.setdefault("PYTHONPYCACHEPREFIX", str(HERE.parent / ".pytest_cache" / "bytecode"))
+
+# Tests make little garbage that is not freed at once, and to look for it among all modules takes time.
+gc.set_threshold(50_000, 20, 50)
 
 
 def pytest_sessionstart(session):
@@ -21,6 +30,12 @@ def pytest_sessionstart(session):
 
     if not any(Path(rows.times.stats.cache_path).glob("*.nbi")):
         warm_up()
+
+
+def pytest_collection_finish(session):
+    """Leave what stays for the whole run out of the search for garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items):

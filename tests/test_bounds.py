@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import itertools
 import math
 
 import numpy as np
@@ -269,3 +271,140 @@ def test_bad_arguments(call, message):
     model = tw.CRF(tw.Chain()).fit(X, y)
     with pytest.raises(tw.InputError, match=message):
         call(model, model.space_, X, y)
+
+
+def test_factors_of_alignments_against_their_moves():
+    for model in ("linear", "affine"):
+        X = [("ABA", "BA"), ("B", "AAB")]
+        space = tw.Alignment(model).bind(X, [("ABA", "-BA"), ("--B", "AAB")])
+        factors = space.pack(X).factors()
+        counts, used = [], np.zeros(space.n_features)
+        names = {name: k for k, name in enumerate(space.feature_names)}
+        gaps = {k: name for name, k in names.items() if name[0] not in ("match", "mismatch")}
+        for first, second in X:
+            n1, n2 = len(first), len(second)
+            here, nodes = np.zeros(space.n_features), 0
+            for i, j, state in itertools.product(range(n1 + 1), range(n2 + 1), "MDI"):
+                nodes += 1  # every node has a move, or the end
+                if i < n1 and j < n2:
+                    here[names["match" if first[i] == second[j] else "mismatch",]] += 1
+                for move in ("D" if i < n1 else "", "I" if j < n2 else ""):
+                    if move:
+                        kind = "gap" if model == "linear" else "extend" if state == move else "open"
+                        here[names[kind,]] += 1
+            counts.append(nodes)
+            used += nodes * here
+        assert gaps
+        assert np.array_equal(factors.counts, counts)
+        assert np.allclose(factors.usage(), used)
+
+
+def test_factors_of_trees_against_enumeration():
+    nltk = pytest.importorskip("nltk")
+    X = [["a", "b", "a"], ["a", "a", "a"]]
+    y = ["(S (A a) (S (B b) (A a)))", "(S (S (A a) (A a)) (A a))"]
+    space = tw.Grammar(horizontal=None, vertical=1, min_count=1).bind(X, y)
+    factors = space.pack(X).factors()
+    for i, x in enumerate(X):
+        edges = set()
+
+        def walk(tree, start, edges=edges):
+            if isinstance(tree[0], str):
+                edges.add((tree.label(), start, start + 1, tree[0]))
+                return start + 1
+            middle = walk(tree[0], start)
+            end = walk(tree[1], middle)
+            edges.add((tree.label(), start, end, middle, tree[0].label(), tree[1].label()))
+            return end
+
+        for tree in space.enumerate(x):
+            walk(nltk.Tree.fromstring(tree), 0)
+        alone = space.pack([x]).factors()
+        assert alone.values[0] == len(edges) + 1  # and the edge to the root
+        assert alone.counts[0] == len({edge[:3] for edge in edges}) + 1
+        by_rule = collections.Counter((edge[0], *edge[4:]) if len(edge) > 4 else edge[::3] for edge in edges)
+        found = (alone.usage() / alone.counts[0])[alone.usage() > 0]
+        assert sorted(found.tolist())[-len(by_rule) :] == sorted(by_rule.values())
+        assert factors.values[i] == alone.values[0]
+
+
+@pytest.mark.parametrize("grammar", ["g6", "nested"])
+def test_factors_of_folds_are_edges_with_their_rules(grammar):
+    from trelliswork.structures.rna.graph import edge_features, graphs
+
+    X = ["GGAAACC", "GCAAGC"]
+    space = tw.RNA(grammar).bind(X, ["((...))", "(....)"])
+    batch, w = space.pack(X), np.random.default_rng(0).normal(size=space.n_features)
+    pairs = zip(edge_features(batch), graphs(batch, batch.scores(w)), strict=True)
+    for (n_nodes, feature), made in pairs:
+        assert np.allclose(made.scores, np.append(w, 0.0)[feature])
+        assert n_nodes == made.graph.node_ptr.size - 1
+    drawn = [batch.factors().draw(np.random.default_rng(k)) for k in range(300)]
+    assert np.allclose(np.mean(np.square(drawn), axis=0), batch.factors().usage(), rtol=0.5)
+    with pytest.raises(tw.Unsupported, match="nearest-neighbour model of RNA does not tell"):
+        tw.RNA("nearest-neighbour").bind(X).pack(X).factors()
+
+
+def test_penalties_of_trees_and_alignments_follow_their_families():
+    X, y = [["a", "b"], ["b", "a"]], ["(S (A a) (B b))", "(S (B b) (A a))"]
+    model = tw.VotedCRF(tw.Grammar(min_count=1), 0.1, 0.1, max_iter=5, tol=1.0).fit(X, y)
+    assert len(model.r_) > 1
+    assert np.ptp(model.r_) > 0
+
+
+def test_pac_without_errors_and_with_them():
+    clean, noisy = bounds.pac(5, 10_000), bounds.pac(5, 10_000, error=0.1)
+    log_number = 25 * math.log(2) - 3 * math.log(3) + 5 - math.log(0.05)
+    assert math.isclose(clean.value, log_number / 10_000)
+    assert math.isclose(noisy.value, 0.1 + math.sqrt(log_number / 20_000))
+    assert math.isclose(noisy.empirical + noisy.complexity + noisy.confidence, noisy.value)
+    # Simulated: the worst of K random predictors stays below its bound in nearly all draws.
+    rng = np.random.default_rng(0)
+    risks = rng.uniform(0.1, 0.4, 200)
+    errors = rng.binomial(500, risks, (400, 200)) / 500
+    allowed = errors + math.sqrt((math.log(200) + math.log(1 / 0.05)) / 1000)
+    assert ((risks > allowed).any(axis=1)).mean() <= 0.05
+    with pytest.raises(tw.InputError, match="at most 1"):
+        bounds.pac(5, 100, error=2.0)
+
+
+@pytest.mark.parametrize("slack", ["l1", "l2"])
+@pytest.mark.parametrize("rescale", ["margin", "slack", None])
+@pytest.mark.parametrize("kernel", [None, "poly"])
+def test_constraints_of_the_working_set_algorithm(slack, rescale, kernel):
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(14, 3)), [str(k % 3) for k in range(14)]
+    loss = Hamming(label_weight={"0": 2.0, "1": 1.0, "2": 1.0})
+    epsilon, C = 0.05, 4.0
+    options = {"C": C, "C_mode": "absolute", "loss": loss, "slack": slack, "rescale": rescale}
+    options |= {"kernel": kernel}
+    model = tw.StructuredSVM(tw.Classes(), epsilon=epsilon, **options).fit(X, y)
+    best = tw.StructuredSVM(tw.Classes(), tol=1e-7, **options).fit(X, y)
+    assert model.stop_ == "converged"
+    if slack == "l1":
+        assert model.primal_ <= best.primal_ + C * epsilon
+    space = model.space_
+    rows = space.pack(X)
+    gram = np.einsum("ij,ij->i", X, X).max() + 1.0
+    radius = math.sqrt(2.0 * ((gram + 1.0) ** 3 + 2.0 if kernel else gram))
+    bound = bounds.svm_constraints(
+        len(rows), C, radius, epsilon, largest_loss=2.0, slack=slack, rescale=rescale
+    )
+    assert 0 < model.n_constraints_ <= bound
+
+
+def test_epsilon_on_sequences_and_its_refusals():
+    X, y = tagged(np.random.default_rng(4), 20)
+    loose = tw.StructuredSVM(tw.Chain(), epsilon=0.5).fit(X, y)
+    tight = tw.StructuredSVM(tw.Chain(), epsilon=0.01).fit(X, y)
+    assert loose.n_constraints_ < tight.n_constraints_
+    assert tight.primal_ - tight.dual_ <= tight.C_ * 0.01 * 1.05
+    radius = 2.0 * max(map(len, X)) * math.sqrt(2.0)
+    longest = float(max(map(len, X)))
+    assert tight.n_constraints_ <= bounds.svm_constraints(
+        len(X), tight.C_, radius, 0.01, largest_loss=longest
+    )
+    with pytest.raises(tw.InputError, match=r"epsilon=\.\.\. needs solver='working-set'"):
+        tw.StructuredSVM(tw.Chain(), epsilon=0.1, solver="one-slack").fit(X, y)
+    with pytest.raises(tw.InputError, match="svm_constraints needs slack"):
+        bounds.svm_constraints(10, 1.0, 1.0, 0.1, slack="none")

@@ -24,6 +24,7 @@ LAYERS = (
         "_files",
         "_front_door",
         "_interrupts",
+        "_interning",
         "_jit",
         "_names",
         "_ngrams",

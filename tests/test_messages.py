@@ -57,7 +57,7 @@ def test_iterators_are_read_once(model):
 
 
 def test_iterators_of_other_structures():
-    folds = tw.CRF(tw.RNA()).fit(iter(["GGAAACC", "GAAAC"]), iter(["((...))", "(...)"]))
+    folds = tw.CRF(tw.RNA("g6")).fit(iter(["GGAAACC", "GAAAC"]), iter(["((...))", "(...)"]))
     assert folds.predict(iter(["GGAAACC"])) == ["((...))"]
     stream = tw.Perceptron(tw.Chain()).partial_fit(iter(X), iter(Y))
     assert stream.predict(X) == Y

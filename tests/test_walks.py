@@ -27,7 +27,7 @@ def samples():
             [("HEAG", "HE-G"), ("PAWH", "PA-H")] * 3,
         ),
         "StructuredSVM(Classes())": (tw.StructuredSVM(tw.Classes()), rows, list("ab" * 10)),
-        "CRF(RNA())": (tw.CRF(tw.RNA()), ["GGGAAACCC", "GGAAACC"], ["(((...)))", "((...))"]),
+        'CRF(RNA("g6"))': (tw.CRF(tw.RNA("g6")), ["GGGAAACCC", "GGAAACC"], ["(((...)))", "((...))"]),
     }
 
 

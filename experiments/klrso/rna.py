@@ -69,7 +69,7 @@ def f_measure(y: Any, predicted: Any) -> float:
 
 def grammars() -> list[Any]:
     """G6, and G6 with symbols by the depth of nesting."""
-    return [tw.RNA(invalid="repair"), *(tw.RNA("nested", depth=d, invalid="repair") for d in (2, 4))]
+    return [tw.RNA("g6", invalid="repair"), *(tw.RNA("nested", depth=d, invalid="repair") for d in (2, 4))]
 
 
 def scfg() -> list[Any]:

@@ -49,7 +49,9 @@ def hmm2(arguments: Sequence[str]) -> None:
     kinds: dict[str, Any] = {
         "HMM 1": lambda: [tw.Generative(tw.Chain())],
         "HMM 2": lambda: [tw.Generative(tw.Chain(2))],
-        "KLRSO 1": lambda: [tw.KLRSO(tw.Chain(), spectrum(3, 7), reg=r, n_jobs=-1) for r in REGS],
+        "KLRSO 1": lambda: [
+            tw.KLRSO(tw.Chain(), spectrum(3, 7), reg=r, smoothing=1.0, n_jobs=-1) for r in REGS
+        ],
     }
     if args.discriminative:
         for order in (1, 2):

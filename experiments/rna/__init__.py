@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from experiments.rna import accuracy, family, scale, svm, train, unseen
+from experiments.rna import accuracy, energies, family, papers, scale, svm, train, unseen
 
 TABLES = {
     "accuracy": accuracy.accuracy,
+    "energies": energies.energies,
     "family": family.family,
+    "papers": papers.papers,
     "scale": scale.scale,
     "svm": svm.svm,
     "train": train.train,

@@ -39,7 +39,7 @@ def vienna(X: list[str]) -> list[str]:
 def with_gamma(model: Any, gamma: float) -> Any:
     """The same weights; ``gamma`` is the weight of pairs in decoding for expected accuracy."""
     weights = dict(zip(model.space_.feature_names, model.coef_, strict=True))
-    return tw.Fixed(tw.RNA(invalid="repair", gamma=gamma), weights, n_jobs=model.n_jobs)
+    return tw.Fixed(tw.RNA("g6", invalid="repair", gamma=gamma), weights, n_jobs=model.n_jobs)
 
 
 def tuned(name: str, models: dict[str, Any], train: Any, dev: Any) -> tuple[str, list[str]]:
@@ -63,7 +63,7 @@ def scale(arguments: Sequence[str]) -> None:
     rest = [i for i in range(len(X)) if i % 10]
     dev = take(X, held), take(y, held)
     small = take(X, rest[::TUNING_STEP]), take(y, rest[::TUNING_STEP])
-    rna, jobs = tw.RNA(invalid="repair"), args.jobs
+    rna, jobs = tw.RNA("g6", invalid="repair"), args.jobs
 
     def svm(C: float) -> Any:
         return tw.StructuredSVM(

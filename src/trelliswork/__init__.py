@@ -20,8 +20,10 @@ _TABLES = {"trelliswork.structures": "STRUCTURES", "trelliswork.learners": "LEAR
 _NAMES = {
     "AlignPath": "trelliswork.structures",
     "Candidate": "trelliswork.learners",
+    "Candidates": "trelliswork.learners",
     "Edge": "trelliswork.structures",
     "Evidence": "trelliswork.structures",
+    "Explanation": "trelliswork.learners",
     "FitInterrupted": "trelliswork.learners",
     "FitWarning": "trelliswork._errors",
     "InputError": "trelliswork._errors",
@@ -39,6 +41,7 @@ _NAMES = {
     "Values": "trelliswork.learners",
     "alignment_weights": "trelliswork.structures",
     "compare": "trelliswork.selection",
+    "explain": "trelliswork.learners",
     "load": "trelliswork.persist",
     "make_pipeline": "trelliswork.pipeline",
     "ngram_counts": "trelliswork.learners.regression.preimage",

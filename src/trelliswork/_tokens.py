@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
+from trelliswork._interning import intern_rows
 from trelliswork._names import Alphabet
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._validate import as_number, check_sentences_in
@@ -229,6 +230,12 @@ def _flatten(key: str, value: Any, pairs: list[tuple[str, float]], sample: int) 
 
 def _from_objects(samples: list[Any]) -> TokenTable:
     """Rows of strings, lists of strings and dicts; equal rows are stored once."""
+    table = intern_rows(samples)
+    return _one_by_one(samples) if table is None else TokenTable([TokenBlock(*table)])
+
+
+def _one_by_one(samples: list[Any]) -> TokenTable:
+    """The same for tokens of any kinds, which are checked one by one."""
     columns: dict[str, int] = {}
     seen: dict[Any, int] = {}
     index, indptr, indices, data = array("i"), array("q", [0]), array("i"), array("d")

@@ -99,6 +99,8 @@ def check_sentences_in(X: Any) -> None:
             f"X is one table of {len(X):,} rows; expected a list of sequences, such as sentences: "
             "[rows.to_dict('records') for _, rows in df.groupby('sentence')], and y alike"
         )
+    if isinstance(X, (list, tuple)) and set(map(type, X)) <= {list, tuple}:
+        return
     for i, x in enumerate(X):
         if isinstance(x, (str, bytes)):
             raise InputError(

@@ -206,65 +206,73 @@ def run(folder: str | Path = "demo-output", budget: float = 90.0) -> Path:
     page.write_text(_page(rows, test), encoding="utf-8")
     comparison.to_html(folder / "learners.html", title="Learners that read handwritten dates")
     console.print(f"Pictures, confidences and second guesses: {page}; curves: {folder / 'learners.html'}")
+    console.print("To try models of all kinds in a browser: pip install '.[web]', then trelliswork serve")
     return page
 
 
-_STYLE = """
-body { font-family: system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; color: #222; }
-table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .3rem .8rem; text-align: right; }
-th:first-child, td:first-child { text-align: left; } tr { border-bottom: 1px solid #ddd; }
-.date { display: flex; gap: .6rem; align-items: flex-end; margin: 1.2rem 0; }
-.digit { text-align: center; } .digit svg { display: block; margin: 0 auto; }
-.digit b { font-size: 1.3rem; } .digit small { display: block; color: #777; }
-.wrong b { color: #c0392b; } .right b { color: #1e7e34; } .guess { color: #555; margin-left: 1rem; }
+_SCRIPT = """
+const holder = document.getElementById("dates");
+for (const date of data.dates) {
+  const chain = {tokens: date.tokens, output: date.output, labels: data.labels, marginals: date.marginals,
+    wrong: date.wrong, faces: date.pixels.map(drawPixels)};
+  const panel = el("div", {class: "panel"});
+  const look = (t) => panel.replaceChildren(drawDistribution(data.labels, date.marginals[t]));
+  holder.append(el("div", {}, drawChain(chain, {onLook: look}), el("p", {class: "note"}, date.note), panel));
+}
 """
 
 
 def _page(rows: list[Row], test: Dates) -> str:
-    body = "".join(
+    """What was read, drawn by the code that also draws the page of ``trelliswork serve``."""
+    from trelliswork.plots.drawing import document
+
+    table = "".join(
         f"<tr><td>{html.escape(r.name)}</td><td>{r.digits:.1%}</td><td>{r.dates:.1%}</td></tr>" for r in rows
     )
-    shown = test.X[:12]
     # The perceptron's scores are no probabilities; a CRF's are.
     row = max((r for r in rows if r.name.startswith("CRF")), key=lambda r: r.dates)
-    model = row.model
-    predicted = model.predict(shown)
-    marginals = model.predict_marginals(shown)
-    lists = model.predict_kbest(shown, k=2)
-    place = {label: j for j, label in enumerate(model.classes_)}
-    pictures = []
-    for x, y, guess, p, best in zip(shown, test.y, predicted, marginals, lists, strict=False):
-        digits = "".join(
-            f'<div class="digit {"right" if a == b else "wrong"}">{_svg(pixels)}<b>{a}</b>'
-            f"<small>{p[t, place[a]]:.0%}</small></div>"
-            for t, (pixels, a, b) in enumerate(zip(x, guess, y, strict=True))
-        )
-        second = best[1] if len(best) > 1 else best[0]
-        pictures.append(
-            f'<div class="date">{digits}<div class="guess">truth {_dashed(y)}<br>'
-            f"best {_dashed(best[0].output)} ({best[0].probability:.0%})<br>"
-            f"second {_dashed(second.output)} ({second.probability:.0%})</div></div>"
-        )
-    return (
-        f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>Handwritten dates</title>"
-        f"<style>{_STYLE}</style></head><body><h1>Reading handwritten dates</h1>"
-        "<p>Each date is a sequence of eight noisy pictures; a learner labels all eight together. "
-        "Under each picture: the digit that was read and its probability.</p>"
+    body = (
+        "<h1>Reading handwritten dates</h1>"
+        "<p>Each date is a sequence of eight noisy pictures; a learner labels all eight together. Under each "
+        "picture: the digit that was read and its probability; point at it to see the others.</p>"
         "<table><tr><th>learner</th><th>digits right</th><th>dates right</th></tr>"
-        f'{body}</table><p><a href="learners.html">How their settings were chosen</a></p>'
-        f"<h2>What the {html.escape(row.name)} reads</h2>{''.join(pictures)}</body></html>"
+        f'{table}</table><p><a href="learners.html">How their settings were chosen</a></p>'
+        f"<h2>What the {html.escape(row.name)} reads</h2><div id='dates'></div>"
     )
+    data = {"labels": list(map(str, row.model.classes_)), "dates": _read_dates(row.model, test)}
+    return document("Handwritten dates", body, modules=["dom", "chain", "pixels"], script=_SCRIPT, data=data)
+
+
+def _read_dates(model: Any, test: Dates, n: int = 12) -> list[dict[str, Any]]:
+    """The first dates with what was read, as the drawings take them."""
+    shown = test.X[:n]
+    out = []
+    for x, y, guess, p, best in zip(
+        shown,
+        test.y,
+        model.predict(shown),
+        model.predict_marginals(shown),
+        model.predict_kbest(shown, k=2),
+        strict=False,
+    ):
+        second = best[1] if len(best) > 1 else best[0]
+        note = (
+            f"truth {_dashed(y)}, best {_dashed(best[0].output)} ({best[0].probability:.0%}), "
+            f"second {_dashed(second.output)} ({second.probability:.0%})"
+        )
+        out.append(
+            {
+                "tokens": [f"digit {t + 1}" for t in range(len(guess))],
+                "output": list(map(str, guess)),
+                "marginals": np.round(p, 4).tolist(),
+                "wrong": [a != b for a, b in zip(guess, y, strict=True)],
+                "pixels": np.round(x, 2).tolist(),
+                "note": note,
+            }
+        )
+    return out
 
 
 def _dashed(y: list[str]) -> str:
     text = "".join(y)
     return f"{text[:4]}-{text[4:6]}-{text[6:]}"
-
-
-def _svg(pixels: np.ndarray) -> str:
-    cells = "".join(
-        f'<rect x="{i % 8}" y="{i // 8}" width="1.02" height="1.02" fill-opacity="{v:.2f}"/>'
-        for i, v in enumerate(pixels)
-        if v > 0.02
-    )
-    return f'<svg width="56" height="56" viewBox="0 0 8 8">{cells}</svg>'

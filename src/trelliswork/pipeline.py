@@ -102,14 +102,14 @@ class Pipeline(pipeline.Pipeline):
             return super().fit(X, y, **params)
         if X_dev is None or y_dev is None:
             raise InputError("a development set needs both X_dev and y_dev")
-        own = {name: params.pop(name) for name in list(params) if name.startswith(f"{last}__")}
+        for_last = {name: params.pop(name) for name in list(params) if name.startswith(f"{last}__")}
         if len(self.steps) > 1:
             front = pipeline.Pipeline(self.steps[:-1], memory=self.memory, verbose=self.verbose)
             X = front.fit_transform(X, y, **params)
             self.steps[:-1] = front.steps  # a cache has put other objects there
             X_dev = front.transform(X_dev)
-        own = {name.removeprefix(f"{last}__"): value for name, value in own.items()}
-        self._final_estimator.fit(X, y, X_dev=X_dev, y_dev=y_dev, **own)
+        for_last = {name.removeprefix(f"{last}__"): value for name, value in for_last.items()}
+        self._final_estimator.fit(X, y, X_dev=X_dev, y_dev=y_dev, **for_last)
         return self
 
     def _transformed(self, X: Any) -> Any:

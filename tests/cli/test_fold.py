@@ -36,16 +36,17 @@ def files(tmp_path):
 
 @pytest.fixture
 def model(run, files):
-    done = run("train", "fold", "family.sto", "-o", "m.tw", "--l2", 0.1, "-q")
+    done = run("train", "fold", "family.sto", "-o", "m.tw", "--grammar", "g6", "--l2", 0.1, "-q")
     assert (done.exit_code, done.output) == (0, "")
     return "m.tw"
 
 
 @pytest.mark.parametrize("learner", command.table)
 def test_round_trip(run, files, learner):
-    done = run("train", "fold", "family.sto", "-o", "m.tw", "--learner", learner, "--dev", "gold.db")
+    options = ("--grammar", "g6", "--learner", learner, "--dev", "gold.db")
+    done = run("train", "fold", "family.sto", "-o", "m.tw", *options)
     assert done.exit_code == 0, done.output
-    assert done.stderr.startswith(f"{learner}: 5 sequences, 52 bases; 19 rules in ")
+    assert done.stderr.startswith(f"{learner}: 5 sequences, 52 bases; 19 weights in ")
     assert "dev sensitivity" in done.stderr
     done = run("predict", "m.tw", "new.fa")
     assert (done.exit_code, done.stderr) == (0, "")
@@ -115,9 +116,9 @@ def test_inspect_and_nested(run, files):
 
 def test_what_the_grammar_cannot_hold(run, files):
     (files / "odd.sto").write_text(STOCKHOLM.replace("d GAGGAAACUUC", "d GAGGAAACUUA"))
-    done = run("train", "fold", "odd.sto", "-o", "m.tw")
+    done = run("train", "fold", "odd.sto", "-o", "m.tw", "--grammar", "g6")
     assert "52 bases (1 structures repaired)" in done.stderr
-    done = run("train", "fold", "odd.sto", "-o", "m.tw", "--invalid", "drop")
+    done = run("train", "fold", "odd.sto", "-o", "m.tw", "--grammar", "g6", "--invalid", "drop")
     assert "4 sequences, 41 bases (1 left out)" in done.stderr
     done = run("train", "fold", "odd.sto", "-o", "m.tw", "--invalid", "strict")
     assert done.exit_code == 2

@@ -121,10 +121,15 @@ def test_version(run):
 
 
 def test_warmup(run):
-    done = run("warmup")
+    done = run("warmup", "Classes")
     assert done.exit_code == 0
     assert re.match(r"(compiled what was missing|everything was compiled before), [0-9.]+ s\n", done.stdout)
     assert "cache: " in done.stdout
+    done = run("warmup", "Mattress")
+    assert (done.exit_code, done.stderr.startswith("trelliswork: nothing to warm up for 'Mattress'")) == (
+        2,
+        True,
+    )
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
@@ -151,7 +156,6 @@ def test_a_last_fit_after_sigterm_is_short(monkeypatch):
     from trelliswork.cli import _training
     from trelliswork.learners.optimize.progress import Progress
 
-    monkeypatch.setattr(_training, "_LAST_FIT", 0.0)
     model = trelliswork.Tuned(trelliswork.CRF(trelliswork.Chain(), l2=1e-6))
     step, seen = Progress.step, []
 
@@ -163,6 +167,6 @@ def test_a_last_fit_after_sigterm_is_short(monkeypatch):
 
     monkeypatch.setattr(Progress, "step", stepped)
     X, y = [["the", "cat", "sat"], ["a", "dog"]] * 5, [["D", "N", "V"], ["D", "N"]] * 5
-    done = _training.watched(lambda: model.fit(X, y), model, lambda error: error, True)
+    done = _training.watched(lambda: model.fit(X, y), model, lambda error: error, True, last_fit=0.0)
     assert done.interrupted
     assert model.n_iter_ == 1

@@ -107,7 +107,7 @@ def test_gaps_are_no_structure():
         assert x.replace("-", "") == "GGAACCGAAC"
         assert read_rna(io.StringIO(text)).y is None
         with pytest.raises(InputError, match=r"'-' at position 6 is no base"):
-            RNA().bind().pack([x])
+            RNA("g6").bind().pack([x])
     assert read_rna(io.StringIO(">a\n-GGAAACC\n.((...))\n")).X == ["-GGAAACC"]
     # Marks, an energy or lines before them tell a structure.
     assert read_rna(io.StringIO(">a\nGGAAACC\n((\n---\n))\n")).y == ["((---))"]

@@ -64,7 +64,7 @@ CASES = {
         ["XY", "", "YY"],
     ),
     "Grammar": (tw.Grammar(min_count=1), [["a", "a", "b"], ["b"]], PARSES),
-    "RNA": (tw.RNA(), ["GGAAACC", "GAAAC"], ["((...))", "....."]),
+    "RNA": (tw.RNA("g6"), ["GGAAACC", "GAAAC"], ["((...))", "....."]),
     "Alignment": (tw.Alignment("linear"), [("ABA", "AB"), ("", "A")], [("ABA", "A-B"), ("-", "A")]),
     "Alignment-path": (
         tw.Alignment("linear", mode="local", output="path"),

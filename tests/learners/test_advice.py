@@ -1,6 +1,5 @@
 """Warnings after a fit, and about inputs: they come where they should, and nowhere else."""
 
-import time
 import warnings
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
 import trelliswork as tw
-from trelliswork._jit import _Compiling
 
 WORDS = [["the", "cat", "sat"], ["a", "dog", "ran"], ["cats", "sleep"]] * 5
 TAGS = [["O", "N", "V"], ["O", "N", "V"], ["N", "V"]] * 5
@@ -47,7 +45,7 @@ def test_one_label_for_everything():
 
 def test_nothing_at_all():
     with pytest.warns(tw.FitWarning, match="predicts no base pair at all"):
-        flat(tw.RNA(), BASES, FOLDS, lambda name: -9.0 * ("F" in name[1].split("->")[1]))
+        flat(tw.RNA("g6"), BASES, FOLDS, lambda name: -9.0 * ("F" in name[1].split("->")[1]))
     with pytest.warns(tw.FitWarning, match="predicts no aligned pair at all"):
         flat(tw.Alignment(), PAIRS, ALIGNED, lambda name: -9.0 * (name[0] == "pair"))
 
@@ -90,7 +88,7 @@ def test_a_search_that_was_cut_short():
 SILENT = [
     (tw.Chain(), WORDS, TAGS),
     (tw.Classes(), ROWS, CLASSES),
-    (tw.RNA(), BASES, FOLDS),
+    (tw.RNA("g6"), BASES, FOLDS),
     (tw.Alignment(), PAIRS, ALIGNED),
 ]
 
@@ -174,22 +172,3 @@ def test_the_look_is_short(monkeypatch):
     monkeypatch.setattr(batch_class, "argmax", counted)
     tw.CRF(tw.Chain()).fit(WORDS * 100, TAGS * 100)
     assert decoded == [8]
-
-
-class Event:
-    data = {"dispatcher": test_silence}  # noqa: RUF012
-
-
-@pytest.mark.parametrize("terminal", [True, False])
-def test_compiling_is_told_once(terminal, monkeypatch, capsys):
-    monkeypatch.setattr("trelliswork._jit._PATIENCE", 0.01)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
-    compiling = _Compiling()
-    for _ in range(2):
-        compiling.on_start(Event)
-        compiling.on_start(Event)  # what the first one calls
-        time.sleep(0.05)
-        compiling.on_end(Event)
-        compiling.on_end(Event)
-    said = capsys.readouterr().err
-    assert said.count("compiling, once: test_silence") == terminal

@@ -154,7 +154,7 @@ def test_default_smoothing_is_relative_to_the_values_of_features():
     one, ten = (tw.Generative(tw.Classes(bias=False)).fit(k * rows, list("aba")) for k in (1.0, 10.0))
     assert (one.smoothing_, ten.smoothing_) == (0.2 * 2.5, 0.2 * 25.0)
     np.testing.assert_allclose(ten.coef_, one.coef_)
-    assert tw.Generative(tw.RNA()).fit(["GAAAC"], ["(...)"]).smoothing_ == 1.0
+    assert tw.Generative(tw.RNA("g6")).fit(["GAAAC"], ["(...)"]).smoothing_ == 1.0
 
 
 def test_negative_features_are_refused():

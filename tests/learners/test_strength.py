@@ -101,8 +101,9 @@ def test_units_are_told():
     assert pytest.approx(6.0 * 3 / found.norm) == tw.StructuredSVM(tw.Chain(), 2.0).fit(WORDS, TAGS).C_
     assert tw.StructuredSVM(tw.Chain(), 2.0, C_mode="absolute").fit(WORDS, TAGS).C_ == 2.0
     folds = next(iter(tw.RNA.examples()))[1:]
-    expected = 2.0 * scale(tw.RNA(), *folds).prior_price  # the same for any number of samples
-    assert pytest.approx(expected) == tw.StructuredSVM(tw.RNA(), 2.0).fit(*folds).C_
+    # The same for any number of samples.
+    expected = 2.0 * scale(tw.RNA("g6"), *folds).prior_price("generative")
+    assert pytest.approx(expected) == tw.StructuredSVM(tw.RNA("g6"), 2.0).fit(*folds).C_
     voted = tw.VotedCRF(tw.Chain()).fit(WORDS, TAGS)
     assert voted.penalty_unit_ == pytest.approx(found.l1 / 3)
     assert voted.r_.min() == 1.0
@@ -117,7 +118,7 @@ def test_units_are_told():
 
 @pytest.mark.parametrize("learner", [tw.ZScore, tw.SODA])
 def test_reference_of_moments_by_structure(learner):
-    for structure in (tw.RNA(), tw.Grammar(), tw.Alignment()):
+    for structure in (tw.RNA("g6"), tw.Grammar(), tw.Alignment()):
         X, y = next(iter(type(structure).examples()))[1:]
         model = learner(structure).fit(X, y)
         assert (model.reference_, model.loss_, model.total_margin_) == ("generative", None, None)

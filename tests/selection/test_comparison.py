@@ -142,7 +142,7 @@ def test_confusions():
     assert confusions(tw.Classes(), ROWS, ["a", "a", "b"], ["b", "b", None]) == [("a", "b", 2)]
     trees = ["(S (NP (N cats)) (VP (V sit)))"], ["(S (VP (N cats)) (V sit))"]
     assert sorted(confusions(tw.Grammar(), [None], *trees)) == [("NP", "VP", 1), ("VP", "(nothing)", 1)]
-    folds = confusions(tw.RNA(), ["GGAAAUC"], ["(.....)"], [".(...)."])
+    folds = confusions(tw.RNA("g6"), ["GGAAAUC"], ["(.....)"], [".(...)."])
     assert folds == [("G-C", "(nothing)", 1), ("(nothing)", "G-U", 1)]
     columns = confusions(tw.Alignment(), [("ACG", "AG")], [("ACG", "A-G")], [("ACG", "AG-")])
     assert columns == [("C:-", "C:G", 1), ("G:G", "G:-", 1)]

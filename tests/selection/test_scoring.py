@@ -76,7 +76,7 @@ def test_defaults():
     for learner, y, name in (
         (tw.CRF(tw.Chain()), [["B-PER", "O"]], "entity_f1"),
         (tw.CRF(tw.Chain()), [["D", "N"]], "token_error"),
-        (tw.CRF(tw.RNA()), ["(...)"], "pair_f1"),
+        (tw.CRF(tw.RNA("g6")), ["(...)"], "pair_f1"),
         (tw.CRF(tw.Grammar()), TREES, "bracket_f1"),
         (tw.CRF(tw.Classes()), ["a"], "error"),
         (tw.StructuredSVM(tw.Classes(tree), loss="tree"), ["a"], "tree"),

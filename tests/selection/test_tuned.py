@@ -214,15 +214,15 @@ OBJECTIVES = {"CRF": "objective_", "StructuredSVM": "dual_", "VotedCRF": "object
 )
 @pytest.mark.filterwarnings("ignore::trelliswork.FitWarning")
 def test_fits_along_a_path_are_those_from_scratch(learner):
-    some = X[:15]
+    some, given = X[:8], Y[:8]
     plan = make_plan(learner, None, 4, "predict")
     points = (
         [plan.walks[0].settings(i) for i in range(4)] if plan.walks else [{"max_iter": 2}, {"max_iter": 5}]
     )
-    model = clone(learner).set_params(**points[0]).fit(some, Y[:15])
+    model = clone(learner).set_params(**points[0]).fit(some, given)
     for point in points[1:]:
-        model.fit_again(some, Y[:15], **point)
-        fresh = clone(learner).set_params(**point).fit(some, Y[:15])
+        model.fit_again(some, given, **point)
+        fresh = clone(learner).set_params(**point).fit(some, given)
         assert model.get_params(deep=False).items() >= point.items()
         name = OBJECTIVES.get(type(learner).__name__)
         if name is None:
@@ -258,7 +258,7 @@ def test_number_of_threads_does_not_matter():
     [
         (tw.CRF(tw.Classes()), ([[i % 2, i % 3] for i in range(24)], [i % 2 for i in range(24)])),
         (tw.ZScore(tw.Classes()), ([[i % 2, i % 3] for i in range(24)], [i % 2 for i in range(24)])),
-        (tw.Generative(tw.RNA()), (["GGAAACC", "GAAAC", "ACGU"] * 4, ["((...))", "(...)", "...."] * 4)),
+        (tw.Generative(tw.RNA("g6")), (["GGAAACC", "GAAAC", "ACGU"] * 4, ["((...))", "(...)", "...."] * 4)),
         (tw.KernelRegression(), (["cat", "act", "tac", "cact"] * 3, ["KAT", "AKT", "TAK", "KAKT"] * 3)),
     ],
     ids=lambda value: type(value).__name__,
@@ -271,7 +271,7 @@ def test_other_structures(learner, data):
 
 def test_gamma_of_expected_accuracy_takes_no_new_fit():
     X, y = ["GGAAACC", "GAAAC", "ACGU"] * 4, ["((...))", "(...)", "...."] * 4
-    model = tw.Tuned(tw.Generative(tw.RNA()), method="predict_mea", n_values=2).fit(X, y)
+    model = tw.Tuned(tw.Generative(tw.RNA("g6")), method="predict_mea", n_values=2).fit(X, y)
     tried = set(model.results_["structure__gamma"])
     assert tried == {0.5, 1.0, 2.0, 4.0, 8.0}
     gamma = model.best_params_.get("structure__gamma", 1.0)

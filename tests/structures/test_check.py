@@ -80,7 +80,7 @@ BAD = {
         "gamma": [RNA(gamma=0), RNA(gamma="much")],
         "min_hairpin": [RNA(min_hairpin=1), RNA("nearest-neighbour", min_hairpin=4)],
         "max_loop": [RNA(max_loop=31), RNA(max_loop=-1)],
-        "window": [RNA(window=100), RNA("nearest-neighbour", window=3)],
+        "window": [RNA("g6", window=100), RNA("nearest-neighbour", window=3)],
         "groups": [RNA(groups="hairpin loops"), RNA(groups=["loops"])],
     },
     "Retrieval": {"alignment": [Retrieval(Chain()), Retrieval(Alignment("quadratic"))]},

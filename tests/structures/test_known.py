@@ -44,8 +44,8 @@ BAD = {
         "sample 0: no label sequence agrees",
     ),
     "classes": (tw.Classes(labels=["a"]), [[1.0]], [{"a", "z"}], "sample 0: label 'z' of place 0 is not one"),
-    "rna": (tw.RNA(), ["GGAAACC"], ["xxx<xxx"], "sample 0: no output agrees"),
-    "rna, pair": (tw.RNA(), ["GGAAAGC"], ["?(???)?"], "sample 0: the pair"),
+    "rna": (tw.RNA("g6"), ["GGAAACC"], ["xxx<xxx"], "sample 0: no output agrees"),
+    "rna, pair": (tw.RNA("g6"), ["GGAAAGC"], ["?(???)?"], "sample 0: the pair"),
     "alignment": (tw.Alignment("linear"), [("AB", "A")], [{(0, 1)}], "sample 0: .*is no pair of residues"),
     "alignment, crossing": (
         tw.Alignment("linear"),
@@ -95,7 +95,7 @@ def test_brackets_of_trees():
 
 
 def test_whole_structures_of_rna_keep_their_meaning():
-    space = tw.RNA().bind()
+    space = tw.RNA("g6").bind()
     whole = space.pack(["GGAAACC"], ["<<...>>"])  # WUSS: pairs
     assert not whole.partly_known
     assert whole.unpack(whole.gold_codes) == ["((...))"]

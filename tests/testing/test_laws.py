@@ -55,7 +55,7 @@ def test_abilities_that_lack_are_skipped(monkeypatch):
 
 
 def test_unsupported_message():
-    batch = RNA().bind(["GAAAC"], ["(...)"]).pack(["GAAAC"])
+    batch = RNA("g6").bind(["GAAAC"], ["(...)"]).pack(["GAAAC"])
     assert not RNA.offers(Rows)
     able = "RNA does not offer kernels on input rows; these structures do: Chain, Classes"
     with pytest.raises(Unsupported, match=able):

@@ -8,8 +8,9 @@ with the number of samples, which family of features is cheap), not to predict a
 
 from trelliswork.bounds._base import Bound
 from trelliswork.bounds._complexity import Complexity, factor_graph_complexity
+from trelliswork.bounds._constraints import svm_constraints
 from trelliswork.bounds._margin import margin
 from trelliswork.bounds._pac import pac
 from trelliswork.bounds._rank import soda
 
-__all__ = ["Bound", "Complexity", "factor_graph_complexity", "margin", "pac", "soda"]
+__all__ = ["Bound", "Complexity", "factor_graph_complexity", "margin", "pac", "soda", "svm_constraints"]

@@ -1,4 +1,4 @@
-"""The bound for models that make no error on their training data."""
+"""Bounds from the number of different predictors of linear models with whole features."""
 
 from __future__ import annotations
 
@@ -8,14 +8,22 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._front_door import readable
+from trelliswork._validate import check_number
 from trelliswork.bounds._base import Bound, check_delta
 
 __all__ = ["pac"]
 
 
 @readable
-def pac(n_features: int, n_samples: int, delta: float = 0.05, *, largest: int = 1) -> Bound:
-    """Bound on the share of wrong outputs of a model that makes no error on its training data.
+def pac(
+    n_features: int, n_samples: int, delta: float = 0.05, *, largest: int = 1, error: float | None = None
+) -> Bound:
+    """Bound on the share of wrong outputs of a model.
+
+    Linear models with whole features make finitely many different predictors. For one that makes no error
+    on its training data the risk is at most the log of their number over ``delta``, divided by the number of
+    samples; for any other (``error``) the root of half of that is added to the training error (Hoeffding's
+    inequality for each of them).
 
     Parameters
     ----------
@@ -27,12 +35,17 @@ def pac(n_features: int, n_samples: int, delta: float = 0.05, *, largest: int = 
         One minus the confidence.
     largest : int, default=1
         Features are whole numbers from 0 to ``largest``.
+    error : float or None, default=None
+        Share of wrong outputs on the training data; None for a model that makes no error, whose bound is
+        tighter than that of ``error=0.0``.
 
     Examples
     --------
     >>> from trelliswork import bounds
     >>> bounds.pac(50, 1000).vacuous, bounds.pac(50, 100_000).vacuous
     (True, False)
+    >>> round(bounds.pac(10, 100_000, error=0.05).value, 3)
+    0.07
     """
     check_delta(delta)
     for name, value, least in (
@@ -42,9 +55,17 @@ def pac(n_features: int, n_samples: int, delta: float = 0.05, *, largest: int = 
     ):
         if not isinstance(value, (int, np.integer)) or value < least:
             raise InputError(f"pac: {name} must be a whole number of at least {least}, got {value!r}")
+    if error is not None:
+        check_number("pac: error", error, 0)
+        if error > 1:
+            raise InputError(f"pac: error is a share of outputs, at most 1, got {error!r}")
     d = int(n_features)
     fewer = (d - 2) * math.log(d - 2) if d > 2 else 0.0
-    complexity = (d * d * math.log(2 * largest) - fewer + d) / n_samples
-    confidence = -math.log(delta) / n_samples
+    log_number = d * d * math.log(2 * largest) - fewer + d
     parts = {"n_features": d, "n_samples": n_samples, "delta": delta, "largest": largest}
-    return Bound(complexity + confidence, 0.0, complexity, confidence, 1.0, parts)
+    if error is None:
+        complexity, confidence = log_number / n_samples, -math.log(delta) / n_samples
+        return Bound(complexity + confidence, 0.0, complexity, confidence, 1.0, parts)
+    total = math.sqrt((log_number - math.log(delta)) / (2 * n_samples))
+    complexity = math.sqrt(log_number / (2 * n_samples))
+    return Bound(error + total, error, complexity, total - complexity, 1.0, parts)

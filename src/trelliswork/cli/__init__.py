@@ -24,7 +24,7 @@ Nothing here imports Numba or scikit-learn before a command needs them, so that
 from __future__ import annotations
 
 from trelliswork.cli._app import app
-from trelliswork.cli._startup import put_off
+from trelliswork.cli._startup import start_soon
 
 __all__ = ["app", "main"]
 
@@ -35,5 +35,5 @@ def main() -> None:
     0 is success, 2 a mistake in the input or in the options (one line on standard error), 130 an
     interrupt (a model that was being trained has been saved), 141 a closed pipe, 1 a bug.
     """
-    put_off("scipy.stats")
+    start_soon()
     app(prog_name="trelliswork")

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import trelliswork
+from trelliswork._errors import InputError
 from trelliswork.cli import _options
 from trelliswork.cli._fold import fold
 from trelliswork.cli._models import Request, open_model
@@ -341,16 +342,72 @@ def compare(
 
 
 @app.command()
-def warmup() -> None:
+def warmup(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[STRUCTURE]...", help="Chain, RNA, ..., or strings; all without a name."),
+    ] = None,
+) -> None:
     """Compile the numerical code once and keep it on disk."""
-    from trelliswork.cli._warmup import warm_up
+    from trelliswork.cli._warmup import warm_names, warm_up
 
+    unknown = [name for name in names or () if name not in warm_names()]
+    if unknown:
+        raise InputError(f"nothing to warm up for {unknown[0]!r}; there are {', '.join(warm_names())}")
     if sys.stderr.isatty():
-        say("compiling; this takes about a minute the first time")
-    done = warm_up()
+        say("compiling; this takes a minute or two the first time")
+    done = warm_up(names or ())
     result = "compiled what was missing" if done.compiled else "everything was compiled before"
     print(f"{result}, {done.seconds:.1f} s")
     print(f"cache: {', '.join(done.folders) or 'nowhere: no folder for it can be written'}")
+
+
+@app.command()
+def serve(
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[MODEL.tw]...",
+            help="Model files; without any, small models for looking around.",
+            show_default=False,
+        ),
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes a free port.")] = 8000,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; any but this machine's own needs --token.")
+    ] = "127.0.0.1",
+    token: Annotated[
+        str | None,
+        typer.Option(
+            help="Secret that every request must bring (also TRELLISWORK_TOKEN, which others cannot see).",
+            show_default=False,
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Name by which the server is reached; may be repeated.", show_default=False
+        ),
+    ] = None,
+    max_seconds: Annotated[
+        float, typer.Option(min=0.01, help="Refuse requests that would take longer than this.")
+    ] = 10.0,
+    threads: Annotated[
+        int, typer.Option(min=1, max=64, help="Threads for long requests, and as many for short ones.")
+    ] = 2,
+) -> None:
+    """Open a page, and a service, where models can be tried."""
+    from trelliswork.web.command import serve as run
+
+    run(
+        models or [],
+        host=host,
+        port=port,
+        token=token,
+        names=allow_host or [],
+        seconds=max_seconds,
+        threads=threads,
+    )
 
 
 @app.command()

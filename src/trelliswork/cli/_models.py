@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
 from trelliswork._errors import InputError
 from trelliswork.cli.tasks import TASKS
 
-__all__ = ["OpenModel", "Request", "open_model"]
+__all__ = ["OpenModel", "Request", "open_model", "opened_model"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,11 @@ class Request:
     raw: bool = False
     show_alignment: bool = False
     known: bool = False
+    stream: Any = None  # where ``evaluate`` prints JSON; None is standard output
+
+    def print_json(self, scores: Any) -> None:
+        """Print the scores of ``evaluate --json``."""
+        print(json.dumps(scores, indent=2, ensure_ascii=False), file=self.stream)
 
 
 @dataclass(frozen=True)
@@ -126,13 +132,29 @@ def open_model(path: str, jobs: int | None = None) -> OpenModel:
     from trelliswork.persist import load, read_info
 
     info = read_info(path)
-    opened = OpenModel(path, load(path), info, None)
+    opened = opened_model(path, load(path), info)
     if jobs is not None and hasattr(opened.learner, "n_jobs"):
         opened.learner.set_params(n_jobs=jobs)
+    return opened
+
+
+def opened_model(name: str, model: Any, info: dict[str, Any] | None = None) -> OpenModel:
+    """A model with its task.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    model : estimator
+        A learner or a pipeline.
+    info : dict or None
+        What was stored beside it.
+    """
+    info = {} if info is None else info
     task = info.get("kind")
     if not isinstance(task, str) or task not in TASKS:
-        task = TASKS.of_structure(_class_of_outputs(opened.learner))
-    return OpenModel(path, opened.model, info, task)
+        task = TASKS.of_structure(_class_of_outputs(_chosen(_steps(model)[-1])))
+    return OpenModel(name, model, info, task)
 
 
 def _chosen(model: Any) -> Any:

@@ -22,8 +22,6 @@ from trelliswork.cli._report import INTERRUPTED, one_line, say
 
 __all__ = ["Outcome", "counted", "ending", "file_size", "finish", "watched"]
 
-_LAST_FIT = 10.0  # seconds after SIGTERM that a fit with chosen settings may take
-
 
 class Outcome(NamedTuple):
     """How a fit ended.
@@ -41,7 +39,11 @@ class Outcome(NamedTuple):
 
 
 def watched(
-    fit: Callable[[], object], estimator: Any, located: Callable[[InputError], InputError], quiet: bool
+    fit: Callable[[], object],
+    estimator: Any,
+    located: Callable[[InputError], InputError],
+    quiet: bool,
+    last_fit: float = 10.0,
 ) -> Outcome:
     """Run a fit and print its warnings; exit code 130 if it was interrupted before anything was learnt.
 
@@ -58,6 +60,8 @@ def watched(
         Turns an error about a sample into one about a line of the file.
     quiet : bool
         Whether to keep warnings back.
+    last_fit : float
+        Seconds after SIGTERM that a fit with chosen settings may take.
     """
     from trelliswork.learners import FitInterrupted
     from trelliswork.learners.optimize.progress import ended_by
@@ -66,7 +70,7 @@ def watched(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            with _sigterm_interrupts() as over, ended_by(over):
+            with _sigterm_interrupts(last_fit) as over, ended_by(over):
                 fit()
         except InputError as error:
             raise located(error) from None
@@ -84,7 +88,7 @@ def watched(
 
 
 @contextlib.contextmanager
-def _sigterm_interrupts() -> Iterator[Callable[[], bool]]:
+def _sigterm_interrupts(last_fit: float) -> Iterator[Callable[[], bool]]:
     """Make SIGTERM an interrupt from the keyboard (only the main thread can); tells when its time is over."""
     told: list[float] = []
 
@@ -93,7 +97,7 @@ def _sigterm_interrupts() -> Iterator[Callable[[], bool]]:
         signal.default_int_handler(number, frame)
 
     def over() -> bool:
-        return bool(told) and time.perf_counter() > told[0] + _LAST_FIT
+        return bool(told) and time.perf_counter() > told[0] + last_fit
 
     if threading.current_thread() is not threading.main_thread():
         yield over

@@ -11,12 +11,13 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Warmth", "warm_up"]
+__all__ = ["Warmth", "warm_names", "warm_up"]
 
 _STRINGS = "strings"  # what kernel regression needs; a task like those that bear the names of structures
 
@@ -39,24 +40,45 @@ class Warmth(NamedTuple):
     folders: list[str]
 
 
-def warm_up() -> Warmth:
+def warm_up(names: Sequence[str] = ()) -> Warmth:
     """Run every learner and its methods on tiny data, structures side by side on all cores.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Structures, and "strings" for kernel regression; none means all.
 
     Returns
     -------
     Warmth
         Time, whether anything was compiled, and the folders of the cache.
     """
-    from trelliswork.structures import STRUCTURES
-
     started = time.perf_counter()
-    tasks = [*STRUCTURES, _STRINGS]
+    tasks = sorted(names or warm_names(), key=_size, reverse=True)
     # Not forked: threads of the caller may hold locks.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(os.cpu_count() or 1, len(tasks)), context) as pool:
         done = list(pool.map(_warm, tasks))
     folders = sorted({folder for _, places in done for folder in places})
     return Warmth(time.perf_counter() - started, any(compiled for compiled, _ in done), folders)
+
+
+def warm_names() -> list[str]:
+    """What can be warmed up: structures, and "strings" for kernel regression."""
+    from trelliswork.structures import STRUCTURES
+
+    return [*STRUCTURES, _STRINGS]
+
+
+def _size(task: str) -> int:
+    """Bytes of the recursions of a structure: what takes longest to compile comes first."""
+    from trelliswork import dp
+    from trelliswork.structures import STRUCTURES
+
+    if task == _STRINGS:
+        return 0
+    noun = STRUCTURES[task].__module__.split(".")[-2]
+    return sum(file.stat().st_size for place in dp.__path__ for file in Path(place, noun).rglob("*.py"))
 
 
 def _warm(task: str) -> tuple[bool, list[str]]:

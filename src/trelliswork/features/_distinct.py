@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
+from trelliswork._interning import distinct
 from trelliswork._names import Names
 from trelliswork._ragged import offsets_of
 from trelliswork._tokens import TokenBlock, TokenTable, attributes_of
 from trelliswork._validate import check_sentences_in
 from trelliswork.features.template import Feature
 
-__all__ = ["DistinctTokens", "check_sentences", "distinct"]
+__all__ = ["DistinctTokens", "check_sentences"]
 
 
 def check_sentences(X: Any) -> tuple[Sequence[Any], np.ndarray]:
@@ -27,6 +28,8 @@ def check_sentences(X: Any) -> tuple[Sequence[Any], np.ndarray]:
         raise InputError(f"X must be a list of sentences, got {type(X).__name__}")
     check_sentences_in(X)
     samples = X if isinstance(X, (list, tuple)) else list(X)
+    if set(map(type, samples)) <= {list, tuple}:
+        return samples, offsets_of(list(map(len, samples)))
     lengths = np.empty(len(samples), dtype=np.int64)
     for i, x in enumerate(samples):
         try:
@@ -36,21 +39,6 @@ def check_sentences(X: Any) -> tuple[Sequence[Any], np.ndarray]:
         if lengths[i] < 0:
             raise InputError(f"expected a list of tokens, got {type(x).__name__}", sample=i)
     return samples, offsets_of(lengths)
-
-
-def distinct(items: Iterable[Any], count: int) -> tuple[list[Any], np.ndarray]:
-    """Distinct items in order of first use, and the number of each of the ``count`` items.
-
-    Examples
-    --------
-    >>> distinct("abac", 4)
-    (['a', 'b', 'c'], array([0, 1, 0, 2], dtype=int32))
-    """
-    seen: defaultdict[Any, int] = defaultdict()
-    seen.default_factory = seen.__len__
-    # One lookup per item, and no Python code around it.
-    index = np.fromiter(map(seen.__getitem__, items), dtype=np.int32, count=count)
-    return list(seen), index
 
 
 def _with_tuples(samples: Sequence[Any]) -> Iterator[Any]:
@@ -95,7 +83,9 @@ class DistinctTokens:
         except TypeError:
             tokens, self.index = distinct(_with_tuples(samples), n_tokens)
         self.offsets = offsets
-        self.rows: list[tuple[str, ...]] = [(t,) if isinstance(t, str) else t for t in tokens]
+        self.rows: list[tuple[str, ...]] = tokens
+        if not set(map(type, tokens)) <= {tuple}:
+            self.rows = [(t,) if isinstance(t, str) else t for t in tokens]
         self._check(features)
         used = sorted({f.column for f in features})
         if self.rows and len(used) < len(self.rows[0]) and not any(f.kind == "extra" for f in features):
@@ -211,7 +201,7 @@ class DistinctTokens:
         """Stems of one feature, and which of them (or -1) each distinct token has."""
         if feature not in self._codes:
             if feature.column not in self._columns:
-                texts = [row[feature.column] for row in self.rows]
+                texts = list(map(itemgetter(feature.column), self.rows))
                 self._columns[feature.column] = distinct(texts, len(texts))
             texts, where = self._columns[feature.column]
             values, codes = distinct(feature.of(texts), len(texts))
@@ -219,7 +209,7 @@ class DistinctTokens:
                 absent = values.index(None)
                 values.remove(None)
                 codes = np.where(codes == absent, -1, codes - (codes > absent)).astype(np.int32)
-            stems = self._keep(feature.stem + value for value in values)
+            stems = self._keep(map(feature.stem.__add__, values))
             self._codes[feature] = stems, codes[where]
         return self._codes[feature]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,17 +44,15 @@ class Feature(NamedTuple):
     def of(self, texts: Sequence[str]) -> list[str | None]:
         """What follows the stem for each text, or None where the feature is absent."""
         if self.kind == "cut":
-            cut = slice(*self.arg)
-            return [text[cut] for text in texts]
+            return list(map(itemgetter(slice(*self.arg)), texts))
         if self.kind == "lower":
-            return [text.lower() for text in texts]
+            return list(map(str.lower, texts))
         if self.kind == "shape":
             return [_shape(text) for text in texts]
         if self.kind == "bias":
             return [""] * len(texts)
-        test = getattr(str, "is" + self.arg)
-        absent = "False" if self.kind == "bool" else None
-        return ["True" if test(text) else absent for text in texts]
+        answers = {True: "True", False: "False" if self.kind == "bool" else None}
+        return list(map(answers.__getitem__, map(getattr(str, "is" + self.arg), texts)))
 
 
 _WHOLE = (None, None)

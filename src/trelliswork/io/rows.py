@@ -15,7 +15,7 @@ from trelliswork._errors import InputError
 from trelliswork._text import read_text
 from trelliswork.io.arff import hierarchy, most_specific, read_arff
 
-__all__ = ["FORMATS", "Rows", "read_rows"]
+__all__ = ["FORMATS", "Rows", "read_rows", "words_of"]
 
 FORMATS = ("svmlight", "csv", "jsonl", "arff")
 _SVMLIGHT = re.compile(r"\S+(\s+(?:qid|\d+):\S+)*\s*(?:#.*)?")
@@ -232,7 +232,7 @@ def _csv(
         for key in wanted:
             cell = values[key].strip()
             if key in text:
-                row |= _words(cell, key)
+                row |= words_of(cell, key)
             elif cell:
                 row[key] = _cell(cell, name, number, key)
         X.append(row)
@@ -336,7 +336,7 @@ def _jsonl(
             if key in text:
                 if not isinstance(value, str):
                     raise InputError.at(name, number, f"key {key!r}: expected text, got {value!r:.60}")
-                row |= _words(value, key)
+                row |= words_of(value, key)
             else:
                 row[key] = _value(value, name, number, key)
         X.append(row)
@@ -376,7 +376,22 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
 
 
-def _words(text: str, key: str) -> dict[str, float]:
+def words_of(text: str, key: str) -> dict[str, float]:
+    """Words of a text as features: ``1 + log(count)``, scaled to length 1.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    key : str
+        Its column or key, with which the names of the features begin.
+
+    Examples
+    --------
+    >>> from trelliswork.io.rows import words_of
+    >>> sorted(words_of("The cat, the dog", "body"))
+    ['body:cat', 'body:dog', 'body:the']
+    """
     counts = Counter(_WORD.findall(text.lower()))
     values = {f"{key}:{word}": 1.0 + math.log(n) for word, n in counts.items()}
     norm = math.sqrt(sum(v * v for v in values.values()))

@@ -59,7 +59,8 @@ def remark(model: StructuredEstimator, X: Any, y: Any) -> None:
         Its training data.
     """
     stop = getattr(model, "stop_", None)
-    if stop == "interrupted" or (stop == "max_iter" and getattr(model, "gap_", 0.0) > WIDE_GAP):
+    said = stop == "max_iter" and not model.searches and getattr(model, "gap_", 0.0) > WIDE_GAP
+    if stop == "interrupted" or said:
         return  # that was said already
     if has_single_labels(model) and getattr(y, "ndim", 1) == 2:
         y = np.asarray(y)[:, 0]  # of which fit has warned
@@ -67,9 +68,9 @@ def remark(model: StructuredEstimator, X: Any, y: Any) -> None:
     names = getattr(model, "feature_names_in_", None)
     for caution in (*model.space_.cautions(), *few[1].cautions(names)):
         warnings.warn(caution, InputWarning, stacklevel=_USER + 1)
-    name, said = type(model).__name__, _useless(model, X, y, few)
-    if said:
-        warnings.warn(f"{name} {said}", FitWarning, stacklevel=_USER + 1)
+    name, useless = type(model).__name__, _useless(model, X, y, few)
+    if useless:
+        warnings.warn(f"{name} {useless}", FitWarning, stacklevel=_USER + 1)
     elif model.searches and stop == "max_iter":
         max_iter, tol = (model.get_params(deep=False).get(key) for key in ("max_iter", "tol"))
         warnings.warn(

@@ -1,45 +1,31 @@
-"""The estimator that all learners share: data in, outputs out."""
+"""The estimator that all learners share: checks, packed data, scikit-learn's protocol."""
 
 from __future__ import annotations
 
 import functools
-import inspect
 import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
 from trelliswork._blas import one_blas_thread
-from trelliswork._errors import InputError, Unsupported
+from trelliswork._errors import InputError
 from trelliswork._stored import Declared, fitting, numbers
 from trelliswork._tuning import Tunable
 from trelliswork._validate import (
-    as_number,
-    as_numbers,
-    check_number,
     check_samples,
-    check_weights,
-    count_samples,
 )
 from trelliswork.learners.advice import advised, remark
-from trelliswork.learners.calls import Outputs, accepts_iterators
-from trelliswork.learners.classifier import ClassifierVerbs, has_single_labels
-from trelliswork.learners.compiled import CompiledSamples
+from trelliswork.learners.calls import accepts_iterators
+from trelliswork.learners.classifier import has_single_labels
 from trelliswork.learners.reading import reading
-from trelliswork.learners.scores import (
-    check_finite,
-    check_log_probabilities,
-    check_probabilities,
-    check_sums,
-    shares,
-)
-from trelliswork.structures.abilities import Labelled, PartlyKnown, require
-from trelliswork.structures.base import Batch, Parts, Space, Structure
+from trelliswork.learners.verbs import ModelVerbs
+from trelliswork.learners.weights import carry_over
+from trelliswork.structures.base import Batch, Space, Structure
 
-__all__ = ["Candidate", "FitInterrupted", "StructuredEstimator"]
+__all__ = ["FitInterrupted", "StructuredEstimator", "warn_interrupted"]
 
 
 class FitInterrupted(UserWarning):
@@ -54,38 +40,17 @@ class FitInterrupted(UserWarning):
     """
 
 
-class Candidate(NamedTuple):
-    """One entry of a k-best list.
-
-    Attributes
-    ----------
-    output : object
-        The output, as the user's own kind of object.
-    score : float
-        Its score.
-    probability : float
-        Its probability under the model exp(score) / Z.
-
-    Examples
-    --------
-    >>> from trelliswork import Chain, Fixed
-    >>> model = Fixed(Chain(), {("emission", "cat", "N"): 1.0, ("emission", "cat", "V"): 0.0})
-    >>> best, second = model.predict_kbest([["cat"]], k=2)[0]
-    >>> best.output, round(best.probability, 2), second.output
-    (['N'], 0.73, ['V'])
-    """
-
-    output: Any
-    score: float
-    probability: float
+def warn_interrupted(what: str) -> None:
+    """Tell that a fit was interrupted."""
+    warnings.warn(f"interrupted: {what}; the best weights so far were kept", FitInterrupted, stacklevel=3)
 
 
-class StructuredEstimator(ClassifierVerbs, BaseEstimator):
+class StructuredEstimator(ModelVerbs, BaseEstimator):
     """Base of all learners.
 
     A subclass implements ``fit(X, y)``, which calls ``_start`` for the checks and the packed
-    data and sets ``space_``, ``coef_``, ``history_`` and ``n_iter_``. Everything else (prediction,
-    k-best lists, probabilities, scikit-learn's protocol) is here.
+    data and sets ``space_``, ``coef_``, ``history_`` and ``n_iter_``. Everything else is here
+    (scikit-learn's protocol) or in :class:`ModelVerbs` (prediction, k-best lists, probabilities).
 
     Attributes
     ----------
@@ -117,12 +82,6 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
     # ``features`` is known. A subclass adds to what its base class declares.
     stored: ClassVar[Mapping[str, Declared]] = {"coef_": numbers("features", optional=True)}
 
-    compiled: CompiledSamples | None = None  # samples that several fits share; no copy has it
-
-    structure: Structure
-    n_jobs: int | None = None
-    space_: Space
-    coef_: np.ndarray
     history_: list[dict[str, Any]]
     n_iter_: int
 
@@ -148,9 +107,6 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
             raise InputError("history_ is not a list of records")
         if not isinstance(getattr(self, "n_iter_", 0), int):
             raise InputError("n_iter_ is not a number")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
 
     # -- fitting -------------------------------------------------------------------------
 
@@ -242,419 +198,3 @@ class StructuredEstimator(ClassifierVerbs, BaseEstimator):
             if warm is not None:
                 self.set_params(warm_start=warm)
         return self
-
-    # -- prediction -----------------------------------------------------------------------
-
-    def _check_fitted(self) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
-
-    @accepts_iterators
-    def pack(self, X: Any, y: Any = None, **constraints: Any) -> Batch:
-        """Compile samples as the verbs of the model's structure take them.
-
-        Parameters
-        ----------
-        X : list of inputs
-            As in ``fit``.
-        y : list of outputs or None
-            Outputs to be scored; those that are not possible are no mistake here.
-        **constraints
-            Passed to the structure, for instance ``allowed=`` of a chain, or ``known=``: what is known of the
-            outputs, in place of ``y``; what the verbs then take is in ``restricted()`` of the batch.
-
-        Returns
-        -------
-        Batch
-            See ``trelliswork.structures.Batch``; its verbs take :meth:`part_scores`.
-
-        Examples
-        --------
-        >>> from trelliswork import CRF, Chain
-        >>> model = CRF(Chain()).fit([["a", "b"]], [["A", "B"]])
-        >>> batch = model.pack([["a"]])
-        >>> batch.log_partition(model.part_scores(batch, [["a"]])).shape
-        (1,)
-        """
-        self._check_fitted()
-        check_samples(X, y, empty=True)
-        self._check_columns(X)
-        y = self._check_labels(y)
-        if constraints:
-            check_constraints(self.space_, constraints)
-        if self.compiled is not None and y is None and not constraints:
-            return self.compiled.pack(self.space_, X, n_jobs=self.n_jobs)
-        marked = {} if y is None else {"unknown": "mark"}  # outputs that are not possible are no mistake
-        with reading(self.space_.structure, X, y):
-            return self.space_.pack(X, y, n_jobs=self.n_jobs, **marked, **constraints)
-
-    def _asked(self, X: Any, constraints: dict[str, Any]) -> tuple[Batch, Parts]:
-        """Samples, and the scores of the parts of the outputs that agree with what is known."""
-        batch = self.pack(X, **constraints)
-        if batch.known is None:
-            return batch, self.part_scores(batch, X)
-        batch, limits = require(batch, PartlyKnown).restricted()
-        scores = self.part_scores(batch, X)
-        return batch, scores if limits is None else scores + limits
-
-    @accepts_iterators
-    def predict(self, X: Any, **constraints: Any) -> Any:
-        """Best output of every sample.
-
-        Parameters
-        ----------
-        X : list of inputs
-            As in ``fit``.
-        **constraints
-            ``known=``, what is known of the outputs, written as in ``fit``: the best of those that agree;
-            others as the structure has them, for instance ``allowed=`` of a chain.
-
-        Returns
-        -------
-        list, or ndarray
-            One output per sample, of the same kind as in ``fit``; an array where ``fit`` was given an
-            array of labels.
-        """
-        batch, scores = self._asked(X, constraints)
-        check_finite(batch, scores)
-        best = batch.predicted(scores)
-        if "known" in constraints:
-            require(batch, PartlyKnown).check_possible(best.values)
-        return self._outputs(batch.unpack(best.codes))
-
-    def _asked_for_sums(self, X: Any, constraints: dict[str, Any]) -> tuple[Batch, Parts]:
-        """The same for verbs that add up all outputs; refused where rounding would decide."""
-        batch, scores = self._asked(X, constraints)
-        check_sums(batch, scores)
-        return batch, scores
-
-    def _outputs(self, outputs: list[Any]) -> Any:
-        """Outputs as ``predict`` returns them."""
-        return self._as_labels(outputs) if has_single_labels(self) else Outputs(outputs)
-
-    @accepts_iterators
-    def predict_kbest(self, X: Any, k: int = 5, **constraints: Any) -> list[list[Candidate]]:
-        """Up to ``k`` best outputs of every sample with scores and probabilities.
-
-        Parameters
-        ----------
-        X : list of inputs
-            As in ``fit``.
-        k : int, default=5
-            Length of the lists; shorter where a sample has fewer outputs.
-        **constraints
-            As in :meth:`predict`.
-
-        Returns
-        -------
-        list of list of Candidate
-            Best first.
-        """
-        check_number("k", k, 1, whole=True)
-        batch, scores = self._asked_for_sums(X, constraints)
-        best = batch.candidates(scores, k)
-        log_z = batch.log_partition(scores)
-        lists = []
-        for i, best_few in enumerate(best):
-            outputs = batch.unpack_sample(i, best_few.codes)
-            # A sample without any output has one entry, of score -inf, that says so.
-            probability = shares(best_few.values, float(log_z[i]), i)
-            lists.append(
-                [
-                    Candidate(o, float(v), float(p))
-                    for o, v, p in zip(outputs, best_few.values, probability, strict=True)
-                ]
-            )
-        return lists
-
-    @accepts_iterators
-    def predict_mea(self, X: Any, **constraints: Any) -> Any:
-        """Output of every sample with the largest expected accuracy under the model's probabilities.
-
-        Often better than the most probable output where no single output is probable.
-
-        Parameters
-        ----------
-        X : list of inputs
-            As in ``fit``.
-        **constraints
-            As in :meth:`predict`.
-
-        Returns
-        -------
-        list
-            One output per sample, of the same kind as in ``fit``.
-
-        Examples
-        --------
-        >>> from trelliswork import Chain, Fixed
-        >>> same = {("transition", a, b): -9.0 * (a != b) for a in "AB" for b in "AB"}
-        >>> model = Fixed(Chain(labels=["A", "B"]), same | {("emission", "x", "A"): 0.1})
-        >>> model.predict_mea([["x", "y"]])
-        [['A', 'A']]
-        """
-        batch, scores = self._asked_for_sums(X, constraints)
-        return self._outputs(batch.unpack(batch.mea(scores).codes))
-
-    @accepts_iterators
-    def predict_min_risk(self, X: Any, loss: Any = "hamming", k: int = 10, **constraints: Any) -> Any:
-        """Of the ``k`` best outputs, the one with the least expected loss under the model.
-
-        The expectation is over all outputs, exactly: losses that are sums over parts from marginals,
-        others (edit distance, n-grams, ...) through their automata.
-
-        Parameters
-        ----------
-        X : list of inputs
-            As in ``fit``.
-        loss : str or Loss, default="hamming"
-            A symmetric loss, such as ``"hamming"``, ``"edit"`` (``Edit(cap=3)``) or ``"zero-one"``.
-        k : int, default=10
-            Number of candidates.
-        **constraints
-            Passed to the structure.
-
-        Returns
-        -------
-        list
-            One output per sample.
-        """
-        from trelliswork.losses import as_loss
-        from trelliswork.losses.inside import inside
-
-        check_number("k", k, 1, whole=True)
-        measured = as_loss(loss)
-        if "known" in constraints:
-            raise Unsupported("predict_min_risk takes no known=; take the best of predict_kbest instead")
-        batch, scores = self._asked_for_sums(X, constraints)
-        measured.check(self.space_)
-        lists = batch.kbest(scores, k)
-        outputs = [batch.unpack_sample(i, best.codes) for i, best in enumerate(lists)]
-        if not all(outputs):
-            i = next(i for i, candidates in enumerate(outputs) if not candidates)
-            raise InputError("the weights and constraints leave no possible output", sample=i)
-        owner = np.repeat(np.arange(len(batch)), [len(candidates) for candidates in outputs])
-        X = self.space_.structure.prepare(X)
-        rows = X[owner] if hasattr(X, "shape") else [X[i] for i in owner]
-        limits = {name: _repeated(value, owner) for name, value in constraints.items()}
-        each = [output for candidates in outputs for output in candidates]
-        many = self.space_.pack(rows, each, n_jobs=self.n_jobs, **limits)
-        risk = inside(many, measured).risk(self.part_scores(many, rows)) if len(many) else np.zeros(0)
-        first = np.searchsorted(owner, np.arange(len(batch)))
-        least = [int(np.argmin(risk[a : a + len(c)])) for a, c in zip(first, outputs, strict=True)]
-        return self._outputs([c[i] for i, c in zip(least, outputs, strict=True)])
-
-    @accepts_iterators
-    def predict_marginals(self, X: Any, **constraints: Any) -> list[Any]:
-        """Probabilities of the parts of the outputs, in the structure's own form.
-
-        For a chain: per sample an array (n_tokens, n_labels), columns as in ``classes_``. A part that an
-        output may have more than once has the expected number of times.
-
-        Parameters
-        ----------
-        X : list of inputs
-            As in ``fit``.
-        **constraints
-            As in :meth:`predict`.
-        """
-        batch, scores = self._asked_for_sums(X, constraints)
-        marginals = batch.user_marginals(scores)
-        check_probabilities(marginals)
-        return marginals
-
-    @accepts_iterators
-    def log_prob(self, X: Any, y: Any, **constraints: Any) -> np.ndarray:
-        """Log-probability of given outputs; -inf for outputs that are not possible.
-
-        Of an output that is known in part it is the probability of all outputs that agree with it.
-
-        Parameters
-        ----------
-        X : list of inputs
-            As in ``fit``.
-        y : list of outputs
-            One per sample.
-        **constraints
-            As in :meth:`predict`; the probability is then among the outputs that they allow.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        known = constraints.pop("known", None)
-        batch = self.pack(X, y, **constraints)
-        scores = self.part_scores(batch, X)
-        check_sums(batch, scores)
-        values = batch.gold_values(scores)
-        if known is not None:
-            if batch.known is not None:
-                raise InputError("known= goes with outputs that are known as a whole; give y as a whole")
-            codes = batch.gold_codes
-            batch, scores = self._asked(X, constraints | {"known": known})
-            values[batch.evaluate(codes, scores) == -np.inf] = -np.inf
-        possible = values > -np.inf
-        values[possible] -= batch.log_partition(scores)[possible]
-        check_log_probabilities(values)
-        return np.minimum(values, 0.0)  # rounding must not push a certain output above 1
-
-    @accepts_iterators
-    def sample(
-        self, X: Any, n_samples: int = 1, *, random_state: Any = None, **constraints: Any
-    ) -> list[list[Any]]:
-        """Draw outputs from the model's distribution.
-
-        Parameters
-        ----------
-        X : list of inputs
-            As in ``fit``.
-        n_samples : int, default=1
-            Draws per input.
-        random_state : int, Generator or None
-            Seed.
-        **constraints
-            Passed to the structure.
-
-        Returns
-        -------
-        list of list
-            ``n_samples`` outputs per input.
-        """
-        check_number("n_samples", n_samples, 0, whole=True)
-        batch, scores = self._asked_for_sums(X, constraints)
-        draws = batch.sample(scores, n_samples, np.random.default_rng(random_state))
-        return [list(outputs) for outputs in zip(*map(batch.unpack, draws), strict=True)] or [[] for _ in X]
-
-    @accepts_iterators
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy in the structure's own terms (for a chain: share of right labels).
-
-        Parameters
-        ----------
-        X : list of inputs
-            As in ``fit``.
-        y : list of outputs
-            The truth; labels that were not seen in training count as errors.
-        sample_weight : array-like or None
-            Weight of each sample.
-        """
-        check_samples(X, y)
-        weights = check_weights(sample_weight, count_samples(X))
-        predicted = self.predict(X)
-        with reading(self.space_.structure, X, y):
-            return float(self.space_.accuracy(X, y, predicted, weights))
-
-    def part_scores(self, batch: Batch, X: Any) -> Parts:
-        """Scores of the parts of all outputs, for the verbs of a batch.
-
-        Parameters
-        ----------
-        batch : Batch
-            Samples from :meth:`pack`, or some of them.
-        X : list of inputs
-            Their inputs; needed by models whose weights depend on the input.
-
-        Returns
-        -------
-        Parts
-            Part scores.
-        """
-        return batch.scores(self.coef_)
-
-    # -- reading the model ---------------------------------------------------------------------
-
-    @property
-    def classes_(self) -> Any:
-        """Labels in the order of the columns of ``predict_marginals``, where the structure has labels."""
-        if not hasattr(self, "space_") or not hasattr(self.space_, "labels"):
-            raise AttributeError("classes_")
-        return self._as_labels(self.space_.labels)
-
-    def weights_by_name(self) -> dict[Any, float]:
-        """All non-zero weights under their feature names."""
-        self._check_fitted()
-        names = self.space_.feature_names
-        return {names[i]: float(self.coef_[i]) for i in np.flatnonzero(self.coef_)}
-
-    def tables(self, top: int = 10) -> dict[str, Any]:
-        """Weights for reading: top features per label, table of transitions, and so on.
-
-        Parameters
-        ----------
-        top : int, default=10
-            Rows per label.
-        """
-        self._check_fitted()
-        return self.space_.tables(self.coef_, top)
-
-
-def _repeated(constraint: Any, owner: np.ndarray) -> Any:
-    """A constraint per sample, for repeated samples; others as they are."""
-    return [constraint[i] for i in owner] if isinstance(constraint, (list, tuple)) else constraint
-
-
-def carry_over(old: Space, new: Space, w: np.ndarray) -> np.ndarray:
-    """Weights of one space under their names in another; zero for new names."""
-    if old is new:
-        return w.copy()
-    place = {name: i for i, name in enumerate(new.feature_names)}
-    out = np.zeros(new.n_features)
-    for name, value in zip(old.feature_names, w.tolist(), strict=True):
-        i = place.get(name)
-        if i is not None:
-            out[i] = value
-    return out
-
-
-def check_constraints(space: Space, constraints: dict[str, Any]) -> None:
-    """Refuse constraints that the structure does not know, and name those that it does."""
-    taken = inspect.signature(space.pack).parameters.values()
-    if any(p.kind is p.VAR_KEYWORD for p in taken):
-        return  # a structure that looks at them itself
-    known = [p.name for p in taken if p.kind is p.KEYWORD_ONLY and p.name not in ("n_jobs", "unknown")]
-    for name in constraints:
-        if name not in known:
-            raise InputError(
-                f"{type(space.structure).__name__} has no constraint {name!r}; "
-                f"it has {', '.join(known) or 'none'}"
-            )
-
-
-def given_weights(space: Space, weights: Any, what: str = "weights") -> np.ndarray:
-    """Weights by feature name, or an array in the order of the features, as an array."""
-    if isinstance(weights, Mapping):
-        place = {name: i for i, name in enumerate(space.feature_names)}
-        missing = [name for name in weights if name not in place]
-        if missing:
-            first = missing[0]
-            text = (
-                (first[0], str(first[1]), *first[2:]) if isinstance(first, tuple) and len(first) > 2 else None
-            )
-            advice = f"; attributes are strings: {text!r}" if text in place else space.names_advice()
-            raise InputError(
-                f"{what}: {len(missing)} names are not features of this structure, first {first!r}{advice}"
-            )
-        coef = np.zeros(space.n_features)
-        for name, value in weights.items():
-            coef[place[name]] = as_number(f"{what}: {name!r}", value)
-    else:
-        coef = as_numbers(f"{what}: entry {{}}", weights)
-        if coef.shape != (space.n_features,):
-            raise InputError(f"{what} must have {space.n_features} entries, got shape {coef.shape}")
-    if not np.isfinite(coef).all():
-        raise InputError(f"{what} must be finite; forbid outputs through the structure instead")
-    return coef
-
-
-def combined_weights(batch: Batch, sample_weight: Any, class_weight: Any) -> np.ndarray | None:
-    """Sample weights times class weights; None when there are neither."""
-    weights = check_weights(sample_weight, len(batch))
-    if class_weight is None:
-        return weights
-    by_class = require(batch, Labelled).class_weights(class_weight)
-    return by_class if weights is None else weights * by_class
-
-
-def warn_interrupted(what: str) -> None:
-    """Tell that a fit was interrupted."""
-    warnings.warn(f"interrupted: {what}; the best weights so far were kept", FitInterrupted, stacklevel=3)

@@ -10,7 +10,7 @@ import numpy as np
 from trelliswork._errors import InputError, Unsupported
 from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_samples
-from trelliswork.learners.base import StructuredEstimator, combined_weights, given_weights, warn_interrupted
+from trelliswork.learners.base import StructuredEstimator, warn_interrupted
 from trelliswork.learners.early_stopping import Watcher, dev_score
 from trelliswork.learners.known import Target
 from trelliswork.learners.optimize.progress import Progress
@@ -22,11 +22,16 @@ from trelliswork.learners.optimize.smooth import (
     newton_cg,
     pseudo_gradient,
 )
+from trelliswork.learners.pull import chosen_pull
 from trelliswork.learners.strength import DataScale
+from trelliswork.learners.weights import combined_weights, prior_weights
 from trelliswork.structures.abilities import JointLaw
 from trelliswork.structures.base import Batch, Parts, Space, Structure
 
 __all__ = ["CRF"]
+
+_NEARER = 0.1  # part of the gradient at a warm start that is to be left
+_TRIAL = 15  # iterations of a fit that only tells how strong a prior should be
 
 
 class CRF(StructuredEstimator):
@@ -48,18 +53,23 @@ class CRF(StructuredEstimator):
         Strength of the penalty of squares; larger values give smaller weights and less sure predictions.
         "auto" is ``0.004 V sqrt(m)``, with V the mean squared norm of the features of one part of an output
         (a token with its label) and m the mean number of samples that a feature occurs in: 0.1 for text.
+        With the prior of a structure (``RNA()``) it is a multiple of that, from 1 to 256, chosen by
+        samples that are held out.
         An array has a strength for every feature, a dict one by kind of feature (the first item of its
         name; "auto" for kinds left out): the variance of a prior per group is ``1 / (2 * l2)``.
-    prior : dict, ndarray or None, default=None
+    prior : "auto", dict, ndarray or None, default="auto"
         Weights to which the penalties pull and from which the search starts, by feature name or in the
-        order of the features; None is zero. For instance ``alignment_weights("BLOSUM62")``.
+        order of the features; None is zero. For instance ``alignment_weights("BLOSUM62")``. "auto" is
+        what the structure knows before it has seen data: for ``RNA()`` the model of the package, for
+        others nothing.
     solver : {"auto", "lbfgs", "newton-cg"}, default="auto"
         ``"auto"`` is ``"lbfgs"`` (OWL-QN when ``l1 > 0``). ``"newton-cg"`` needs ``l1 = 0``; it
         takes few, costly steps and reaches high precision.
-    max_iter : int, default=200
+    max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-4
-        Stop when the norm of the gradient falls to this part of its value at zero weights.
+        Stop when the norm of the gradient falls to this part of its value at zero weights, or when ten
+        iterations have lowered the objective by less than ``100 * tol**2`` of it.
     memory : int, default=10
         Pairs that L-BFGS keeps.
     class_weight : dict, "balanced" or None, default=None
@@ -83,6 +93,8 @@ class CRF(StructuredEstimator):
         Weights.
     l2_ : float or ndarray
         The penalty of squares as a number, or one for every feature.
+    prior_coef_ : ndarray of shape (n_features,) or None
+        The prior.
     objective_ : float
         Value of the objective at ``coef_``.
     converged_ : bool
@@ -126,9 +138,9 @@ class CRF(StructuredEstimator):
         l1: float = 0.0,
         l2: float | str | Mapping[str, float] | np.ndarray = "auto",
         *,
-        prior: Any = None,
+        prior: Any = "auto",
         solver: str = "auto",
-        max_iter: int = 200,
+        max_iter: int = 500,
         tol: float = 1e-4,
         memory: int = 10,
         class_weight: Any = None,
@@ -169,29 +181,36 @@ class CRF(StructuredEstimator):
         self._check_parameters()
         space, batch = self._start(X, y)
         weights = combined_weights(batch, sample_weight, self.class_weight)
-        prior = None if self.prior is None else given_weights(space, self.prior, "prior")
+        prior = prior_weights(space, self.prior)
         start = self._start_weights(space, self.warm_start)
         if prior is not None and not (self.warm_start and hasattr(self, "coef_")):
             start = prior
         watcher = self._watcher(space, X_dev, y_dev)
+        settings: dict[str, Any] = {
+            "l1": self.l1,
+            "prior": prior,
+            "solver": self.solver,
+            "memory": self.memory,
+        }
         l2 = _strengths(space, batch, weights, self.l2)
+        if prior is not None and isinstance(self.prior, str) and isinstance(self.l2, str):
+            l2 = _pulled(batch, prior, l2, weights, settings)
         minimum, history = fit_crf(
             batch,
             start,
-            l1=self.l1,
             l2=l2,
-            prior=prior,
             weights=weights,
-            solver=self.solver,
             max_iter=self.max_iter,
             tol=self.tol,
-            memory=self.memory,
             watcher=watcher,
+            # Along a path the last solution nearly meets tol where penalties are weak.
+            nearer=self.warm_start and not np.array_equal(getattr(self, "l2_", l2), l2),
             verbose=self.verbose,
+            **settings,
         )
         self.space_ = space
         self.coef_ = minimum.w
-        self.l2_ = l2
+        self.l2_, self.prior_coef_ = l2, prior
         self.objective_ = minimum.objective
         self.converged_, self.stop_, self.message_ = minimum.converged, minimum.stop, minimum.message
         self.n_iter_ = minimum.n_iter
@@ -257,6 +276,19 @@ def _strengths(space: Space, batch: Batch, weights: np.ndarray | None, l2: Any) 
     return l2
 
 
+def _pulled(
+    batch: Batch, prior: np.ndarray, l2: Any, weights: np.ndarray | None, settings: dict[str, Any]
+) -> float:
+    """Strength of the penalty beside the prior that a structure knows."""
+
+    def fit(samples: np.ndarray, start: np.ndarray, strength: float) -> np.ndarray:
+        share = None if weights is None else weights[samples]
+        part = batch.subset(samples)
+        return fit_crf(part, start, l2=strength, weights=share, max_iter=_TRIAL, tol=1e-2, **settings)[0].w
+
+    return chosen_pull(batch, prior, float(l2), fit, weights)
+
+
 def fit_crf(
     batch: Batch,
     start: np.ndarray,
@@ -270,11 +302,13 @@ def fit_crf(
     tol: float = 1e-4,
     memory: int = 10,
     watcher: Watcher | None = None,
+    nearer: bool = False,
     verbose: int = 0,
 ) -> tuple[Minimum, list[dict[str, Any]]]:
     """Minimise the penalised negative log-likelihood of a batch.
 
-    Returns the minimum and the history; arguments as in :class:`CRF`.
+    Returns the minimum and the history; arguments as in :class:`CRF`. ``nearer`` asks for a gradient well
+    below that of the start, the solution for another strength.
     """
     target = Target(batch, weights)
     if target.open is not None and solver == "newton-cg":
@@ -308,9 +342,12 @@ def fit_crf(
         try:
             reference = None
             begin = start - origin
-            if begin.any():
-                zero = np.zeros_like(start)
+            if start.any():  # what tol is relative to does not depend on the start
+                zero = -origin
                 reference = gradient_norm(pseudo_gradient(zero, value(zero)[1], l1))
+            if nearer and begin.any():
+                near = gradient_norm(pseudo_gradient(begin, value(begin)[1], l1))
+                tol = min(tol, max(_NEARER * near / max(reference or 1.0, 1e-300), _NEARER**2 * tol))
             if solver == "newton-cg":
                 minimum = newton_cg(
                     value,

@@ -11,9 +11,10 @@ import numpy as np
 from trelliswork._errors import InputError, InputWarning
 from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_weights
-from trelliswork.learners.base import StructuredEstimator, given_weights
+from trelliswork.learners.base import StructuredEstimator
 from trelliswork.learners.completion import filled_in
 from trelliswork.learners.known import Target, known_in_part
+from trelliswork.learners.weights import given_weights
 from trelliswork.structures.abilities import JointLaw, Multinomials
 from trelliswork.structures.base import Batch, Parts, Structure
 
@@ -119,6 +120,18 @@ class Generative(StructuredEstimator):
             Their inputs.
         """
         return batch.law_scores() if isinstance(batch, JointLaw) else super().part_scores(batch, X)
+
+    def weights_of_input(self, batch: Batch, X: Any) -> np.ndarray:
+        """Weights of the features; none where the structure has a law of its own.
+
+        Parameters
+        ----------
+        batch : Batch
+            One sample.
+        X : list of inputs
+            Its input.
+        """
+        return np.zeros_like(self.coef_) if isinstance(batch, JointLaw) else self.coef_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

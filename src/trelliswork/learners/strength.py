@@ -22,7 +22,8 @@ from trelliswork.structures.base import Batch
 
 __all__ = ["DataScale"]
 
-_L2, _L1, _PRICE, _PRIOR_PRICE = 0.004, 0.05, 3.0, 5.0
+_L2, _L1, _PRICE = 0.004, 0.05, 3.0
+_PRIOR_PRICE = {"generative": 5.0, "given": 150.0}
 _RIDGE = {"generative": (0.08, 0.5), "observed": (0.1, 0.5), "total": (0.01, 1.0)}
 
 
@@ -89,13 +90,17 @@ class DataScale(NamedTuple):
         """Price of the mean slack beside half the squared norm of the weights: 3 n / V."""
         return _PRICE * self.n_samples / self.norm
 
-    @property
-    def prior_price(self) -> float:
-        """Price of the mean slack where weights are pulled towards a prior: 5 / V.
+    def prior_price(self, prior: str) -> float:
+        """Price of the mean slack where weights are pulled towards a prior, however many samples there are.
 
-        A prior is there because the slacks alone would lead astray, however many samples there are.
+        A prior is there because the slacks alone would lead astray.
+
+        Parameters
+        ----------
+        prior : {"generative", "given"}
+            Weights of a generative model, ``5 / V``, or other ones, ``150 / V``.
         """
-        return _PRIOR_PRICE / self.norm
+        return _PRIOR_PRICE[prior] / self.norm
 
     def ridge(self, reference: str) -> float:
         """Ridge beside a sum of covariances under a reference law.

@@ -9,7 +9,7 @@ from typing import Any
 from trelliswork._counts.entities import entity_spans
 from trelliswork._errors import InputError
 from trelliswork._front_door import readable
-from trelliswork.metrics._tokens import paired
+from trelliswork.metrics._tokens import judged, paired
 
 __all__ = [
     "EntityCounts",
@@ -116,7 +116,8 @@ def entity_scores(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> EntityRe
     Parameters
     ----------
     y_true, y_pred : sequence of tag sequences
-        Tags as in :func:`entity_spans`.
+        Tags as in :func:`entity_spans`. A true tag that is None (or a set) is not known: entities that hold
+        or touch its token do not count.
     scheme : {"auto", "raw"}, default="auto"
         As in :func:`entity_spans`.
 
@@ -143,12 +144,20 @@ def entity_scores(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> EntityRe
     n_correct: Counter[str] = Counter()
     n_tokens = n_right = 0
     for i, a, b in paired(y_true, y_pred):
-        n_tokens += len(a)
-        n_right += sum(s == t for s, t in zip(a, b))
+        verdicts = judged(a, b)
+        n_tokens += len(verdicts) - verdicts.count(None)
+        n_right += verdicts.count(True)
+        unknown = {t for t, tag in enumerate(a) if tag is None or isinstance(tag, (set, frozenset))}
+        tags = ["O" if t in unknown else tag for t, tag in enumerate(a)] if unknown else a
         try:
-            true, pred = entity_spans(a, scheme=scheme), entity_spans(b, scheme=scheme)
+            true, pred = entity_spans(tags, scheme=scheme), entity_spans(b, scheme=scheme)
         except ValueError as e:
             raise InputError(str(e), sample=i) from None
+        if unknown:
+            true, pred = (
+                [span for span in spans if unknown.isdisjoint(range(span[0] - 1, span[1] + 1))]
+                for spans in (true, pred)
+            )
         n_true.update(kind for _, _, kind in true)
         n_predicted.update(kind for _, _, kind in pred)
         n_correct.update(kind for _, _, kind in set(true).intersection(pred))

@@ -61,10 +61,13 @@ def arcs(
         if len(text) != n:
             raise InputError(f"the sequence has {n} bases but {name} has {len(text)} positions")
         pairs[name] = set(base_pairs(text))
-    if ax is None:
-        ax = figure((min(max(n / 6, 4), 30), 3.5)).subplots()
     shown, true = pairs["structure"], pairs.get("reference")
-    tallest = 1
+    tallest = max((j - i for side in pairs.values() for i, j in side), default=1)
+    top, bottom = tallest / 2 + 1.5, tallest / 2 + 1.5 if true else 1.5
+    if ax is None:  # as high as the arcs are
+        width = min(max(n / 6, 4), 14)
+        ax = figure((width, max(width * (top + bottom) / (n + 1), 0.8) + 0.4)).subplots()
+    per_base = 72 * ax.get_window_extent().width / ax.figure.dpi / (n + 1)
     for below, side in ((False, shown), (True, true or set())):
         for i, j in sorted(side):
             if true is None:
@@ -82,17 +85,16 @@ def arcs(
                     theta1=start,
                     theta2=stop,
                     color=_COLORS[kind],
-                    linewidth=1.4,
+                    linewidth=min(1.4, 0.5 * per_base),
                 )
             )
-            tallest = max(tallest, j - i)
     if n <= _MOST_LETTERS:
         for i, base in enumerate(sequence):
             ax.text(i, 0, base, ha="center", va="center", fontsize=8, family="monospace")
     else:
         ax.plot([0, n - 1], [0, 0], color="black", linewidth=0.8)
     ax.set_xlim(-1, n)
-    ax.set_ylim(-(tallest / 2 + 1.5) if true else -1.5, tallest / 2 + 1.5)
+    ax.set_ylim(-bottom, top)
     return _finished(ax, title)
 
 
@@ -178,6 +180,7 @@ def planar(
                 place.real, place.imag, base, ha="center", va="center", fontsize=size, family="monospace",
                 bbox={"boxstyle": "circle,pad=0.05", "facecolor": "white", "edgecolor": "none"}, zorder=3,
             )  # fmt: skip
+        _number(ax, places, max(0.75 * size, 5.0))
     for mark, k, side in (("5'", 0, "right"), ("3'", len(sequence) - 1, "left")):
         shift = -0.8 if side == "right" else 0.8
         ax.text(places[k].real + shift, places[k].imag - 0.6, mark, ha=side, va="top", fontsize=8)
@@ -186,6 +189,18 @@ def planar(
         ax.figure.colorbar(shades, ax=ax, label="probability of the pair", shrink=0.5)
     ax.margins(0.05)
     return _finished(ax, title)
+
+
+def _number(ax: Any, places: np.ndarray, size: float) -> None:
+    """Write the number of every tenth base (every fiftieth of long sequences) where there is room for it."""
+    n = places.size
+    step = 10 if n <= _MOST_LETTERS else 50
+    for k in range(step - 1, n - 1, step):
+        along = places[k + 1] - places[k - 1]
+        sides = [places[k] + turn * along / max(abs(along), 1e-9) for turn in (1.5j, -1.5j)]
+        room = [float(np.min(np.abs(np.delete(places, k) - place))) for place in sides]
+        place = sides[int(np.argmax(room))]
+        ax.text(place.real, place.imag, k + 1, ha="center", va="center", fontsize=size, color="#8a8a8a")
 
 
 @readable
@@ -228,6 +243,7 @@ def mountain(
         heights = _heights(len(sequence), probabilities)
         ax.plot(range(1, len(sequence) + 1), heights, color=_COLORS["wrong"], label="expected")
         ax.legend(frameon=False, fontsize=8)
+    ax.set_xlim(1, max(len(sequence), 2))
     ax.set_xlabel("base")
     ax.set_ylabel("pairs around it")
     ax.spines[["top", "right"]].set_visible(False)
@@ -281,15 +297,21 @@ def dot_plot(
     """
     n = len(sequence)
     if ax is None:
-        ax = figure((5.0, 5.0)).subplots()
+        side = min(max(5.0, n / 40), 12.0)
+        ax = figure((side, side)).subplots()
     squares = [(j + 1, i + 1, math.sqrt(min(max(p, 0.0), 1.0))) for i, j, p in probabilities]
     lower = [] if structure is None else [(i + 1, j + 1, 1.0) for i, j in _checked(sequence, structure)]
+    edge = 0.0 if n <= _MOST_LETTERS else 0.5  # squares of long sequences would be too small to see
     for cells, color in ((squares, _COLORS["pair"]), (lower, _COLORS["wrong"])):
         boxes = [
             [(x - s / 2, y - s / 2), (x + s / 2, y - s / 2), (x + s / 2, y + s / 2), (x - s / 2, y + s / 2)]
             for x, y, s in cells
         ]
-        ax.add_collection(_matplotlib("collections").PolyCollection(boxes, facecolors=color))
+        ax.add_collection(
+            _matplotlib("collections").PolyCollection(
+                boxes, facecolors=color, edgecolors=color, linewidths=edge
+            )
+        )
     ax.plot([0.5, n + 0.5], [0.5, n + 0.5], color="#b5b5b5", linewidth=0.8)
     ax.set_xlim(0.5, n + 0.5)
     ax.set_ylim(n + 0.5, 0.5)

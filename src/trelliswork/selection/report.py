@@ -6,20 +6,14 @@ import html
 import math
 from typing import TYPE_CHECKING, Any
 
+from trelliswork.plots.drawing import document
+
 if TYPE_CHECKING:
     from trelliswork.selection.comparison import Comparison
 
 __all__ = ["as_text", "curves_svg", "html_table", "page"]
 
 _COLUMNS = ("learner", "score", "standard error", "fit", "predict", "model", "settings")
-_STYLE = """
-body { font-family: system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 1rem 0; } th, td { padding: .3rem .7rem; text-align: right; }
-th:first-child, td:first-child, td:last-child, th:last-child { text-align: left; }
-tr { border-bottom: 1px solid #ddd; } tr.near td:first-child { font-weight: 600; color: #1e7e34; }
-.curves { display: flex; flex-wrap: wrap; gap: 1rem; } figure { margin: 0; } figcaption { font-size: .85rem; }
-.note { color: #666; font-size: .9rem; } .failed { color: #a33; }
-"""
 _COLORS = ("#1f5a9e", "#d9822b", "#2e7d32", "#7b4397", "#8a8a8a")
 
 
@@ -113,13 +107,12 @@ def page(comparison: Comparison, title: str) -> str:
         for a, b, n in comparison.confusions(top=15)
     )
     better = "larger" if comparison.measure.greater_is_better else "smaller"
-    return (
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>"
+    body = (
         f"<h1>{html.escape(title)}</h1>"
         f"<p>{len(comparison.y):,} samples, cross-validated; {html.escape(comparison.scoring)}, {better} is "
         "better. Settings were chosen on the training part of each fold.</p>"
-        f"{html_table(comparison)}<p class='note'>* the best, and what is within one standard error of it. "
+        f"<div class='learners'>{html_table(comparison)}</div>"
+        "<p class='note'>* the best, and what is within one standard error of it. "
         "Seconds are those of one fold.</p>"
         + (f"<h2>Paths</h2><div class='curves'>{''.join(curves)}</div>" if curves else "")
         + (
@@ -128,8 +121,8 @@ def page(comparison: Comparison, title: str) -> str:
             if mistakes
             else "<p>No mistakes.</p>"
         )
-        + "</body></html>"
     )
+    return document(title, body)
 
 
 def curves_svg(tables: list[dict[str, list[Any]]], greater_is_better: bool) -> str:

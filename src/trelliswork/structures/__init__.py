@@ -31,6 +31,7 @@ from trelliswork.structures.derivations.space import DerivationSpace as Derivati
 from trelliswork.structures.derivations.structure import Derivations as Derivations
 from trelliswork.structures.grammar.space import GrammarSpace as GrammarSpace
 from trelliswork.structures.grammar.structure import Grammar as Grammar
+from trelliswork.structures.rna.energies import energy_weights as energy_weights
 from trelliswork.structures.rna.evidence import Evidence as Evidence
 from trelliswork.structures.rna.structure import RNA as RNA
 from trelliswork.structures.rna.structure import RNASpace as RNASpace

@@ -283,13 +283,13 @@ class PartlyKnown(Batch):
         if index.size:
             constant[index], offsets = 0.0, self.part_offsets()
             for name, limit in self.agreeing().items():
-                own = costs.__dict__[name]
-                if name not in offsets or (limit is None and own is None):
+                cost = costs.__dict__[name]
+                if name not in offsets or (limit is None and cost is None):
                     continue
-                if own is None:
-                    own = costs.__dict__[name] = np.zeros_like(limit)
+                if cost is None:
+                    cost = costs.__dict__[name] = np.zeros_like(limit)
                 rows = gather_ranges(offsets[name], index)
-                own[rows] = 0.0 if limit is None else np.isneginf(limit[rows])
+                cost[rows] = 0.0 if limit is None else np.isneginf(limit[rows])
         return costs, constant
 
     @final

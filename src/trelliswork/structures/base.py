@@ -179,6 +179,13 @@ class Structure(BaseEstimator):
         """The same structure with a weight for every feature, for models made of counts."""
         return self
 
+    def known_weights(self) -> Mapping[Any, float] | None:
+        """Weights by feature name that are good before any data are seen; here there are none.
+
+        Learners that search for weights begin with them and are pulled towards them.
+        """
+        return None
+
     def alternatives(self, y: Any) -> list[Any]:
         """All outputs that count as right where one is given; here it alone.
 

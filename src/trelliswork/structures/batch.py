@@ -155,6 +155,18 @@ class Batch(ABC):
     def part_offsets(self) -> Mapping[str, np.ndarray]:
         """For every part array that is not in ``shared_parts``: which rows belong to which sample."""
 
+    def part_name(self, array: str, place: tuple[int, ...]) -> tuple[Any, ...]:
+        """Name of a part of the first sample, for reading; here its array and its place there.
+
+        Parameters
+        ----------
+        array : str
+            Name of the part array.
+        place : tuple of int
+            Place among the parts of the sample.
+        """
+        return (array, *place)
+
     @final
     def dot_each(self, parts: Parts, other: Parts) -> np.ndarray:
         """Sum of the products of all entries of two part arrays, per sample; the first has ``each=True``."""

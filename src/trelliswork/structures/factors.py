@@ -8,6 +8,7 @@ with the k labels before it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,7 @@ import scipy.sparse as sp
 if TYPE_CHECKING:
     from trelliswork.structures.tokens import Layout
 
-__all__ = ["Factors", "largest_of", "of_attributes", "row_norms", "signs"]
+__all__ = ["Factors", "RuleFactors", "largest_of", "of_attributes", "row_norms", "signs"]
 
 
 class Factors(ABC):
@@ -73,6 +74,48 @@ class Factors(ABC):
 
     def _roots(self, weights: np.ndarray | None) -> np.ndarray:
         return np.sqrt(self.counts if weights is None else self.counts * weights)
+
+
+class RuleFactors(Factors):
+    """One factor per node of a derivation graph; its values are the edges, each with one feature or none.
+
+    Parameters
+    ----------
+    edges : iterable of (int, ndarray of int)
+        For every sample, the nodes that have edges and the feature of every edge; ``n_features`` or more is
+        none.
+    n_features : int
+        Number of features.
+    """
+
+    def __init__(self, edges: Iterable[tuple[int, np.ndarray]], n_features: int):
+        counts, values, rows = [], [], []
+        for n_nodes, features in edges:
+            counts.append(float(n_nodes))
+            values.append(float(features.size))
+            rows.append(np.bincount(features, minlength=n_features)[:n_features].astype(np.float64))
+        self.counts, self.values = np.array(counts), np.array(values)
+        self._edges = sp.csr_matrix(np.array(rows).reshape(len(rows), n_features))
+
+    def usage(self, weights: np.ndarray | None = None, *, own: bool = False) -> np.ndarray:
+        """Edges with the feature."""
+        return self._edges.T @ (self.counts if weights is None else self.counts * weights)
+
+    def largest(self) -> np.ndarray:
+        """One, where an edge has the feature."""
+        return (self._edges.T @ np.ones(self._edges.shape[0]) > 0).astype(np.float64)
+
+    def norm(self) -> float:
+        """One: that of a single feature."""
+        return 1.0
+
+    def draw(
+        self, rng: np.random.Generator, *, own: bool = False, weights: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Signs of the edges; those with the same feature of a sample add up to a binomial number."""
+        drawn = self._edges.copy()
+        drawn.data = 2.0 * rng.binomial(drawn.data.astype(np.int64), 0.5) - drawn.data
+        return drawn.T @ self._roots(weights)
 
 
 def signs(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:

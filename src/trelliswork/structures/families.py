@@ -9,7 +9,7 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork.structures.abilities import Factored, require
-from trelliswork.structures.base import Batch, Space
+from trelliswork.structures.base import Batch, Space, Unsupported
 
 __all__ = ["Families", "family_rates", "find_families"]
 
@@ -118,7 +118,8 @@ def family_rates(
     families : Families
         The partition.
     r : "auto", "paper", "sparsity", "monte_carlo" or list of float
-        How; "auto" is "sparsity" where the structure tells its factors, else 1 for all.
+        How; "auto" is "sparsity" where the structure tells its factors, else (and where inputs are
+        too long to list all choices) 1 for all.
     weights : ndarray or None
         Weight of every sample.
     random_state : int
@@ -143,7 +144,12 @@ def family_rates(
     if weights is not None:
         kept = np.flatnonzero(weights)
         batch, weights = batch.subset(kept), weights[kept]
-    factors = require(batch, Factored).factors()
+    try:
+        factors = require(batch, Factored).factors()
+    except (Unsupported, InputError):  # none, or inputs that are too long for graphs
+        if r != "auto":
+            raise
+        return np.ones(p)
     m = float(len(batch) if weights is None else weights.sum())
     sizes = np.maximum(families.sizes(), 1)
     if r == "monte_carlo":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,10 @@ def is_open(value: Any, given: Collection[Any] = ()) -> bool:
 
 def open_rows(y: Any, given: Sequence[Any] | None) -> list[int]:
     """Numbers of the label sequences that hold a None or a set."""
+    if set(map(type, y)) <= {list, tuple} and not any(
+        kind is type(None) or issubclass(kind, Set) for kind in set(map(type, chain.from_iterable(y)))
+    ):
+        return []
     labels = () if given is None else tuple(given)
     return [
         i

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,9 @@ def encode_labels(y: Any, offsets: np.ndarray, labels: list[Any], *, unknown: st
         got = len(y) if hasattr(y, "__len__") else type(y).__name__
         raise InputError(f"X has {n} sequences but y has {got}")
     place = {label: i for i, label in enumerate(labels)}
+    all_codes = _codes_at_once(y, offsets, place)
+    if all_codes is not None and (unknown != "error" or all_codes.min(initial=0) >= 0):
+        return all_codes
     all_codes = np.empty(int(offsets[-1]), dtype=np.int64)
     for i, row in enumerate(y):
         lo, hi = int(offsets[i]), int(offsets[i + 1])
@@ -87,6 +91,21 @@ def encode_labels(y: Any, offsets: np.ndarray, labels: list[Any], *, unknown: st
             raise InputError(f"label {items[t]!r} of token {t} is not one of {listed(labels)}", sample=i)
         all_codes[lo:hi] = codes
     return all_codes
+
+
+def _codes_at_once(y: Any, offsets: np.ndarray, place: dict[Any, int]) -> np.ndarray | None:
+    """Codes of lists of labels, -1 for unknown ones; None where something is wrong, or not that simple."""
+    if not set(map(type, y)) <= {list, tuple}:
+        return None
+    lengths = np.fromiter(map(len, y), dtype=np.int64, count=len(y))
+    if not np.array_equal(lengths, np.diff(offsets)):
+        return None
+    try:
+        return np.fromiter(
+            map(place.get, chain.from_iterable(y), repeat(-1)), dtype=np.int64, count=int(offsets[-1])
+        )
+    except TypeError:
+        return None
 
 
 def check_row(i: int, row: Any) -> None:

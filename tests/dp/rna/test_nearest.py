@@ -11,6 +11,7 @@ from trelliswork import RNA
 from trelliswork.dp.rna.rules import BASES, PAIRS
 from trelliswork.structures import Evidence, Parts, pair_table
 from trelliswork.structures.rna import sums
+from trelliswork.structures.rna.features import GROUPS
 
 PLAIN = bool(numba.config.DISABLE_JIT)
 
@@ -70,9 +71,15 @@ def features_of(x, y, longest=30):
         found.append(("base pair", {"AU": "AU", "UA": "AU", "GC": "GC", "CG": "GC"}.get(kind(i, j), "GU")))
         inside = inner_pairs(i, j)
         outer_stack = i > 0 and j + 1 < n and table[i - 1] == j + 1
-        if not outer_stack and table[i + 1] != j - 1:
-            found.append(("lonely pair", ""))
+        if outer_stack and table[i + 1] == j - 1:
+            a = f"5'-{x[i - 1]}{x[i]}{x[i + 1]}-3' 3'-{x[j + 1]}{x[j]}{x[j - 1]}-5'"
+            b = f"5'-{x[j - 1]}{x[j]}{x[j + 1]}-3' 3'-{x[i + 1]}{x[i]}{x[i - 1]}-5'"
+            found.append(("triple", {a, b}))
+        if not outer_stack:
+            pairs = next(k for k in range(1, n) if table[i + k] != j - k)
+            found.append(("lonely pair", "") if pairs == 1 else ("helix length", f"{pairs} pairs"))
         if not inside:
+            found.append(("hairpin loop", x[i + 1 : j]))
             at_least("hairpin length", 3, j - i - 1)
             end("hairpin", i, j)
         elif len(inside) > 1:
@@ -115,8 +122,10 @@ def count(space, x, y):
     out = np.zeros(space.n_features)
     for group, name in features_of(x, y):
         names = name if isinstance(name, set) else {name}
-        [column] = [index[group, one] for one in names if (group, one) in index][:1]
-        out[column] += 1.0
+        columns = [index[group, one] for one in names if (group, one) in index][:1]
+        if group in ("triple", "helix length", "hairpin loop") and not columns:
+            continue  # groups that are not asked for, long helices and other loops
+        out[columns[0]] += 1.0
     return out
 
 
@@ -129,6 +138,7 @@ SEQUENCES = [
     "GANGAAACCUC",
     "ACGU",
     "G",
+    "GACGAGAAAAAACUCGUC",  # with all optional features: helices of up to six pairs, a loop of six bases
 ]
 
 
@@ -161,10 +171,14 @@ CASES = [(k, evidence) for k in range(2 if PLAIN else len(SEQUENCES)) for eviden
 PARAMS = [{}, {"min_hairpin": 2, "max_loop": 3}, {"window": 11}]
 
 
+def params_of(k):
+    return {"groups": GROUPS} if k == len(SEQUENCES) - 1 else PARAMS[k % 3 if k else 0]
+
+
 @pytest.fixture(params=CASES, ids=lambda p: f"{SEQUENCES[p[0]]}-{'evidence' if p[1] else 'plain'}")
 def case(request):
     k, evidence = request.param
-    return Case(SEQUENCES[k], np.random.default_rng(k), evidence, **PARAMS[k % 3 if k else 0])
+    return Case(SEQUENCES[k], np.random.default_rng(k), evidence, **params_of(k))
 
 
 def test_features_are_read_off_the_loops(case):
@@ -199,10 +213,10 @@ def test_derivatives(case):
     assert np.allclose(moved.pair, slope @ case.cells)
 
 
-@pytest.mark.parametrize("k", [0, 1, 4])
+@pytest.mark.parametrize("k", [0, 1, 4, 7])
 def test_sums_in_logarithms(monkeypatch, k):
     """The same sums where plain numbers are out of range."""
-    case = Case(SEQUENCES[k], np.random.default_rng(k), k > 0, **PARAMS[k % 3])
+    case = Case(SEQUENCES[k], np.random.default_rng(k), k > 0, **params_of(k))
     monkeypatch.setattr(sums, "_scaled", lambda problem: None)
     test_sums(case)
     test_derivatives(case)
@@ -228,7 +242,7 @@ def test_draws(case):
 
 def test_all_pairs_have_all_features():
     """Together the sequences use every kind of feature."""
-    space = RNA("nearest-neighbour").bind()
+    space = RNA("nearest-neighbour", groups=GROUPS).bind()
     used = {group for x in SEQUENCES for y in space.enumerate(x) for group, _ in features_of(x, y)}
     assert used >= {group for group, _ in space.feature_names} - {"internal symmetric"}
     assert len(PAIRS) == 6

@@ -34,7 +34,7 @@ PAIRS = (
 CASES = {
     "chain": (Chain(), *CHAINS),
     "grammar": (tw.Grammar(min_count=1), SENTENCES, TREES),
-    "g6": (tw.RNA(), *FOLDS),
+    "g6": (tw.RNA("g6"), *FOLDS),
     "nested": (tw.RNA("nested", depth=2), *FOLDS),
     "alignment": (tw.Alignment("substitution", alphabet="dna"), *PAIRS),
 }
@@ -84,7 +84,7 @@ def test_outputs_are_scored_by_the_predicted_probabilities(case):
 def test_large_reg_is_the_generative_model_with_every_verb(case):
     structure, X, y = CASES[case]
     plain, model = (
-        tw.Generative(structure, 1.0).fit(X, y),
+        tw.Generative(structure).fit(X, y),
         tw.KLRSO(structure, reg=1e12, min_count=1).fit(X, y),
     )
     assert np.allclose(model.log_prob(X, y), plain.log_prob(X, y), atol=1e-8)
@@ -114,7 +114,7 @@ def test_zero_counts():
 def test_heads_seen_once_or_with_one_input_are_generative():
     X, y = CHAINS
     model = tw.KLRSO(Chain(), min_count=1).fit([*X, list("qr")], [*y, list("ZZ")])
-    plain = tw.Generative(Chain(), 1.0).fit([*X, list("qr")], [*y, list("ZZ")])
+    plain = tw.Generative(Chain()).fit([*X, list("qr")], [*y, list("ZZ")])
     own = [
         i for i, name in enumerate(model.space_.feature_names) if name[0] == "emission" and name[-1] == "Z"
     ]
@@ -123,9 +123,7 @@ def test_heads_seen_once_or_with_one_input_are_generative():
     # One input with contradicting outputs: nothing depends on the input.
     same = tw.KLRSO(Chain(), min_count=1).fit([X[0]] * 3, [y[0], y[3], y[3]])
     assert same.heads_ == []
-    assert same.predict([X[0]]) == tw.Generative(Chain(), 1.0).fit([X[0]] * 3, [y[0], y[3], y[3]]).predict(
-        [X[0]]
-    )
+    assert same.predict([X[0]]) == tw.Generative(Chain()).fit([X[0]] * 3, [y[0], y[3], y[3]]).predict([X[0]])
 
 
 def test_equal_rows_of_features_are_averaged_too():
@@ -185,7 +183,7 @@ def test_extreme_scales_stay_finite(scale, reg):
 
 def test_unknown_inputs_fall_back_to_the_constants():
     X, y = CHAINS
-    model, plain = tw.KLRSO(Chain(), min_count=1).fit(X, y), tw.Generative(Chain(), 1.0).fit(X, y)
+    model, plain = tw.KLRSO(Chain(), min_count=1).fit(X, y), tw.Generative(Chain()).fit(X, y)
     assert model.predict([list("zzz"), []]) == plain.predict([list("zzz"), []])
     assert np.allclose(model.log_prob([list("zz")], [list("SX")]), plain.log_prob([list("zz")], [list("SX")]))
 

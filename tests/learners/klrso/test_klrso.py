@@ -151,7 +151,7 @@ def test_large_reg_is_the_generative_model(structure):
         for r in y:
             for t in range(1, len(r)):
                 r[t] = "O" if r[t] == "I-X" and r[t - 1] == "O" else r[t]
-    plain = tw.Generative(structure, 1.0).fit(X, y)
+    plain = tw.Generative(structure).fit(X, y)
     model = tw.KLRSO(structure, reg=1e9, min_count=2).fit(X, y)
     assert model.heads_
     assert np.array_equal(model.coef_, plain.coef_)
@@ -175,7 +175,7 @@ def test_probabilities_depend_on_the_input():
     X, y = tagged(40)
     model = tw.KLRSO(Chain(), reg=0.01, min_count=1).fit(X, y)
     assert model.score(X, y) == 1.0
-    assert tw.Generative(Chain(), 1.0).fit(X, y).score(X, y) < 0.9
+    assert tw.Generative(Chain()).fit(X, y).score(X, y) < 0.9
     best = model.predict_kbest(X[:1], k=3)[0]
     assert best[0].output == y[0]
     assert sum(c.probability for c in best) <= 1 + 1e-12
@@ -287,7 +287,7 @@ def test_heads_without_data_are_generative():
     assert ("emission", "Z") not in model.heads_
     one = tw.KLRSO(Chain()).fit([["a"]], [["X"]])
     assert one.heads_ == []
-    assert one.predict([["a"], ["b", "a"]]) == tw.Generative(Chain(), 1.0).fit([["a"]], [["X"]]).predict(
+    assert one.predict([["a"], ["b", "a"]]) == tw.Generative(Chain()).fit([["a"]], [["X"]]).predict(
         [["a"], ["b", "a"]]
     )
 
@@ -295,7 +295,7 @@ def test_heads_without_data_are_generative():
 def test_grammar():
     X, y = [leaves(t) for t in TREES] * 2, TREES * 2
     structure = tw.Grammar(min_count=1, vertical=1)
-    plain = tw.Generative(structure, 1.0).fit(X, y)
+    plain = tw.Generative(structure).fit(X, y)
     model = tw.KLRSO(structure, reg=1e9, min_count=1).fit(X, y)
     assert set(model.heads_) >= {"NP", "VP", "N"}
     assert np.allclose(model.log_prob(X, y), plain.log_prob(X, y), atol=1e-6)
@@ -439,7 +439,7 @@ def test_kernels_that_are_not_definite_do_no_harm():
         model = tw.KLRSO(Chain(), lambda A, B: -Spectrum(1, 2)(A, B), min_count=1).fit(X, y)
     assert np.isfinite(model.dual_coef_).all()
     zero = tw.KLRSO(Chain(), lambda A, B: np.zeros((len(A), len(B))), min_count=1).fit(X, y)
-    plain = tw.Generative(Chain(), 1.0).fit(X, y)
+    plain = tw.Generative(Chain()).fit(X, y)
     assert np.allclose(zero.log_prob(X, y), plain.log_prob(X, y))
 
 
@@ -461,7 +461,7 @@ def test_rna(grammar):
     X = ["GGGAAACCC", "GCGCAAAGCGC", "GGAUUCGCC", "AAGGGUUUUCCC"]
     y = ["(((...)))", "((((...))))", "((.....))", "..(((....)))"]
     structure = tw.RNA(grammar)
-    plain = tw.Generative(structure, 1.0).fit(X, y)
+    plain = tw.Generative(structure).fit(X, y)
     model = tw.KLRSO(structure, reg=1e9, min_count=1).fit(X, y)
     assert {head[0] for head in model.heads_} == set("SLF")
     assert np.allclose(model.log_prob(X, y), plain.log_prob(X, y), atol=1e-5)
@@ -474,7 +474,7 @@ def test_alignment():
     X = [("GATTACA", "GATACA"), ("TTAC", "TAC"), ("CATCAT", "CATAT"), ("GGT", "GCT")]
     y = [("GATTACA", "GAT-ACA"), ("TTAC", "-TAC"), ("CATCAT", "CAT-AT"), ("GGT", "GCT")]
     for structure in (tw.Alignment("affine"), tw.Alignment("substitution", alphabet="dna")):
-        plain = tw.Generative(structure, 1.0).fit(X, y)
+        plain = tw.Generative(structure).fit(X, y)
         model = tw.KLRSO(structure, reg=1e9, min_count=1).fit(X, y)
         assert model.heads_ == ["pair"]
         assert np.allclose(model.log_prob(X, y), plain.log_prob(X, y), atol=1e-5)
@@ -482,3 +482,39 @@ def test_alignment():
         assert sharp.predict([]) == []
         assert len(sharp.predict(X)) == 4
     assert structure.symbols([("ga", "T")]) == [["G", "A", "\n", "T"]]
+
+
+def test_mixture_with_the_generative_model():
+    X, y = tagged_by_sign(60)
+    options = {"reg": 0.1, "min_count": 1}
+    plain = tw.KLRSO(Chain(), **options).fit(X, y)
+    whole = tw.KLRSO(Chain(), mixture=1.0, **options).fit(X, y)
+    none = tw.KLRSO(Chain(), mixture=0.0, **options).fit(X, y)
+    half = tw.KLRSO(Chain(), mixture=0.5, **options).fit(X, y)
+    generative = tw.Generative(Chain(), smoothing=1.0).fit(X, y)
+    assert np.allclose(plain.log_prob(X, y), whole.log_prob(X, y))
+    assert np.allclose(none.log_prob(X, y), generative.log_prob(X, y))
+    for head, (names, shares) in half.predict_multinomials(X[:3]).items():
+        ours, theirs = (m.predict_multinomials(X[:3])[head] for m in (whole, none))
+        assert names == ours[0]
+        assert np.allclose(shares, 0.5 * ours[1] + 0.5 * theirs[1])
+    # Outputs that depend on the input ask for the predictions, random ones for the generative model.
+    chosen = tw.KLRSO(Chain(), mixture="held-out", **options).fit(X, y)
+    assert chosen.mixture_ >= 0.7
+    rng = np.random.default_rng(0)
+    noise = [[str(rng.choice(list("XY"))) for _ in row] for row in y]
+    assert tw.KLRSO(Chain(), mixture="held-out", reg=1e-3, min_count=1).fit(X, noise).mixture_ <= 0.3
+    for bad in (2.0, "gate"):
+        with pytest.raises(tw.InputError, match="mixture must be a number from 0 to 1"):
+            tw.KLRSO(Chain(), mixture=bad).fit(X, y)
+
+
+def tagged_by_sign(n):
+    """After "-", X and Y change places."""
+    rng = np.random.default_rng(1)
+    X, y = [], []
+    for _ in range(n):
+        sign, letters = rng.choice(list("+-")), rng.choice(list("ab"), 5)
+        X.append([str(sign), *map(str, letters)])
+        y.append(["S", *("X" if (c == "a") == (sign == "+") else "Y" for c in letters)])
+    return X, y

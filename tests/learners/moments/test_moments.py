@@ -1005,3 +1005,19 @@ def test_why_a_search_stopped_is_told(tmp_path):
     assert zscore(tw.Chain(), n_steps=50, **steps).fit(X, y).stop_ in ("converged", "no progress")
     tw.save(few, tmp_path / "model.tw")
     assert tw.load(tmp_path / "model.tw").stop_ == "max_iter"
+
+
+@BOTH
+def test_constraints_relaxed_by_epsilon(learner):
+    X, y = [["a"]] * 3, [["X"], ["X"], ["Y"]]
+    params = {"reference": "uniform", "loss": None, "constraints": "hard"}
+    with pytest.raises(tw.InputError, match="constraints='slack'"):
+        learner(tw.Chain(), 1e-3, **params).fit(X, y)
+    model = learner(tw.Chain(), 1e-3, epsilon=3.0, **params).fit(X, y)
+    for phi, gold, _ in losses_of(model.space_, X, y):
+        assert ((gold - phi) @ model.coef_ >= -3.0 - 1e-6).all()
+    # Where nothing is broken, it changes nothing; a very small one is as good as none.
+    X, y = tagged(np.random.default_rng(15), n=12, noise=0.0)
+    exact = learner(tw.Chain(), 3.0, constraints="hard").fit(X, y)
+    near = learner(tw.Chain(), 3.0, constraints="hard", epsilon=1e-9).fit(X, y)
+    assert_same_weights(exact, near)

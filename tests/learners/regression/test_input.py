@@ -108,6 +108,8 @@ def test_no_ridge_on_a_singular_matrix_is_the_least_norm_solution():
         ({"kernel": kernels.RBF(), "mask": lambda r, s: True}, "kernel with explicit features"),
         ({"basis": 0}, "basis must be a whole number >= 1"),
         ({"basis_method": "best"}, "basis_method must be one of"),
+        ({"basis": 2, "solver": "primal"}, "basis=.* but solver='primal' has weights of features"),
+        ({"basis": 2, "mask": lambda r, s: r == s}, "but a mask has weights of features"),
         ({"eta": -1.0}, "eta must be a number >= 0"),
         ({"cache_mb": 1e-5, "solver": "dual"}, "takes 0 MB, more than cache_mb=1e-05; use basis"),
         ({"vote": [3]}, "vote must hold KernelRegression"),

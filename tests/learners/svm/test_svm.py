@@ -436,11 +436,11 @@ def test_a_prior_is_what_weights_are_pulled_towards(kind, solver):
 
 def test_when_there_is_a_prior():
     X, y = ["GGGAAACCC", "GCGCAAAGCGC"], ["(((...)))", "((((...))))"]
-    found = tw.StructuredSVM(tw.RNA()).fit(X, y)
-    np.testing.assert_array_equal(found.prior_coef_, tw.Generative(tw.RNA()).fit(X, y).coef_)
+    found = tw.StructuredSVM(tw.RNA("g6")).fit(X, y)
+    np.testing.assert_array_equal(found.prior_coef_, tw.Generative(tw.RNA("g6")).fit(X, y).coef_)
     assert found.predict(X) == y
     for params in ({"prior": None}, {"slack": "l2", "approx": True}, {"loss": "f1"}):
-        assert tw.StructuredSVM(tw.RNA(), max_iter=50, **params).fit(X, y).prior_coef_ is None
+        assert tw.StructuredSVM(tw.RNA("g6"), max_iter=50, **params).fit(X, y).prior_coef_ is None
     assert tw.StructuredSVM(Chain()).fit(*chain_data()).prior_coef_ is None
     for params, message in (
         ({"slack": "l2"}, "needs slack='l1'"),
@@ -448,9 +448,9 @@ def test_when_there_is_a_prior():
         ({"loss": "f1"}, "not a sum over parts"),
     ):
         with pytest.raises(InputError, match=message):
-            StructuredSVM(tw.RNA(), prior="generative", **params).fit(X, y)
+            StructuredSVM(tw.RNA("g6"), prior="generative", **params).fit(X, y)
     with pytest.raises(InputError, match="prior must be"):
-        StructuredSVM(tw.RNA(), prior="flat").fit(X, y)
+        StructuredSVM(tw.RNA("g6"), prior="flat").fit(X, y)
 
 
 def test_grid_search():

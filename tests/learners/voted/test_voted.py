@@ -7,12 +7,16 @@ import math
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
 
 import trelliswork as tw
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.proximal import LazyAdaGrad, fista, proximal_norm, shrink
 from trelliswork.learners.optimize.stops import STOP_REASONS
-from trelliswork.learners.voted.solvers import Problem, _boost_terms, _boost_value
+from trelliswork.learners.voted.maxima import _Bundle
+from trelliswork.learners.voted.problem import Problem
+from trelliswork.learners.voted.solvers import _boost_terms, _boost_value
 from trelliswork.losses import Counted, Edit, Hamming, Loss, Markovian, NGrams, Rational, ZeroOne, as_loss
 from trelliswork.losses.forms import Form
 from trelliswork.losses.inside import inside
@@ -47,29 +51,85 @@ def enumerated(problem, X, w):
 @pytest.mark.parametrize(
     "loss", [Hamming(), Edit(cap=3), ZeroOne(), Hamming(True), Hamming(label_weight={"A": 0.7})]
 )
-@pytest.mark.parametrize("form", ["sum", "max"])
 @pytest.mark.parametrize("scale", [0.0, 3.0])
-def test_boosting_objective_and_gradient(loss, form, scale):
+def test_boosting_objective_and_gradient(loss, scale):
     problem = problem_of(tw.Chain(), loss)
     w = np.random.default_rng(0).normal(size=problem.l1.size)
-    value, gradient = _boost_value(problem, _boost_terms(inside(problem.batch, loss), form), scale)(w)
-    total, expected = 0.0, np.zeros_like(w)
+    value, gradient = _boost_value(problem, _boost_terms(inside(problem.batch, loss)), scale)(w)
+    total, expected, largest = 0.0, np.zeros_like(w), 0.0
     for share, losses, margins, d in enumerated(problem, X, w):
         terms = losses * np.exp(-margins)
-        if form == "sum":
-            total += share * terms.sum()
-            expected -= share * terms @ d
-        else:
-            best = int(np.argmax(terms))
-            total += share * terms[best]
-            expected -= share * terms[best] * d[best]
+        total += share * terms.sum()
+        expected -= share * terms @ d
+        largest += share * terms.max()
     assert np.isclose(value, total * math.exp(-scale), rtol=1e-9)
     assert np.allclose(gradient, expected * math.exp(-scale), rtol=1e-8, atol=1e-10)
+    assert np.isclose(_Bundle(problem).visit(w), largest + problem.penalty(w), rtol=1e-9)
+
+
+def exact_optimum(problem, X):
+    """Least mean of maxima plus penalties, by a general solver over all outputs."""
+    d, n = problem.l1.size, len(X)
+    planes = [
+        (i, math.log(share * loss), row)
+        for i, (share, losses, _, rows) in enumerate(enumerated(problem, X, np.zeros(d)))
+        for loss, row in zip(losses, rows)
+        if loss > 0
+    ]
+    owner, offset = np.array([p[0] for p in planes]), np.array([p[1] for p in planes])
+    rows = np.array([p[2] for p in planes])
+    # Variables: positive and negative parts of the weights, and the log of every sample's maximum.
+    A = np.hstack([rows, -rows, np.eye(n)[owner]])
+
+    def value(v):
+        p, q, u = v[:d], v[d : 2 * d], v[2 * d :]
+        w = p - q
+        slope = np.concatenate([problem.l1 + 2 * problem.l2 * w, problem.l1 - 2 * problem.l2 * w, np.exp(u)])
+        return problem.l1 @ (p + q) + problem.l2 * w @ w + np.exp(u).sum(), slope
+
+    start = np.concatenate([np.zeros(2 * d), [offset[owner == i].max() for i in range(n)]])
+    found = minimize(
+        value,
+        start,
+        jac=True,
+        method="SLSQP",
+        bounds=[(0, None)] * (2 * d) + [(None, None)] * n,
+        constraints={"type": "ineq", "fun": lambda v: A @ v - offset, "jac": lambda v: A},
+        options={"ftol": 1e-12, "maxiter": 500},
+    )
+    assert found.success
+    return found.fun
+
+
+@pytest.mark.parametrize("loss", [Hamming(), Edit(cap=1)])
+@pytest.mark.parametrize(("beta", "l2"), [(0.3, 0.0), (0.02, 0.0), (0.02, 0.01)])
+def test_maxima_reach_the_optimum_of_a_general_solver(loss, beta, l2):
+    problem = problem_of(tw.Chain(), loss)
+    problem.l1[:] = beta
+    problem.l2 = l2
+    best = exact_optimum(problem, X)
+    for start in ("crf", "zero"):
+        model = tw.StructBoost(
+            tw.Chain(), 0.0, beta, l2=l2, loss=loss, form="max", start=start, penalty_mode="absolute"
+        ).fit(X, Y, sample_weight=np.arange(1.0, 6.0))
+        assert model.converged_
+        assert model.gap_ <= 1e-4
+        assert model.objective_ * (1 - model.gap_) <= best * (1 + 1e-8)  # the bound is one
+        assert best <= model.objective_ * (1 + 1e-8) <= best * (1 + 2e-4)
+
+
+def test_maxima_warn_when_the_rounds_end():
+    with pytest.warns(ConvergenceWarning, match="StructBoost ended at max_iter=2"):
+        model = tw.StructBoost(tw.Chain(), 0.0, 0.02, form="max", max_iter=2, penalty_mode="absolute").fit(
+            X, Y
+        )
+    assert model.stop_ == "max_iter"
+    assert model.gap_ > model.tol
 
 
 def test_boosting_gradient_by_finite_differences_and_overflow():
     problem = problem_of(tw.Chain(2), Hamming())
-    value = _boost_value(problem, _boost_terms(inside(problem.batch, Hamming()), "sum"), 0.0)
+    value = _boost_value(problem, _boost_terms(inside(problem.batch, Hamming())), 0.0)
     rng = np.random.default_rng(1)
     w, step = rng.normal(size=problem.l1.size), 1e-6 * rng.normal(size=problem.l1.size)
     moved = value(w + step)[0] - value(w - step)[0]
@@ -103,7 +163,7 @@ PARSES.append("(S (NP (D d) (N n)) (VP (V v) (NP (N n))))")
 OTHERS = {
     "grammar": (tw.Grammar(), "brackets", SENTENCES, PARSES),
     "grammar hamming": (tw.Grammar(), "hamming", SENTENCES, PARSES),
-    "rna": (tw.RNA(), "base-pairs", ["GGAAACC", "GAAAC"], ["((...))", "(...)"]),
+    "rna": (tw.RNA("g6"), "base-pairs", ["GGAAACC", "GAAAC"], ["((...))", "(...)"]),
     "alignment": (
         tw.Alignment("affine"),
         "pairs",
@@ -116,12 +176,15 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.parametrize("form", ["sum", "max"])
+@pytest.mark.filterwarnings("ignore:StructBoost ended")
 def test_boosting_on_trees_folds_and_alignments(name, form):
     structure, loss, data, outputs = OTHERS[name]
     problem = problem_of(structure, as_loss(loss), data, outputs)
-    terms = _boost_terms(inside(problem.batch, problem.loss), form)
     w = np.random.default_rng(8).normal(size=problem.l1.size)
-    value = _boost_value(problem, terms, 0.0)(w)[0]
+    if form == "sum":
+        value = _boost_value(problem, _boost_terms(inside(problem.batch, problem.loss)), 0.0)(w)[0]
+    else:
+        value = _Bundle(problem).visit(w) - problem.penalty(w)
     total = 0.0
     for share, losses, margins, _ in enumerated(problem, data, w):
         each = losses * np.exp(-margins)

@@ -92,12 +92,14 @@ def test_prepared_features_serve_several_models_and_pickles():
     assert first.predict(X) == first.predict(pickle.loads(pickle.dumps(X)))
 
 
-@pytest.mark.parametrize("kind", ["values", "tokens"])
-def test_sets_are_read_in_a_fixed_order(kind):
-    token = "{'f': {'a', 'b', 'c', 'd'}}" if kind == "values" else "{'a', 'b', 'c', 'd'}"
-    code = f"import trelliswork as tw\nprint(tw.Chain().bind([[{token}, {token}]], [['A', 'B']]).attributes)"
+def test_sets_are_read_in_a_fixed_order():
+    code = (
+        "import trelliswork as tw\n"
+        "for token in ({'f': set('abcdefgh')}, set('abcdefgh')):\n"
+        "    print(tw.Chain().bind([[token, token]], [['A', 'B']]).attributes)"
+    )
     printed = set()
-    for seed in "123":
+    for seed in "12":  # orders that differ
         how = {**os.environ, "PYTHONHASHSEED": seed}
         printed.add(subprocess.run([sys.executable, "-c", code], env=how, check=True, stdout=-1).stdout)
     assert len(printed) == 1

@@ -67,7 +67,7 @@ def test_structures_known_in_part():
     model = tw.CRF(NEAREST, l2=0.1).fit(X, ["(.(...)...?????.)", *Y[1:]])
     assert model.predict(X[1:]) == Y[1:]
     with pytest.raises(InputError, match="sample 0: no output agrees"):
-        RNA().bind().pack(["GGAAACC"], ["xxx<xxx"])
+        RNA("g6").bind().pack(["GGAAACC"], ["xxx<xxx"])
 
 
 def test_evidence_travels_with_its_sequence():
@@ -83,7 +83,7 @@ def test_evidence_travels_with_its_sequence():
     assert model.predict_mea(X)[1][0] == "."
     assert model.predict_marginals(X)[1][0, 0] == pytest.approx(1.0)
     assert model.log_prob(X[1:2], ["(((...)))"])[0] == -np.inf
-    for learner in (tw.CRF(RNA(), l2=0.1), model):
+    for learner in (tw.CRF(RNA("g6"), l2=0.1), model):
         fitted = learner.fit(X, ["(((...)))", ".((...)).", "...."])
         assert len(fitted.sample(X, 3, random_state=0)[1]) == 3
         assert {y[0] for y in fitted.sample(X, 20, random_state=0)[1]} == {"."}
@@ -157,8 +157,10 @@ def test_parameters():
         with pytest.raises(InputError, match=message):
             RNA("nearest-neighbour", **params).bind()
     with pytest.raises(InputError, match="window"):
-        RNA(window=30).bind()
-    assert RNA("nearest-neighbour", groups=("hairpin loops",)).bind().n_features == 739 + 64 + 256
+        RNA("g6", window=30).bind()
+    sizes = {"hairpin loops": 64 + 256, "hexaloops": 4096, "triples": 108, "helix lengths": 3}
+    for group, size in sizes.items():
+        assert RNA("nearest-neighbour", groups=(group,)).bind().n_features == 739 + size
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # a penalty of 1e6

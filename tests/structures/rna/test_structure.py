@@ -51,25 +51,25 @@ REPAIRED = {
 @pytest.mark.parametrize("name", REPAIRED)
 def test_repair(name):
     bases, given, wanted = REPAIRED[name]
-    batch = RNA(invalid="repair").bind().pack([bases], [given])
+    batch = RNA("g6", invalid="repair").bind().pack([bases], [given])
     assert batch.unpack(batch.gold_codes) == [wanted]
     batch.check_gold()
     with pytest.raises(InputError, match=r"sample 0: the pair .* use RNA\(invalid='repair'\)"):
-        RNA().bind().pack([bases], [given])
-    assert RNA().representable([bases, bases], [given, wanted]) == [False, True]
+        RNA("g6").bind().pack([bases], [given])
+    assert RNA("g6").representable([bases, bases], [given, wanted]) == [False, True]
 
 
 def test_pseudoknots_lose_the_later_brackets():
     bases, given = "GGAAGGACCAACC", "((..[[.))..]]"
-    batch = RNA(invalid="repair").bind().pack([bases], [given])
+    batch = RNA("g6", invalid="repair").bind().pack([bases], [given])
     assert batch.unpack(batch.gold_codes) == ["((.....))...."]
     with pytest.raises(InputError, match=r"the pair \(4, 12\) crosses another one"):
-        RNA().bind().pack([bases], [given])
+        RNA("g6").bind().pack([bases], [given])
 
 
 def test_repaired_structures_are_those_of_the_grammar():
     rng = np.random.default_rng(0)
-    space = RNA(invalid="repair").bind()
+    space = RNA("g6", invalid="repair").bind()
     for _ in range(200):
         n = int(rng.integers(1, 12))
         bases = "".join(rng.choice(list("ACGUN"), n))
@@ -84,7 +84,7 @@ def test_repaired_structures_are_those_of_the_grammar():
 
 
 def test_letters():
-    space = RNA().bind()
+    space = RNA("g6").bind()
     seqs = ["ACGU", "acgt", "NRYX", "AcGt"]
     rows = [row.tolist() for row in space.pack(seqs).bases]
     assert rows == [[0, 1, 2, 3], [0, 1, 2, 3], [4] * 4, [0, 1, 2, 3]]
@@ -103,8 +103,8 @@ def test_letters():
 )
 def test_bad_sequences(x, message):
     with pytest.raises(InputError, match=message):
-        tw.Perceptron(RNA()).fit(["AAAA", x], ["....", "...."])
-    model = tw.Generative(RNA()).fit(X, Y)
+        tw.Perceptron(RNA("g6")).fit(["AAAA", x], ["....", "...."])
+    model = tw.Generative(RNA("g6")).fit(X, Y)
     with pytest.raises(InputError, match=message):
         model.predict(["A", x])
 
@@ -120,26 +120,26 @@ def test_bad_sequences(x, message):
 def test_bad_structures(y, message):
     for invalid in ("strict", "repair"):
         with pytest.raises(InputError, match=message):
-            tw.Generative(RNA(invalid=invalid)).fit(["AAAA", "GAAC"], ["....", y])
+            tw.Generative(RNA("g6", invalid=invalid)).fit(["AAAA", "GAAC"], ["....", y])
 
 
 def test_bad_parameters():
     for structure, message in (
         (RNA("g7"), "grammar must be"),
-        (RNA(invalid="ignore"), "invalid must be"),
+        (RNA("g6", invalid="ignore"), "invalid must be"),
         (RNA("nested", depth=0), "depth must be"),
-        (RNA(depth=True), "depth must be"),
-        (RNA(gamma=0.0), "gamma must be"),
-        (RNA(gamma=np.inf), "gamma is inf"),
+        (RNA("g6", depth=True), "depth must be"),
+        (RNA("g6", gamma=0.0), "gamma must be"),
+        (RNA("g6", gamma=np.inf), "gamma is inf"),
     ):
         with pytest.raises(InputError, match=message):
             tw.Generative(structure).fit(X, Y)
     with pytest.raises(InputError, match="X must be a list"):
-        RNA().prepare("ACGU")
+        RNA("g6").prepare("ACGU")
 
 
 def test_log_prob_of_what_the_grammar_does_not_have():
-    model = tw.Generative(RNA()).fit(X, Y)
+    model = tw.Generative(RNA("g6")).fit(X, Y)
     found = model.log_prob(["GGAAUCC", "GAC"], ["((...))", "(.)"])
     assert np.isfinite(found[0])
     assert found[1] == -np.inf
@@ -165,7 +165,7 @@ def test_generative_is_a_grammar_with_probabilities():
 def test_covariance_has_rank_12():
     rng = np.random.default_rng(1)
     seqs = ["".join(rng.choice(list("ACGU"), 10)) for _ in range(40)]
-    batch = RNA().bind().pack(seqs)
+    batch = RNA("g6").bind().pack(seqs)
     C = batch.moments().covariance
     assert np.linalg.matrix_rank(C, tol=1e-8 * np.trace(C)) == 12
     products = batch.covariance_product(None, np.eye(19))
@@ -173,7 +173,7 @@ def test_covariance_has_rank_12():
 
 
 def test_pair_probabilities():
-    model = tw.CRF(RNA(), l2=0.1).fit(X, Y)
+    model = tw.CRF(RNA("g6"), l2=0.1).fit(X, Y)
     for x, P in zip(X, model.predict_marginals(X), strict=True):
         assert P.shape == (len(x), len(x))
         assert np.array_equal(P, P.T)
@@ -183,7 +183,7 @@ def test_pair_probabilities():
 
 @pytest.mark.parametrize("gamma", [0.2, 1.0, 3.0])
 def test_expected_accuracy(gamma):
-    model = tw.CRF(RNA(gamma=gamma), l2=0.1).fit(X, Y)
+    model = tw.CRF(RNA("g6", gamma=gamma), l2=0.1).fit(X, Y)
     for x, found in zip(X, model.predict_mea(X), strict=True):
         [P] = model.predict_marginals([x])
 
@@ -194,7 +194,7 @@ def test_expected_accuracy(gamma):
 
 
 def test_costs_count_pairs_of_one_structure_only():
-    space = RNA().bind()
+    space = RNA("g6").bind()
     for x, y in zip(X, Y, strict=True):
         outputs = list(space.enumerate(x))
         batch = space.pack([x] * len(outputs), [y] * len(outputs))
@@ -213,7 +213,7 @@ def test_costs_count_pairs_of_one_structure_only():
 @pytest.mark.parametrize("form", [Form(s, r) for s in ("l1", "l2") for r in ("margin", "slack")])
 def test_f1_oracle_is_exact(form):
     rng = np.random.default_rng(4)
-    space = RNA().bind()
+    space = RNA("g6").bind()
     batch, loss = space.pack(X, Y), F1()
     oracle = Oracle(batch, loss, form)
     for _ in range(4):
@@ -233,14 +233,14 @@ def test_f1_oracle_is_exact(form):
 def test_f1_on_long_sequences_searches_lists():
     rng = np.random.default_rng(2)
     x = "".join(rng.choice(list("ACGU"), 80))
-    model = tw.Generative(RNA()).fit(X, Y)
+    model = tw.Generative(RNA("g6")).fit(X, Y)
     y = model.predict([x])
-    batch = RNA().bind().pack([x], y)
+    batch = RNA("g6").bind().pack([x], y)
     with pytest.raises(tw.Unsupported, match="at most 64 bases, not 80"):
         batch.argmax_by_counts(batch.scores(model.coef_), None)
     found = Oracle(batch, F1(), Form("l1", "margin"), approx=True).find(model.coef_)
     assert found.value[0] >= 0
-    long = RNA().bind().pack([x * 6], ["." * 480])
+    long = RNA("g6").bind().pack([x * 6], ["." * 480])
     scores, costs = long.scores(model.coef_), long.mismatch()[0]
     with pytest.raises(InputError, match="too many for a table of all losses"):
         long.loss_profile(scores, costs, 3)
@@ -248,12 +248,12 @@ def test_f1_on_long_sequences_searches_lists():
 
 def test_moments_are_kept_in_files(tmp_path):
     settings = {"reference": "generative", "reg": 1.0, "reg_mode": "absolute"}
-    model = tw.ZScore(RNA(), **settings).fit(X[:2], Y[:2])
+    model = tw.ZScore(RNA("g6"), **settings).fit(X[:2], Y[:2])
     tw.save(model, tmp_path / "m.tw")
     again = tw.load(tmp_path / "m.tw").partial_fit(X[2:], Y[2:])
-    whole = tw.ZScore(RNA(), **settings).fit(X, Y)
+    whole = tw.ZScore(RNA("g6"), **settings).fit(X, Y)
     assert np.allclose(again.coef_, whole.coef_)
-    batch = RNA().bind().pack(X, Y)
+    batch = RNA("g6").bind().pack(X, Y)
     state = batch.state()
     for change in (
         {"bases": state["bases"] + 5},
@@ -266,7 +266,7 @@ def test_moments_are_kept_in_files(tmp_path):
 
 
 def test_uniform_draws_and_counts():
-    batch = RNA().bind().pack(["GGAAUCC"])
+    batch = RNA("g6").bind().pack(["GGAAUCC"])
     outputs = list(batch.space.enumerate("GGAAUCC"))
     assert np.isclose(np.exp(batch.log_count()[0]), len(outputs))
     draws = batch.sample(batch.scores(np.zeros(19)), 3, np.random.default_rng(0))
@@ -276,7 +276,7 @@ def test_uniform_draws_and_counts():
 
 def test_scores_may_differ_between_samples():
     rng = np.random.default_rng(6)
-    batch = RNA().bind().pack(X, Y)
+    batch = RNA("g6").bind().pack(X, Y)
     w = rng.normal(size=(len(X), 19))
     each = tw.Parts(rule=w, pair=None)
     alone = [batch.subset(np.array([i])) for i in range(len(X))]
@@ -289,13 +289,13 @@ def test_scores_may_differ_between_samples():
 
 
 def test_too_long_is_refused():
-    model = tw.Generative(RNA().with_limits(table_bytes=1 << 20)).fit(X, Y)
+    model = tw.Generative(RNA("g6").with_limits(table_bytes=1 << 20)).fit(X, Y)
     with pytest.raises(InputError, match="sample 1: 1,000 bases would take"):
         model.predict(["ACGU", "A" * 1000])
 
 
 def test_score_is_f1_of_pairs():
-    model = tw.Generative(RNA()).fit(X, Y)
+    model = tw.Generative(RNA("g6")).fit(X, Y)
     found = model.predict(X)
     assert np.isclose(model.score(X, Y), tw.metrics.base_pair_f1(Y, found))
 
@@ -303,7 +303,7 @@ def test_score_is_f1_of_pairs():
 def test_biopython_records():
     Seq = pytest.importorskip("Bio.Seq").Seq
     SeqRecord = pytest.importorskip("Bio.SeqRecord").SeqRecord
-    model = tw.Generative(RNA()).fit(X, Y)
+    model = tw.Generative(RNA("g6")).fit(X, Y)
     assert model.predict([Seq("GGAAUCC"), SeqRecord(Seq("GGAAUCC"))]) == model.predict(["GGAAUCC"] * 2)
 
 
@@ -311,7 +311,7 @@ def test_svm_without_pairs_says_so():
     rng = np.random.default_rng(0)
     X = ["".join(rng.choice(list("ACGU"), 40)) for _ in range(6)]
     y = ["(((....)))" + "." * 30] * 6
-    structure = RNA(invalid="repair")
+    structure = RNA("g6", invalid="repair")
     with pytest.warns(tw.FitWarning, match="pair"):
         model = tw.StructuredSVM(structure, 0.01, C_mode="absolute", prior=None, loss="base-pairs").fit(X, y)
     assert set("".join(model.predict(X))) == {"."}

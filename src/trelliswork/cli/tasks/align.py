@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -186,7 +184,7 @@ def predict(opened: OpenModel, request: Request) -> None:
     """
     from trelliswork._text import write_text
     from trelliswork.io import read_fasta_pairs
-    from trelliswork.learners.base import Candidate
+    from trelliswork.learners.verbs import Candidate
 
     if request.form not in (None, *_FORMATS):
         raise InputError(f"--format: expected one of {', '.join(_FORMATS)}; got {request.form!r}")
@@ -273,8 +271,7 @@ def evaluate(opened: OpenModel, request: Request) -> None:
         "exact": sum(share == 1.0 for share in shares) / len(shares),
     }
     if request.as_json:
-        json.dump(scores, sys.stdout, indent=2)
-        print()
+        request.print_json(scores)
         return
     print(f"pairs of sequences                  {scores['pairs']:9,}")
     print(f"true pairs of residues              {total:9,}")

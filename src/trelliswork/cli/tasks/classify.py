@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import math
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -334,8 +333,7 @@ def evaluate(opened: OpenModel, request: Request) -> None:
     assert rows.y is not None
     scores = _scores(rows.y, predicted, opened.learner.space_)
     if request.as_json:
-        json.dump(scores, sys.stdout, indent=2, ensure_ascii=False)
-        print()
+        request.print_json(scores)
         return
     from trelliswork.cli._show import console, score_table
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -64,8 +62,8 @@ def train(
     ] = None,
     grammar: Annotated[
         str,
-        typer.Option(help="Rules: g6; nested, which know their depth; nearest-neighbour, by loops."),
-    ] = "g6",
+        typer.Option(help="auto; by loops: nearest-neighbour; rules: g6, or nested, which know their depth."),
+    ] = "auto",
     depth: Annotated[int, typer.Option(min=1, max=20, help="Depths of the nested grammar.")] = 2,
     invalid: Annotated[
         str,
@@ -124,7 +122,7 @@ def train(
     bases = sum(map(len, data.X))
     said = [
         f"{learning.name}: {len(data.X):,} sequences, {bases:,} bases{note}",
-        f"{estimator.coef_.size:,} rules in {done.seconds:.1f} s",
+        f"{estimator.coef_.size:,} weights in {done.seconds:.1f} s",
     ]
     if held_out is not None:
         said.append(f"dev {_brief(held_out.y, estimator.predict(held_out.X))}")
@@ -296,8 +294,7 @@ def evaluate(opened: OpenModel, request: Request) -> None:
         "exact": sum(exact) / len(exact),
     }
     if request.as_json:
-        json.dump(out, sys.stdout, indent=2)
-        print()
+        request.print_json(out)
         return
     print(f"sequences            {out['sequences']:7,}")
     print(f"bases                {out['bases']:7,}")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -279,8 +277,7 @@ def evaluate(opened: OpenModel, request: Request) -> None:
         "without_punctuation": bracket_scores(data.y, predicted, punctuation=False),
     }
     if request.as_json:
-        json.dump({key: asdict(report) for key, report in reports.items()}, sys.stdout, indent=2)
-        print()
+        request.print_json({key: asdict(report) for key, report in reports.items()})
         return
     whole = reports["brackets"]
     print(f"trees                {whole.n_trees:7,}")

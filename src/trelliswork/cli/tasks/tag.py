@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -338,7 +336,7 @@ def evaluate(opened: OpenModel, request: Request) -> None:
         predicted = opened.learner.predict(opened.features(X))
     except InputError as error:
         raise document.located(error) from None
-    _print_scores(y, [[str(label) for label in row] for row in predicted], as_json=request.as_json)
+    _print_scores(y, [[str(label) for label in row] for row in predicted], request)
 
 
 def facts(opened: OpenModel) -> list[tuple[str, str]]:
@@ -396,11 +394,10 @@ def _counts(counts: Any) -> dict[str, Any]:
     }
 
 
-def _print_scores(y: Any, predicted: Any, *, as_json: bool) -> None:
+def _print_scores(y: Any, predicted: Any, request: Request) -> None:
     scores = _scores(y, predicted)
-    if as_json:
-        json.dump(scores, sys.stdout, indent=2, ensure_ascii=False)
-        print()
+    if request.as_json:
+        request.print_json(scores)
         return
     from trelliswork.cli._show import console, score_table
 

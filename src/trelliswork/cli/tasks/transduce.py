@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -175,7 +173,23 @@ def _transducer(
             f"{counted(len(left_out), 'input')} left out, with more than {_MOST_OUT} output symbols per "
             f"input symbol (first: line {left_out[0]})"
         )
+    whole = _run_together(y, lines) if units[1] == "word" else []
+    if whole:
+        said.append(
+            f"{counted(len(whole), 'output')} without blanks read as one symbol each (first: line {whole[0]})"
+        )
     return estimator, said, done.interrupted
+
+
+def _run_together(y: list[Any], lines: list[int]) -> list[int]:
+    """Lines of outputs that are one symbol made of others: most likely their blanks are missing."""
+    rows = [outputs if isinstance(outputs, tuple) else (outputs,) for outputs in y]
+    symbols = {symbol for outputs in rows for output in outputs for symbol in output}
+    return [
+        line
+        for line, outputs in zip(lines, rows, strict=True)
+        if any(len(o) == 1 and len(o[0]) > 1 and symbols.issuperset(o[0]) for o in outputs)
+    ]
 
 
 def _samples(pairs: Pairs, units: tuple[str, str]) -> tuple[list[Any], list[Any], list[int], list[int]]:
@@ -278,7 +292,7 @@ def predict(opened: OpenModel, request: Request) -> None:
         raise InputError("--show-alignment goes without --kbest and --probabilities")
     _options.check_output(request.output)
     pairs = read_pairs(request.source, request.encoding, labelled=False)
-    learner, X = opened.learner, split(pairs.inputs, _stored_units(opened)[0])
+    learner, X = opened.learner, split(pairs.inputs, stored_units(opened)[0])
     if request.show_alignment:
         batch = learner.pack(X)
         codes = batch.predicted(learner.part_scores(batch, X)).codes
@@ -317,12 +331,11 @@ def evaluate(opened: OpenModel, request: Request) -> None:
     request : Request
         Files; ``as_json`` prints JSON.
     """
-    units = _stored_units(opened)
+    units = stored_units(opened)
     texts, truth, _ = grouped(read_pairs(request.source, request.encoding, labelled=True), units[1])
     scores = compared(truth, opened.learner.predict(split(texts, units[0])))
     if request.as_json:
-        json.dump(scores, sys.stdout, indent=2, ensure_ascii=False)
-        print()
+        request.print_json(scores)
         return
     print(f"pairs               {scores['pairs']:7,}")
     print(f"exact match         {scores['exact_match']:7.2%}")
@@ -358,7 +371,7 @@ def _read_ridge(text: str) -> Any:
     return value
 
 
-def _stored_units(opened: OpenModel) -> tuple[str, str]:
+def stored_units(opened: OpenModel) -> tuple[str, str]:
     """Units of a model; one from Python says by its alphabets whether strings are lists of symbols."""
     stored = opened.info.get("units")
     if isinstance(stored, list) and len(stored) == 2 and all(unit in UNITS for unit in stored):

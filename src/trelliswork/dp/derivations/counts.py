@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from trelliswork._jit import njit
+from trelliswork.dp.room import reserve
 
 __all__ = ["count_derivation", "count_profile"]
 
@@ -83,16 +84,6 @@ def count_profile(node_ptr, tail_ptr, tails, scores, first, second):
 
 
 @njit
-def _grown(buffer, needed):
-    """``buffer``, or a copy at least twice as long when ``needed`` rows do not fit."""
-    if needed <= buffer.shape[0]:
-        return buffer
-    larger = np.empty((max(needed, 2 * buffer.shape[0]),) + buffer.shape[1:], buffer.dtype)
-    larger[: buffer.shape[0]] = buffer
-    return larger
-
-
-@njit
 def count_derivation(
     node_ptr, tail_ptr, tails, scores, first, second, height, width, table_ptr, table, one, two
 ):
@@ -122,7 +113,7 @@ def count_derivation(
         depth -= 1
         v, p, q = stack[depth, 0], stack[depth, 1], stack[depth, 2]
         wanted = table[table_ptr[v] + p * width[v] + q]
-        stack = _grown(stack, depth + 2)
+        stack = reserve(stack, depth + 2)
         for e in range(node_ptr[v], node_ptr[v + 1]):
             a, b = p - first[e], q - second[e]
             low = tail_ptr[e]
@@ -155,7 +146,7 @@ def count_derivation(
                     if settled:
                         break
             if settled:
-                edges = _grown(edges, n + 1)
+                edges = reserve(edges, n + 1)
                 edges[n] = e
                 n += 1
                 break

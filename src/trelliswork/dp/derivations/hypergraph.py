@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork._jit import njit
+from trelliswork.dp.room import reserve
 
 __all__ = [
     "count",
@@ -47,16 +48,6 @@ __all__ = [
     "tangent",
     "viterbi",
 ]
-
-
-@njit
-def _reserve(buffer, needed):
-    """``buffer``, or a copy at least twice as long when ``needed`` rows do not fit."""
-    if needed <= buffer.shape[0]:
-        return buffer
-    grown = np.empty(max(needed, 2 * buffer.shape[0]), buffer.dtype)
-    grown[: buffer.shape[0]] = buffer
-    return grown
 
 
 @njit
@@ -220,11 +211,11 @@ def _follow(root, tail_ptr, tails, back, stack, edges, n):
     while depth > 0:
         depth -= 1
         e = back[stack[depth]]
-        edges = _reserve(edges, n + 1)
+        edges = reserve(edges, n + 1)
         edges[n] = e
         n += 1
         first, last = tail_ptr[e], tail_ptr[e + 1]
-        stack = _reserve(stack, depth + last - first)
+        stack = reserve(stack, depth + last - first)
         for t in range(last - 1, first - 1, -1):
             stack[depth] = tails[t]
             depth += 1
@@ -497,7 +488,7 @@ def _scramble(x):
     return x ^ (x >> 16)
 
 
-@njit
+@njit(no_cpython_wrapper=False)  # tests call it
 def _seed(seed, stream, state):
     """Fill ``state`` (4,) from two 64-bit integers, one to one: no two streams start alike."""
     state[0] = _scramble((seed & _MASK) ^ 0x9E3779B9)
@@ -510,7 +501,7 @@ def _seed(seed, stream, state):
         state[0] = 1  # the one state the generator cannot leave
 
 
-@njit
+@njit(no_cpython_wrapper=False)  # tests call it
 def _next32(state):
     """Next 32 random bits of xoshiro128++ (Blackman and Vigna)."""
     x = (state[0] + state[3]) & _MASK
@@ -585,11 +576,11 @@ def sample(graph_ptr, node_ptr, tail_ptr, tails, scores, start, stop, log_beta, 
                     else:
                         low = middle + 1
                 e = low + shift
-                edges = _reserve(edges, n + 1)
+                edges = reserve(edges, n + 1)
                 edges[n] = e
                 n += 1
                 first, last = tail_ptr[e], tail_ptr[e + 1]
-                stack = _reserve(stack, depth + last - first)
+                stack = reserve(stack, depth + last - first)
                 for t in range(last - 1, first - 1, -1):
                     stack[depth] = tails[t]
                     depth += 1

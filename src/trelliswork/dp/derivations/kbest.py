@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from trelliswork._jit import njit
+from trelliswork.dp.room import reserve
 
 __all__ = ["kbest"]
 
@@ -28,16 +29,6 @@ _SIBLING = 5  # pairing heap: next sibling, or -1
 _ARGS = 6  # where in ``args`` its tail items are
 _N_COLUMNS = 7
 # A tail item of -1 stands for the best one, known from ``viterbi`` without opening the node.
-
-
-@njit
-def _reserve(buffer, needed):
-    """``buffer``, or a copy at least twice as long when ``needed`` rows do not fit."""
-    if needed <= buffer.shape[0]:
-        return buffer
-    grown = np.empty((max(needed, 2 * buffer.shape[0]),) + buffer.shape[1:], buffer.dtype)
-    grown[: buffer.shape[0]] = buffer
-    return grown
 
 
 @njit
@@ -165,8 +156,8 @@ def kbest(graph_ptr, node_ptr, tail_ptr, tails, scores, start, stop, k, best, ba
                         total += best[tails[t]]
                     if total == -np.inf:
                         continue
-                    items, values = _reserve(items, n_items + 1), _reserve(values, n_items + 1)
-                    args = _reserve(args, n_args + last - first)
+                    items, values = reserve(items, n_items + 1), reserve(values, n_items + 1)
+                    args = reserve(args, n_args + last - first)
                     items[n_items, _EDGE], items[n_items, _AXIS], items[n_items, _ARGS] = e, 0, n_args
                     items[n_items, _NEXT : _SIBLING + 1] = -1
                     values[n_items] = total
@@ -191,8 +182,8 @@ def kbest(graph_ptr, node_ptr, tail_ptr, tails, scores, start, stop, k, best, ba
                         continue
                     axes[x] = j + 1
                     if lengths[u] >= wanted:
-                        items, values = _reserve(items, n_items + 1), _reserve(values, n_items + 1)
-                        args = _reserve(args, n_args + last - first)
+                        items, values = reserve(items, n_items + 1), reserve(values, n_items + 1)
+                        args = reserve(args, n_args + last - first)
                         items[n_items, _EDGE], items[n_items, _AXIS], items[n_items, _ARGS] = e, j, n_args
                         items[n_items, _NEXT : _SIBLING + 1] = -1
                         # Summed afresh in the order of viterbi: rounding then cannot make a
@@ -229,17 +220,17 @@ def kbest(graph_ptr, node_ptr, tail_ptr, tails, scores, start, stop, k, best, ba
                 depth -= 1
                 v, item = walk[depth], walk_items[depth]
                 e = items[item, _EDGE] if item >= 0 else back[v]
-                edges = _reserve(edges, n + 1)
+                edges = reserve(edges, n + 1)
                 edges[n] = e
                 n += 1
                 first, last = tail_ptr[e], tail_ptr[e + 1]
-                walk = _reserve(walk, depth + last - first)
-                walk_items = _reserve(walk_items, depth + last - first)
+                walk = reserve(walk, depth + last - first)
+                walk_items = reserve(walk_items, depth + last - first)
                 for j in range(last - first - 1, -1, -1):
                     walk[depth] = tails[first + j]
                     walk_items[depth] = args[items[item, _ARGS] + j] if item >= 0 else -1
                     depth += 1
-            totals, edge_ptr = _reserve(totals, n_lists + 1), _reserve(edge_ptr, n_lists + 2)
+            totals, edge_ptr = reserve(totals, n_lists + 1), reserve(edge_ptr, n_lists + 2)
             totals[n_lists] = values[q]
             n_lists += 1
             edge_ptr[n_lists] = n

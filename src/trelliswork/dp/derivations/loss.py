@@ -11,18 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from trelliswork._jit import njit
+from trelliswork.dp.room import reserve
 
 __all__ = ["loss_profile", "profile_derivation"]
-
-
-@njit
-def _reserve(buffer, needed):
-    """``buffer``, or a copy at least twice as long when ``needed`` rows do not fit."""
-    if needed <= buffer.shape[0]:
-        return buffer
-    grown = np.empty(max(needed, 2 * buffer.shape[0]), buffer.dtype)
-    grown[: buffer.shape[0]] = buffer
-    return grown
 
 
 @njit
@@ -129,11 +120,11 @@ def profile_derivation(tail_ptr, tails, costs, table, choice, base, root, loss):
         depth -= 1
         e = choice[stack[depth] - base, shares[depth]]
         rest = shares[depth] - costs[e]
-        edges = _reserve(edges, n + 1)
+        edges = reserve(edges, n + 1)
         edges[n] = e
         n += 1
         first, last = tail_ptr[e], tail_ptr[e + 1]
-        stack, shares = _reserve(stack, depth + last - first), _reserve(shares, depth + last - first)
+        stack, shares = reserve(stack, depth + last - first), reserve(shares, depth + last - first)
         # Splits are found again here rather than stored: joint[j] covers tails 0 .. j.
         joint = np.full((max(last - first - 1, 0), rest + 1), -np.inf)
         for j in range(last - first - 1):

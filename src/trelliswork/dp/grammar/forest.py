@@ -12,6 +12,7 @@ import numpy as np
 
 from trelliswork._jit import njit
 from trelliswork.dp.grammar.rules import BINARY, LEXICAL, WRAP
+from trelliswork.dp.room import reserve
 
 __all__ = ["forest", "spans"]
 
@@ -26,22 +27,14 @@ class _Cells(NamedTuple):
 
 
 @njit
-def _grown(buffer, needed):
-    """``buffer``, or a copy at least twice as long when ``needed`` entries do not fit."""
-    if needed <= buffer.shape[0]:
-        return buffer
-    larger = np.empty(max(needed, 2 * buffer.shape[0]), buffer.dtype)
-    larger[: buffer.shape[0]] = buffer
-    return larger
-
-
-@njit
 def _with_room(edges, needed):
     """``edges``, or a copy at least twice as wide when ``needed`` columns do not fit."""
     if needed <= edges.shape[1]:
         return edges
     larger = np.empty((2, max(needed, 2 * edges.shape[1])), edges.dtype)
-    larger[:, : edges.shape[1]] = edges
+    for row in range(2):
+        for k in range(edges.shape[1]):
+            larger[row, k] = edges[row, k]
     return larger
 
 
@@ -197,7 +190,7 @@ def _derivable(rules, context, word_class, words, max_edges):
                 rules, context, j, before, after, edges, edge_first[made], n_edges, listed, symbols
             )
             cell = _cell(i, j)
-            item_sym = _grown(item_sym, n_items + n_here)
+            item_sym = reserve(item_sym, n_items + n_here)
             cells.first[cell], cells.last[cell] = n_items, n_items + n_here
             for b in range(n_here):
                 symbol = symbols[b]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trelliswork._jit import njit
+from trelliswork.dp.room import reserve
 
 __all__ = ["Chart", "inside", "outside"]
 
@@ -36,25 +37,15 @@ class _Ways(NamedTuple):
 
 
 @njit
-def _grown(buffer, needed):
-    """``buffer``, or a copy at least twice as long when ``needed`` entries do not fit."""
-    if needed <= buffer.shape[0]:
-        return buffer
-    larger = np.empty(max(needed, 2 * buffer.shape[0]), buffer.dtype)
-    larger[: buffer.shape[0]] = buffer
-    return larger
-
-
-@njit
 def _with_room(ways, needed):
     """``ways``, or copies at least twice as long when ``needed`` entries do not fit."""
     if needed <= ways.rule.size:
         return ways
     return _Ways(
-        _grown(ways.rule, needed),
-        _grown(ways.value, needed),
-        _grown(ways.left, needed),
-        _grown(ways.right, needed),
+        reserve(ways.rule, needed),
+        reserve(ways.value, needed),
+        reserve(ways.left, needed),
+        reserve(ways.right, needed),
     )
 
 
@@ -186,8 +177,8 @@ def inside(rules, context, word_class, weight, words):
                         total[a] += math.exp(v - top[a])
                 place += 1
             cell = _cell(i, j)
-            item_sym = _grown(item_sym, n_items + n_touched)
-            item_value = _grown(item_value, n_items + n_touched)
+            item_sym = reserve(item_sym, n_items + n_touched)
+            item_value = reserve(item_value, n_items + n_touched)
             first[cell] = n_items
             for b in range(n_touched):
                 a = touched[b]

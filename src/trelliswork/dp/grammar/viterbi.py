@@ -13,6 +13,7 @@ import numpy as np
 
 from trelliswork._jit import njit
 from trelliswork.dp.grammar.rules import BINARY, LEXICAL, WRAP
+from trelliswork.dp.room import reserve
 
 __all__ = ["viterbi"]
 
@@ -49,16 +50,6 @@ class _Best(NamedTuple):
     split: np.ndarray
     touched: np.ndarray
     there: np.ndarray
-
-
-@njit
-def _grown(buffer, needed):
-    """``buffer``, or a copy at least twice as long when ``needed`` entries do not fit."""
-    if needed <= buffer.shape[0]:
-        return buffer
-    larger = np.empty(max(needed, 2 * buffer.shape[0]), buffer.dtype)
-    larger[: buffer.shape[0]] = buffer
-    return larger
 
 
 @njit
@@ -216,10 +207,10 @@ def _store(rules, best, n_touched, cell, chart, items, n_items):
     """Move the symbols of a finished cell to the list of items; returns it."""
     needed = n_items + n_touched
     items = _Items(
-        _grown(items.sym, needed),
-        _grown(items.value, needed),
-        _grown(items.rule, needed),
-        _grown(items.split, needed),
+        reserve(items.sym, needed),
+        reserve(items.value, needed),
+        reserve(items.rule, needed),
+        reserve(items.split, needed),
     )
     chart.first[cell], chart.last[cell] = n_items, needed
     for b in range(n_touched):
@@ -250,7 +241,7 @@ def _best_root(rules, weight, n, chart, items, there):
 @njit
 def _trace(rules, top_rule, n, chart, items, out, n_out, stack):
     """Append the rules of the best tree in pre-order; returns the buffer, its filling and the stack."""
-    out = _grown(out, n_out + 1)
+    out = reserve(out, n_out + 1)
     out[n_out] = top_rule
     n_out += 1
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, rules.left[top_rule]
@@ -262,7 +253,7 @@ def _trace(rules, top_rule, n, chart, items, out, n_out, stack):
         while items.sym[b] != symbol:
             b += 1
         rule = items.rule[b]
-        out = _grown(out, n_out + 1)
+        out = reserve(out, n_out + 1)
         out[n_out] = rule
         n_out += 1
         if depth + 2 > stack.shape[0]:

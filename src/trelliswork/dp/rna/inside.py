@@ -1,8 +1,5 @@
 """RNA secondary structures: partition functions, probabilities and their derivatives.
 
-One file of over 600 lines, because a compiled recursion and its helpers must be in one file: the cache of
-compiled code does not see changes elsewhere.
-
 Grammar, rule tables and position scores are those of ``dp/rna/viterbi.py``. With L the weight of a
 list element, S that of a list, F that of what a pair encloses::
 
@@ -29,16 +26,12 @@ import numpy as np
 
 from trelliswork._jit import njit
 from trelliswork.dp.rna.rules import BASE, F_LS, F_PAIR, KIND, L_PAIR, N_RULES, S_L, S_LS
+from trelliswork.dp.rna.scaled import LN2, NONE, add_rows, dot_rows, exponent, pow2, split
 
 __all__ = ["BLOCK", "DERIVATIVES", "EVERYTHING", "LOG_Z", "Expected", "block_width", "expect", "inside"]
 
 BLOCK = 64
 LOG_Z, EVERYTHING, DERIVATIVES = 0, 1, 2  # goals of ``expect``
-_LN2 = math.log(2.0)
-_NONE = -(1 << 29)  # exponent of zero
-_LOW, _HIGH = -1074, 1023
-_POW2 = np.ldexp(1.0, np.arange(_LOW, _HIGH + 1))
-_POW2[0] = 0.0  # what is smaller than any number
 
 
 class Expected(NamedTuple):
@@ -117,71 +110,6 @@ def block_width(tables: np.ndarray, pairs: np.ndarray) -> int:
 
 
 @njit
-def _pow2(exponent):
-    return _POW2[min(max(exponent, _LOW), _HIGH) - _LOW]
-
-
-@njit
-def _split(x):
-    """Mantissa in [1, 2) and exponent of exp(x); zero for -inf."""
-    if x == -np.inf:
-        return 0.0, _NONE
-    exponent = math.floor(x / _LN2)
-    return math.exp(x - exponent * _LN2), exponent
-
-
-@njit
-def _exponent(x):
-    """Exponent of a positive double."""
-    return math.frexp(x)[1]
-
-
-@njit(fastmath={"contract"})
-def _add4(out, c0, c1, c2, c3, r0, r1, r2, r3):
-    for x in range(out.size):
-        out[x] += c0 * r0[x] + c1 * r1[x] + c2 * r2[x] + c3 * r3[x]
-
-
-@njit(fastmath={"contract"})
-def _add(out, c, row):
-    for x in range(out.size):
-        out[x] += c * row[x]
-
-
-@njit(fastmath={"contract"})
-def _combine(out, rows, where, coef, n_rows):
-    """Add ``coef[r] * rows[where[r]]`` for all r."""
-    whole = n_rows - n_rows % 4
-    for r in range(0, whole, 4):
-        _add4(
-            out, coef[r], coef[r + 1], coef[r + 2], coef[r + 3],
-            rows[where[r]], rows[where[r + 1]], rows[where[r + 2]], rows[where[r + 3]],
-        )  # fmt: skip
-    for r in range(whole, n_rows):
-        _add(out, coef[r], rows[where[r]])
-
-
-@njit(fastmath={"contract", "reassoc"})
-def _dots(v, rows, where, n_rows, out):
-    """Inner products of ``v`` with some rows."""
-    whole = n_rows - n_rows % 4
-    for r in range(0, whole, 4):
-        r0, r1, r2, r3 = rows[where[r]], rows[where[r + 1]], rows[where[r + 2]], rows[where[r + 3]]
-        t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
-        for x in range(v.size):
-            t0 += v[x] * r0[x]
-            t1 += v[x] * r1[x]
-            t2 += v[x] * r2[x]
-            t3 += v[x] * r3[x]
-        out[r], out[r + 1], out[r + 2], out[r + 3] = t0, t1, t2, t3
-    for r in range(whole, n_rows):
-        row, t0 = rows[where[r]], 0.0
-        for x in range(v.size):
-            t0 += v[x] * row[x]
-        out[r] = t0
-
-
-@njit
 def _partners(seq, places, before):
     """Positions that can pair with each base, and how many of them lie before each position."""
     for x in range(5):
@@ -216,7 +144,7 @@ def _inside(scores, width, chart, dual, direction, slopes):
     rule_m, rule_e = np.empty((n_depths, N_RULES)), np.empty((n_depths, N_RULES), np.int64)
     for d in range(n_depths):
         for r in range(N_RULES):
-            rule_m[d, r], rule_e[d, r] = _split(table[d, r])
+            rule_m[d, r], rule_e[d, r] = split(table[d, r])
     acc, dacc, coef, where = np.empty(width), np.empty(width), np.empty(n + 1), np.empty(n + 1, np.int64)
     dcoef = np.empty(n + 1)
     Qm, Qe, dQ = np.empty(width), np.empty(width, np.int64), np.empty(width)
@@ -231,15 +159,15 @@ def _inside(scores, width, chart, dual, direction, slopes):
                 inner = min(d + 1, n_depths - 1)
                 # Elements over i .. j, and stacked pairs, for the columns of this block.
                 for j in range(lo, stop):
-                    m, ex, slope = 0.0, _NONE, 0.0
-                    Qm[j - first], Qe[j - first] = 0.0, _NONE
+                    m, ex, slope = 0.0, NONE, 0.0
+                    Qm[j - first], Qe[j - first] = 0.0, NONE
                     kind = KIND[x, seq[j]]
                     if i == j:
                         m, ex = 1.0, 0
                         if x < 4:
                             m, ex = rule_m[d, BASE + x], rule_e[d, BASE + x]
                         if pair.size:
-                            m, ex = _split((table[d, BASE + x] if x < 4 else 0.0) + pair[tri + j])
+                            m, ex = split((table[d, BASE + x] if x < 4 else 0.0) + pair[tri + j])
                         if dual:
                             slope = (dtable[d, BASE + x] if x < 4 else 0.0) + (
                                 dpair[tri + j] if dpair.size else 0.0
@@ -251,7 +179,7 @@ def _inside(scores, width, chart, dual, direction, slopes):
                         if below > 0.0:
                             pm, pe = rule_m[d, L_PAIR + kind], rule_e[d, L_PAIR + kind]
                             if pair.size:
-                                pm, pe = _split(table[d, L_PAIR + kind] + pair[tri + j])
+                                pm, pe = split(table[d, L_PAIR + kind] + pair[tri + j])
                             m, ex = math.frexp(pm * below)
                             ex += pe + e[inner, bl, i + 1]
                             if dual:
@@ -261,7 +189,7 @@ def _inside(scores, width, chart, dual, direction, slopes):
                         if below > 0.0:
                             pm, pe = rule_m[d, F_PAIR + kind], rule_e[d, F_PAIR + kind]
                             if pair.size:
-                                pm, pe = _split(table[d, F_PAIR + kind] + pair[tri + j])
+                                pm, pe = split(table[d, F_PAIR + kind] + pair[tri + j])
                             Qm[j - first], shift = math.frexp(pm * below)
                             Qe[j - first] = shift + pe + e[d, bl, i + 1]
                             if dual:
@@ -274,7 +202,7 @@ def _inside(scores, width, chart, dual, direction, slopes):
                 if d == 0 and n_depths > 1 and block < n_blocks - 1:
                     continue  # outside of all pairs only lists up to the end matter
                 # M: elements that end before the last column, times what follows them.
-                n_rows, top = 0, _NONE
+                n_rows, top = 0, NONE
                 begin = before[x, min(i + 3, n)]
                 for r in range(begin - 1, max(begin, before[x, stop - 1])):
                     k = i if r < begin else places[x, r]
@@ -286,36 +214,36 @@ def _inside(scores, width, chart, dual, direction, slopes):
                 acc[:] = 0.0
                 if dual:
                     dacc[:] = 0.0
-                if top > _NONE:
+                if top > NONE:
                     for r in range(n_rows):
                         k = where[r] - 1
-                        coef[r] = Lm[d, i, k] * _pow2(Le[d, i, k] + e[d, block, k + 1] - top)
-                    _combine(acc, s[d, block], where, coef, n_rows)
+                        coef[r] = Lm[d, i, k] * pow2(Le[d, i, k] + e[d, block, k + 1] - top)
+                    add_rows(acc, s[d, block], where, coef, n_rows)
                     if dual:
                         for r in range(n_rows):
                             dcoef[r] = coef[r] * dL[d, i, where[r] - 1]
-                        _combine(dacc, ds[d, block], where, coef, n_rows)
-                        _combine(dacc, s[d, block], where, dcoef, n_rows)
+                        add_rows(dacc, ds[d, block], where, coef, n_rows)
+                        add_rows(dacc, s[d, block], where, dcoef, n_rows)
                 # S and F, with the exponent of the largest of them.
                 a, b, c = rule_m[d, S_L], rule_m[d, S_LS], rule_m[d, F_LS]
                 ae, be, ce = rule_e[d, S_L], rule_e[d, S_LS], rule_e[d, F_LS]
-                largest, common = 0.0, _NONE
+                largest, common = 0.0, NONE
                 for j in range(lo, stop):
                     largest = max(largest, acc[j - first])
                     if Lm[d, i, j] > 0.0:
                         common = max(common, ae + Le[d, i, j])
                     common = max(common, Qe[j - first])
                 if largest > 0.0:
-                    common = max(common, max(be, ce) + top + _exponent(largest))
+                    common = max(common, max(be, ce) + top + exponent(largest))
                 e[d, block, i] = common
-                b *= _pow2(be + top - common)
-                c *= _pow2(ce + top - common)
+                b *= pow2(be + top - common)
+                c *= pow2(ce + top - common)
                 out, under = s[d, block, i], f[d, block, i]
                 out[: lo - first] = 0.0
                 under[: lo - first] = 0.0
                 for y in range(lo - first, stop - first):
-                    one = a * Lm[d, i, first + y] * _pow2(ae + Le[d, i, first + y] - common)
-                    stacked = Qm[y] * _pow2(Qe[y] - common)
+                    one = a * Lm[d, i, first + y] * pow2(ae + Le[d, i, first + y] - common)
+                    stacked = Qm[y] * pow2(Qe[y] - common)
                     out[y] = one + b * acc[y]
                     under[y] = stacked + c * acc[y]
                     if dual:
@@ -355,7 +283,7 @@ def _outside(scores, width, chart, z, ze, outer, dual, direction, slopes, slope,
     rule_m, rule_e = np.empty((n_depths, 3)), np.empty((n_depths, 3), np.int64)
     for d in range(n_depths):
         for r in range(3):
-            rule_m[d, r], rule_e[d, r] = _split(table[d, r])
+            rule_m[d, r], rule_e[d, r] = split(table[d, r])
         for i in range(n):
             PL[d, i, i:n] = 0.0
             PS[d, i, i:n] = 0.0
@@ -379,7 +307,7 @@ def _outside(scores, width, chart, z, ze, outer, dual, direction, slopes, slope,
                 acc[:] = 0.0
                 if dual:
                     dacc[:] = 0.0
-                top = _NONE
+                top = NONE
                 if i == 0:
                     if d == 0 and block == n_blocks - 1:
                         acc[n - 1 - first], top = 1.0 / z, -ze
@@ -391,25 +319,25 @@ def _outside(scores, width, chart, z, ze, outer, dual, direction, slopes, slope,
                     end = before[y, max(i - 3, 0)]
                     for r in range(end + 1):
                         h = places[y, r] if r < end else i - 1
-                        if LTm[d, i - 1, h] == 0.0 or oe[d, block, h] == _NONE:
+                        if LTm[d, i - 1, h] == 0.0 or oe[d, block, h] == NONE:
                             continue
                         where[n_rows] = h
                         top = max(top, LTe[d, i - 1, h] + oe[d, block, h])
                         n_rows += 1
-                    if top > _NONE:
+                    if top > NONE:
                         for r in range(n_rows):
                             h = where[r]
-                            coef[r] = LTm[d, i - 1, h] * _pow2(LTe[d, i - 1, h] + oe[d, block, h] - top)
-                        _combine(acc, om[d, block], where, coef, n_rows)
+                            coef[r] = LTm[d, i - 1, h] * pow2(LTe[d, i - 1, h] + oe[d, block, h] - top)
+                        add_rows(acc, om[d, block], where, coef, n_rows)
                         if dual:
                             for r in range(n_rows):
                                 dcoef[r] = coef[r] * dL[d, where[r], i - 1]
-                            _combine(dacc, dom[d, block], where, coef, n_rows)
-                            _combine(dacc, om[d, block], where, dcoef, n_rows)
+                            add_rows(dacc, dom[d, block], where, coef, n_rows)
+                            add_rows(dacc, om[d, block], where, dcoef, n_rows)
                 # What the pair (i - 1, j + 1) encloses, as a probability.
                 inner_p[:] = 0.0
                 inner_d[:] = 0.0
-                common = _NONE
+                common = NONE
                 if i > 0 and (d > 0 or n_depths == 1):
                     for j in range(lo, min(stop, n - 1)):
                         if KIND[seq[i - 1], seq[j + 1]] < 0 or f[d, block, i, j - first] == 0.0:
@@ -425,7 +353,7 @@ def _outside(scores, width, chart, z, ze, outer, dual, direction, slopes, slope,
                         if p == 0.0:
                             continue
                         inner_p[j - first] = p / f[d, block, i, j - first]
-                        common = max(common, rule_e[d, F_LS] - e[d, block, i] + _exponent(inner_p[j - first]))
+                        common = max(common, rule_e[d, F_LS] - e[d, block, i] + exponent(inner_p[j - first]))
                         if dual:
                             inner_d[j - first] = (dp - inner_p[j - first] * df[d, block, i, j - first]) / f[
                                 d, block, i, j - first
@@ -439,8 +367,8 @@ def _outside(scores, width, chart, z, ze, outer, dual, direction, slopes, slope,
                         if below == 0.0:
                             continue
                         weight = table[d, F_PAIR + kind] + (pair[tri + j] if pair.size else 0.0)
-                        pm, pe = _split(weight)
-                        share = pm * below * _pow2(pe + e[d, bl, i + 1] - e[d, block, i])
+                        pm, pe = split(weight)
+                        share = pm * below * pow2(pe + e[d, bl, i + 1] - e[d, block, i])
                         PS[d, i, j] = inner_p[j - first] * share
                         if dual:
                             change = dtable[d, F_PAIR + kind] + df[d, bl, i + 1, col] / below
@@ -451,12 +379,12 @@ def _outside(scores, width, chart, z, ze, outer, dual, direction, slopes, slope,
                 for y in range(lo - first, stop - first):
                     largest = max(largest, acc[y])
                 if largest > 0.0:
-                    common = max(common, rule_e[d, S_LS] + top + _exponent(largest))
+                    common = max(common, rule_e[d, S_LS] + top + exponent(largest))
                 oe[d, block, i] = common
-                if common == _NONE:
+                if common == NONE:
                     continue
-                b = rule_m[d, S_LS] * _pow2(rule_e[d, S_LS] + top - common)
-                c = rule_m[d, F_LS] * _pow2(rule_e[d, F_LS] - e[d, block, i] - common)
+                b = rule_m[d, S_LS] * pow2(rule_e[d, S_LS] + top - common)
+                c = rule_m[d, F_LS] * pow2(rule_e[d, F_LS] - e[d, block, i] - common)
                 around = om[d, block, i]
                 around[: lo - first] = 0.0
                 around[stop - first :] = 0.0
@@ -473,7 +401,7 @@ def _outside(scores, width, chart, z, ze, outer, dual, direction, slopes, slope,
                 for j in range(lo, stop):
                     if Lm[d, i, j] > 0.0 and acc[j - first] != 0.0:
                         factor = rule_m[d, S_L] * Lm[d, i, j]
-                        factor *= _pow2(rule_e[d, S_L] + top + Le[d, i, j])
+                        factor *= pow2(rule_e[d, S_L] + top + Le[d, i, j])
                         PL[d, i, j] += factor * acc[j - first]
                         if dual:
                             dPL[d, i, j] += factor * (
@@ -483,16 +411,16 @@ def _outside(scores, width, chart, z, ze, outer, dual, direction, slopes, slope,
                 begin = before[x, min(i + 3, n)]
                 for r in range(begin - 1, max(begin, before[x, stop - 1])):
                     k = i if r < begin else places[x, r]
-                    if k < stop - 1 and Lm[d, i, k] > 0.0 and e[d, block, k + 1] > _NONE:
+                    if k < stop - 1 and Lm[d, i, k] > 0.0 and e[d, block, k + 1] > NONE:
                         where[n_rows] = k + 1
                         n_rows += 1
-                _dots(around, s[d, block], where, n_rows, dots)
+                dot_rows(around, s[d, block], where, n_rows, dots)
                 if dual:
-                    _dots(dom[d, block, i], s[d, block], where, n_rows, dots_d)
-                    _dots(around, ds[d, block], where, n_rows, dcoef)
+                    dot_rows(dom[d, block, i], s[d, block], where, n_rows, dots_d)
+                    dot_rows(around, ds[d, block], where, n_rows, dcoef)
                 for r in range(n_rows):
                     k = where[r] - 1
-                    factor = Lm[d, i, k] * _pow2(Le[d, i, k] + e[d, block, k + 1] + common)
+                    factor = Lm[d, i, k] * pow2(Le[d, i, k] + e[d, block, k + 1] + common)
                     PL[d, i, k] += factor * dots[r]
                     if dual:
                         dPL[d, i, k] += factor * (dots_d[r] + dcoef[r] + dL[d, i, k] * dots[r])
@@ -620,7 +548,7 @@ def expect(seqs, offsets, tables, pairs, pair_offsets, start, stop, width, goal,
         z, ze, slope = _inside(scores, width, chart, dual, along, slopes)
         log_z[i] = slope
         if not dual:
-            log_z[i] = math.log(z) + ze * _LN2 if z > 0.0 else -np.inf
+            log_z[i] = math.log(z) + ze * LN2 if z > 0.0 else -np.inf
         if goal == LOG_Z:
             continue
         if z > 0.0:

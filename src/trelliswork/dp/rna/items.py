@@ -9,7 +9,7 @@ from trelliswork._jit import njit
 __all__ = ["append_row", "offer"]
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def append_row(pool, n_rows, a, b, c, d, e):
     """Append a row to a growing table; returns the table."""
     if n_rows == pool.shape[0]:

@@ -145,7 +145,8 @@ def _slot(keys, key):
 @njit
 def _grown(array, size):
     out = np.empty(size, array.dtype)
-    out[: array.size] = array
+    for k in range(array.size):
+        out[k] = array[k]
     return out
 
 
@@ -170,7 +171,8 @@ def _room(keys, values, joins, n_joins, more):
     """Tables with room for ``more`` joins."""
     if n_joins + more > joins.shape[0]:
         wider = np.empty((2 * (n_joins + more), 3), joins.dtype)
-        wider[:n_joins] = joins[:n_joins]
+        for k in range(n_joins):
+            wider[k, 0], wider[k, 1], wider[k, 2] = joins[k, 0], joins[k, 1], joins[k, 2]
         joins = wider
     size = keys.size
     while size and 2 * (n_joins + more) > size:

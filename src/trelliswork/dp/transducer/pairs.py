@@ -76,7 +76,7 @@ def _key(codes, start, length, base):
     return key
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def segment_keys(codes, starts, lengths, base):
     """Numbers of substrings of ``codes``; strings of different symbols or lengths have different numbers."""
     out = np.empty(starts.size, np.int64)

@@ -53,7 +53,8 @@ def list_attributes(codes, ptr, sample, start, length, window, longest):
         n = _around(codes, lo, hi, i, i + length[t], window, longest, keys, starts, lengths)
         if total + n > out.shape[1]:
             wider = np.empty((3, 2 * (total + n)), np.int64)
-            wider[:, :total] = out[:, :total]
+            for k in range(total):
+                wider[0, k], wider[1, k], wider[2, k] = out[0, k], out[1, k], out[2, k]
             out = wider
         for k in range(n):
             out[0, total], out[1, total], out[2, total] = keys[k], starts[k], lengths[k]
@@ -124,7 +125,8 @@ def arc_features(
                             n += 1
                 if total + n > indices.size:
                     wider = np.empty(2 * (total + n), np.int32)
-                    wider[:total] = indices[:total]
+                    for k in range(total):
+                        wider[k] = indices[k]
                     indices = wider
                 piece = arc_piece[c]
                 for k in range(n):

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import clone
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import offsets_of
 from trelliswork._stored import Declared, numbers, pointers, whole
 from trelliswork._threads import n_threads, run
 from trelliswork._tuning import Path
-from trelliswork._validate import check_number, check_weights
+from trelliswork._validate import check_number, check_weights, count_samples
 from trelliswork.kernels._compose import similarities
 from trelliswork.learners.base import StructuredEstimator, warn_interrupted
 from trelliswork.learners.completion import filled_in
@@ -30,12 +31,14 @@ from trelliswork.learners.klrso.problems import (
 from trelliswork.learners.optimize.logistic import Logistic, fit_logistic
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.stops import StopReason
+from trelliswork.metrics._crossval import take as pick
 from trelliswork.structures.abilities import Multinomials, require, unsupported
 from trelliswork.structures.base import Batch, Parts, Structure
 
 __all__ = ["KLRSO"]
 
 _WEIGHTS_AT_A_TIME = 1 << 22
+_GATES = np.linspace(0.0, 1.0, 11)  # shares of a mixture that are tried
 
 
 class KLRSO(StructuredEstimator):
@@ -53,8 +56,10 @@ class KLRSO(StructuredEstimator):
         Output space made of multinomials, for instance ``Chain()`` or ``Grammar()``.
     kernel : kernel, str or function, default="auto"
         Similarity of inputs, see :mod:`trelliswork.kernels`: of the tokens or letters as sequences of
-        symbols, or of what ``features`` makes of the inputs. "auto" is the normalised spectrum kernel
-        with substrings of 1 to 3 symbols; for arrays, the cosine of the sums of their rows.
+        symbols, or of what ``features`` makes of the inputs. "auto" is the normalised spectrum kernel, of
+        substrings that are long enough for two inputs to share them not just by chance: 1 to 3 words; of
+        few symbols longer ones, as a polynomial of degree 3 (RNA of 75 bases: 5 to 9). For arrays it
+        is the cosine of the sums of their rows.
     reg : float, default=0.1
         Penalty on the squared norm of the functions, against the sum of losses.
     features : function or None, default=None
@@ -71,8 +76,12 @@ class KLRSO(StructuredEstimator):
     heads : collection or None, default=None
         Multinomials to be predicted, by their names as in ``heads_``; None for all. The others
         stay as in the generative model.
-    smoothing : float, default=1.0
-        Count added to every event in the generative model.
+    smoothing : float or "auto", default="auto"
+        Count added to every event in the generative model; "auto" as in :class:`Generative`.
+    mixture : float, "held-out" or None, default=None
+        Share of the predicted probabilities in a mixture with those of the generative model, outcome by
+        outcome: a gate between 0 (generative) and 1. "held-out" takes the share with the largest likelihood
+        of every fifth sample, under a model of the others. None is 1.
     n_basis : int or None, default=None
         Compare with this many training inputs only; None with all.
     basis : {"cholesky", "random"}, default="cholesky"
@@ -94,6 +103,8 @@ class KLRSO(StructuredEstimator):
     ----------
     coef_ : ndarray of shape (n_features,)
         Weights of the generative model.
+    kernel_, smoothing_ : kernel and float
+        The similarity and the count that were used.
     log_prob_ : ndarray of shape (n_features,)
         Its log-probabilities of outcomes.
     heads_ : list
@@ -108,6 +119,8 @@ class KLRSO(StructuredEstimator):
         Constants.
     completed_by_ : str or None
         The learner that filled in outputs that are known in part ("crf"); None where all are whole.
+    mixture_ : float
+        The share of the predicted probabilities.
     stop_ : {"converged", "max_iter", "interrupted", "no progress"}
         Why the search stopped: "converged" where that of every multinomial has, else what kept one of
         them from it.
@@ -157,7 +170,8 @@ class KLRSO(StructuredEstimator):
         bias: str = "generative",
         min_count: float = 5,
         heads: Any = None,
-        smoothing: float = 1.0,
+        smoothing: float | str = "auto",
+        mixture: float | str | None = None,
         n_basis: int | None = None,
         basis: str = "cholesky",
         solver: str = "newton-cg",
@@ -176,6 +190,7 @@ class KLRSO(StructuredEstimator):
         self.min_count = min_count
         self.heads = heads
         self.smoothing = smoothing
+        self.mixture = mixture
         self.n_basis = n_basis
         self.basis = basis
         self.solver = solver
@@ -188,9 +203,18 @@ class KLRSO(StructuredEstimator):
     def _check(self) -> None:
         check_number("reg", self.reg, 0, above=True)
         check_number("min_count", self.min_count, 0)
-        check_number("smoothing", self.smoothing, 0, above=True)
+        if self.smoothing != "auto":
+            check_number("smoothing", self.smoothing, 0, above=True)
         check_number("tol", self.tol, 0, above=True)
         check_number("max_iter", self.max_iter, 1, whole=True)
+        if isinstance(self.mixture, str) and self.mixture != "held-out":
+            raise InputError(
+                f"mixture must be a number from 0 to 1, 'held-out' or None, got {self.mixture!r}"
+            )
+        if not isinstance(self.mixture, str) and self.mixture is not None:
+            check_number("mixture", self.mixture, 0)
+            if self.mixture > 1:
+                raise InputError(f"mixture must be a number from 0 to 1, got {self.mixture!r}")
         if self.n_basis is not None:
             check_number("n_basis", self.n_basis, 1, whole=True)
         for name, known in (
@@ -228,7 +252,10 @@ class KLRSO(StructuredEstimator):
         first, place = distinct(inputs)
         todo = problems(batch, place, weights, self.heads, self.weighting, self.min_count)
         n_outcomes = sum(problem.outcomes.size for problem in todo)
-        log_prob = require(batch, Multinomials).log_probabilities(self.smoothing, weights)
+        smoothing = self.smoothing
+        if isinstance(smoothing, str):
+            smoothing = structure.generative_smoothing * batch.count_unit(weights)
+        log_prob = require(batch, Multinomials).log_probabilities(smoothing, weights)
         rng = np.random.default_rng(self.random_state)
         design = make_design(kernel, take(inputs, first), first, self.n_basis, self.basis, rng)
         check_size(design.chosen.size, n_outcomes)
@@ -249,14 +276,36 @@ class KLRSO(StructuredEstimator):
                 self.dual_coef_[todo[i].rows, columns] = regression.dual
             else:
                 self.dual_coef_[:, columns] = design.back @ regression.weights
+        self.mixture_ = self._gate(X, y, sample_weight)
         self.inputs_ = take(inputs, first[design.chosen])
-        self.kernel_ = kernel
+        self.kernel_, self.smoothing_ = kernel, float(smoothing)
         self.log_prob_ = log_prob
         self.space_ = space
-        self.coef_ = batch.generative_weights(self.smoothing, weights)
+        self.coef_ = batch.generative_weights(smoothing, weights)
         self.history_, self.stop_ = history, stop
         self.n_iter_ = max([1, *(record["iterations"] for record in history)])
         return self
+
+    def _gate(self, X: Any, y: Any, sample_weight: Any) -> float:
+        """Share of the predicted probabilities: as given, or by the likelihood of every fifth sample."""
+        if not isinstance(self.mixture, str):
+            return 1.0 if self.mixture is None else float(self.mixture)
+        n = count_samples(X)
+        held = np.arange(n) % 5 == 4
+        if not held.any():
+            return 1.0
+        weights = check_weights(sample_weight, n)
+        rest, some = np.flatnonzero(~held), np.flatnonzero(held)
+        model = clone(self).set_params(mixture=None, verbose=0)
+        model.fit(pick(X, rest), pick(y, rest), None if weights is None else weights[rest])
+        share = np.ones(some.size) if weights is None else weights[some]
+        likelihood = np.zeros(_GATES.size)
+        for g, gate in enumerate(_GATES):
+            model.mixture_ = float(gate)
+            each = model.log_prob(pick(X, some), pick(y, some))
+            # Outputs that the model of the others cannot have say nothing about the gate.
+            likelihood[g] = float(share[np.isfinite(each)] @ each[np.isfinite(each)])
+        return float(_GATES[int(np.argmax(likelihood))])
 
     def _inputs(self, structure: Structure, X: Any, width: int | None = None) -> Any:
         """Inputs as the kernel takes them; ``width`` is the number of features that there must be."""
@@ -343,6 +392,18 @@ class KLRSO(StructuredEstimator):
         samples_at_a_time = max(1, _WEIGHTS_AT_A_TIME // max(self.coef_.size, 1))
         return scores_in_pieces(batch, lambda part: self._weights(batch, K[part]), samples_at_a_time)
 
+    def weights_of_input(self, batch: Batch, X: Any) -> np.ndarray:
+        """Weights of the features for the only sample of a batch.
+
+        Parameters
+        ----------
+        batch : Batch
+            One sample.
+        X : list of inputs
+            Its input.
+        """
+        return self._weights(batch, self._compared(X))[0]
+
     def _weights(self, batch: Batch, K: np.ndarray) -> np.ndarray:
         """Weight vector of each sample."""
         log_p = np.tile(self.log_prob_, (K.shape[0], 1))
@@ -365,8 +426,12 @@ class KLRSO(StructuredEstimator):
         starts, sizes = self.outcome_ptr_[:-1], np.diff(self.outcome_ptr_)
         F -= np.repeat(np.maximum.reduceat(F, starts, axis=1), sizes, axis=1)
         F -= np.repeat(np.log(np.add.reduceat(np.exp(F), starts, axis=1)), sizes, axis=1)
-        left = np.log(np.add.reduceat(np.exp(self.log_prob_[self.outcomes_]), starts))
-        return F + np.repeat(left, sizes)
+        generative = self.log_prob_[self.outcomes_]
+        F += np.repeat(np.log(np.add.reduceat(np.exp(generative), starts)), sizes)
+        gate = getattr(self, "mixture_", 1.0)  # files of earlier versions have none
+        if gate == 1.0:
+            return F
+        return np.logaddexp(F + np.log(gate), generative + np.log1p(-gate)) if gate else F * 0.0 + generative
 
     def predict_multinomials(self, X: Any) -> dict[Any, tuple[list[Any], np.ndarray]]:
         """Predicted probabilities of the outcomes of every head in ``heads_``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
@@ -9,14 +10,26 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
-from trelliswork.kernels import Linear, Normalized, Spectrum, VectorNGrams, as_kernel
+from trelliswork.kernels import Composed, Linear, Normalized, Polynomial, Spectrum, VectorNGrams, as_kernel
 from trelliswork.kernels._compose import similarities
 from trelliswork.learners.optimize.logistic import factor
 from trelliswork.learners.optimize.lowrank import nystrom, pivoted_cholesky, random_basis
 from trelliswork.structures.abilities import Multinomials, require
 from trelliswork.structures.base import Batch
 
-__all__ = ["Design", "Problem", "check_size", "choose_kernel", "distinct", "make_design", "problems"]
+__all__ = [
+    "Design",
+    "Problem",
+    "check_size",
+    "choose_kernel",
+    "distinct",
+    "make_design",
+    "problems",
+    "telling_length",
+]
+
+_RARE = 10.0  # times as many substrings as an input has places are possible ones
+_LONGEST = 8
 
 
 class Problem(NamedTuple):
@@ -74,8 +87,38 @@ def choose_kernel(kernel: Any, inputs: Any) -> Any:
     """The kernel itself, or for ``"auto"`` one that suits sequences of symbols or of vectors."""
     if not isinstance(kernel, str) or kernel != "auto":
         return as_kernel(kernel)
-    vectors = all(isinstance(x, np.ndarray) and x.ndim == 2 for x in inputs)
-    return Normalized(VectorNGrams(1, Linear()) if vectors else Spectrum(1, 3))
+    if all(isinstance(x, np.ndarray) and x.ndim == 2 for x in inputs):
+        return Normalized(VectorNGrams(1, Linear()))
+    shortest = telling_length(inputs)
+    if shortest == 1:
+        return Normalized(Spectrum(1, 3))
+    return Composed(Normalized(Spectrum(shortest, max(2 * shortest - 1, shortest + 2))), Polynomial(3))
+
+
+def telling_length(inputs: Any) -> int:
+    """Length of the shortest substrings that an input has only a tenth of, or less, by chance.
+
+    At most an eighth of the mean length of an input.
+
+    Parameters
+    ----------
+    inputs : list of sequences of symbols
+        Training inputs.
+
+    Examples
+    --------
+    >>> from trelliswork.learners.klrso.problems import telling_length
+    >>> telling_length(["ACGU" * 20]), telling_length([["a", "man", "sees", "the", "old", "dog"] * 2])
+    (5, 1)
+    """
+    counts = np.array(list(Counter(symbol for x in inputs for symbol in x).values()), dtype=float)
+    if counts.size < 2:
+        return 1
+    shares = counts / counts.sum()
+    choices = -float(shares @ np.log(shares))  # log of the number of symbols, were they equally frequent
+    size = counts.sum() / len(inputs)
+    most = int(np.clip(size / 8, 1, _LONGEST))
+    return int(np.clip(np.ceil(np.log(_RARE * size) / max(choices, 0.1)), 1, most))
 
 
 def distinct(inputs: Any) -> tuple[np.ndarray, np.ndarray]:

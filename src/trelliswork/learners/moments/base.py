@@ -13,7 +13,7 @@ from trelliswork._signature import signature
 from trelliswork._stored import Declared, numbers
 from trelliswork._tuning import Choice, Path
 from trelliswork._validate import check_number
-from trelliswork.learners.base import StructuredEstimator, combined_weights
+from trelliswork.learners.base import StructuredEstimator
 from trelliswork.learners.completion import filled_in
 from trelliswork.learners.head_start import RemainingMargin
 from trelliswork.learners.moments.constraints import fit_constrained
@@ -24,8 +24,9 @@ from trelliswork.learners.moments.sums import BatchMoments, MomentSums, SampledM
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.ridge import SOLVERS, Ridge, SecondMoment
 from trelliswork.learners.strength import DataScale
+from trelliswork.learners.weights import combined_weights
 from trelliswork.losses import as_loss
-from trelliswork.structures.abilities import Storable, require
+from trelliswork.structures.abilities import ReferenceLaw, Storable, require
 from trelliswork.structures.base import Batch, Parts, Space, Structure
 
 __all__ = ["AnyMoments", "MomentLearner"]
@@ -73,6 +74,7 @@ class MomentLearner(StructuredEstimator):
         slack: str = "quadratic",
         slack_penalty: float = 1.0,
         margin: float = 0.0,
+        epsilon: float = 0.0,
         moments: str = "exact",
         n_samples: int = 200,
         solver: str = "auto",
@@ -97,6 +99,7 @@ class MomentLearner(StructuredEstimator):
         self.slack = slack
         self.slack_penalty = slack_penalty
         self.margin = margin
+        self.epsilon = epsilon
         self.moments = moments
         self.n_samples = n_samples
         self.solver = solver
@@ -322,6 +325,7 @@ class MomentLearner(StructuredEstimator):
                     penalty=self.slack_penalty,
                     weights=weights,
                     margin=self.margin,
+                    epsilon=self.epsilon,
                     reference=reference,
                     progress=progress,
                 )
@@ -407,6 +411,20 @@ class MomentLearner(StructuredEstimator):
             scores = scores + reference_scores(batch, self.reference_coef_)
         return scores
 
+    def weights_of_input(self, batch: Batch, X: Any) -> np.ndarray:
+        """Weights of the features, with those of a reference law that has the same features.
+
+        Parameters
+        ----------
+        batch : Batch
+            One sample.
+        X : list of inputs
+            Its input.
+        """
+        if self.reference_coef_ is None or isinstance(batch, ReferenceLaw):
+            return self.coef_
+        return self.coef_ + self.reference_coef_
+
     def margins(self, X: Any, y: Any, *, standardized: bool = False) -> np.ndarray:
         """Score of each given output less the mean score of all outputs of its input.
 
@@ -491,6 +509,7 @@ class MomentLearner(StructuredEstimator):
         if not (isinstance(self.reg, str) and self.reg == "auto"):
             check_number("reg", self.reg, 0)
         check_number("margin", self.margin, 0)
+        check_number("epsilon", self.epsilon, 0)
         if self.total_margin is not None and self.total_margin != "auto":
             check_number("total_margin", self.total_margin, 0, above=True)
         for name in ("tol", "smoothing", "slack_penalty"):

@@ -190,6 +190,7 @@ def fit_constrained(
     penalty: float,
     weights: np.ndarray | None,
     margin: float = 0.0,
+    epsilon: float = 0.0,
     reference: np.ndarray | None = None,
     tol: float = 1e-6,
     progress: Progress,
@@ -208,6 +209,8 @@ def fit_constrained(
         Weight of each sample.
     margin : float
         By how much the given output must be ahead, per wrong part.
+    epsilon : float
+        By how much another output may be ahead after all.
     reference : ndarray or None
         Weights of a reference model whose scores are added.
     tol : float
@@ -224,7 +227,7 @@ def fit_constrained(
         for _ in range(_MAX_PASSES):
             added = 0
             for i, sample in samples.items():
-                added += _visit(working_set, i, sample, margin, reference, seen, tol)
+                added += _visit(working_set, i, sample, (margin, epsilon), reference, seen, tol)
             progress.step(**_said(ridge), added=added, n_constraints=len(working_set))
             if not added:
                 stop = "converged"
@@ -239,11 +242,12 @@ def _visit(
     working_set: WorkingSet,
     i: int,
     sample: Batch,
-    margin: float,
+    ahead_by: tuple[float, float],
     reference: np.ndarray | None,
     seen: set[tuple[int, bytes]],
     tol: float,
 ) -> bool:
+    margin, epsilon = ahead_by
     scores = sample.scores(working_set.theta)
     fixed = None if reference is None else reference_scores(sample, reference)
     costs, constant = sample.mismatch() if margin else (None, 0.0)
@@ -255,9 +259,9 @@ def _visit(
     row = contrast(sample, codes, np.zeros(1, dtype=np.int64))
     row.sum_duplicates()
     row.eliminate_zeros()
-    lead = 0.0
+    lead = epsilon
     if fixed is not None:
-        lead = float((sample.evaluate(sample.gold_codes, fixed) - sample.evaluate(codes, fixed))[0])
+        lead += float((sample.evaluate(sample.gold_codes, fixed) - sample.evaluate(codes, fixed))[0])
     if costs is not None:
         lead -= margin * float((sample.dot_each(sample.indicators(codes, each=True), costs) + constant)[0])
     norm = float(np.linalg.norm(row.data) * np.linalg.norm(working_set.theta)) + abs(lead)

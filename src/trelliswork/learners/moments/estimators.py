@@ -69,6 +69,9 @@ class ZScore(MomentLearner):
     margin : float, default=0.0
         By how much the given output must be ahead, per wrong part of the other one. 0, as in the
         paper, lets ties stand, which prediction may break the wrong way.
+    epsilon : float, default=0.0
+        By how much another output may be ahead after all: constraints relaxed by a tolerance, in the units of
+        ``theta . b = 1`` (with a reference, of its scores), for data that are not quite separable.
     moments : {"exact", "sampled"}, default="exact"
         Exact moments, or estimates from random outputs.
     n_samples : int, default=200
@@ -156,6 +159,7 @@ class ZScore(MomentLearner):
         slack: str = "quadratic",
         slack_penalty: float = 1.0,
         margin: float = 0.0,
+        epsilon: float = 0.0,
         moments: str = "exact",
         n_samples: int = 200,
         solver: str = "auto",
@@ -181,6 +185,7 @@ class ZScore(MomentLearner):
             slack=slack,
             slack_penalty=slack_penalty,
             margin=margin,
+            epsilon=epsilon,
             moments=moments,
             n_samples=n_samples,
             solver=solver,
@@ -260,6 +265,9 @@ class SODA(MomentLearner):
     margin : float, default=0.0
         By how much the given output must be ahead, per wrong part of the other one. 0, as in the
         paper, lets ties stand, which prediction may break the wrong way.
+    epsilon : float, default=0.0
+        By how much another output may be ahead after all: constraints relaxed by a tolerance, in the units of
+        ``theta . b = 1`` (with a reference, of its scores), for data that are not quite separable.
     moments : {"exact", "sampled"}, default="exact"
         Exact moments, or unbiased estimates from random outputs.
     n_samples : int, default=200
@@ -343,6 +351,7 @@ class SODA(MomentLearner):
         slack: str = "quadratic",
         slack_penalty: float = 1.0,
         margin: float = 0.0,
+        epsilon: float = 0.0,
         moments: str = "exact",
         n_samples: int = 200,
         solver: str = "auto",
@@ -368,6 +377,7 @@ class SODA(MomentLearner):
             slack=slack,
             slack_penalty=slack_penalty,
             margin=margin,
+            epsilon=epsilon,
             moments=moments,
             n_samples=n_samples,
             solver=solver,

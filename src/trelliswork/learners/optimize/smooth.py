@@ -6,6 +6,7 @@ Wolfe line search, and OWL-QN, its orthant-wise variant, when there is an L1 ter
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,8 @@ from trelliswork.learners.optimize.stops import StopReason
 __all__ = ["Minimum", "Stop", "check_finite", "gradient_norm", "lbfgs", "newton_cg", "pseudo_gradient"]
 
 Value = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+_PERIOD, _FLAT = 10, 100.0  # iterations that must lower the objective by so many squares of the tolerance
 
 
 class Stop(Exception):
@@ -140,7 +143,8 @@ def lbfgs(
     memory, max_iter : int
         Number of pairs kept; maximum number of iterations.
     tol : float
-        Stop when the norm of the (pseudo-)gradient falls to ``tol`` times ``reference``.
+        Stop when the norm of the (pseudo-)gradient falls to ``tol`` times ``reference``, or when ten
+        iterations have lowered the objective by less than ``100 * tol**2``, relative to it.
     reference : float or None
         A gradient norm; None is the norm at the start, which a warm start makes too small.
     measure : callable or None
@@ -160,6 +164,7 @@ def lbfgs(
     check_finite(objective, norm, first)
     n_iter, converged, message = 0, norm == 0.0 or norm <= tol * first, "the start is good enough"
     stop: StopReason = "converged"
+    recent = deque([objective], maxlen=_PERIOD + 1)
     stalled = 0  # iterations without a decrease that rounding would let us see
     while not converged:
         if n_iter >= max_iter:
@@ -196,8 +201,12 @@ def lbfgs(
             except Stop as ended:
                 stop, message = ended.reason, ended.message
                 break
+        recent.append(objective)
         if norm <= tol * first:
             converged, message = True, f"gradient fell below {tol:g} of the reference"
+        elif len(recent) > _PERIOD and recent[0] - objective <= _FLAT * tol**2 * abs(objective):
+            converged = True
+            message = f"{_PERIOD} iterations lowered the objective by less than {_FLAT * tol**2:g} of it"
     return Minimum(w, objective, n_iter, n_evaluations, stop, message)
 
 

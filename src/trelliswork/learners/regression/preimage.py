@@ -40,6 +40,9 @@ class Preimage(NamedTuple):
         The strings that were compared, best first: at most ``cap``.
     truncated : bool
         Whether there are more candidates than ``cap``.
+    excess : float
+        After a repair: by how much, at most, another string could be nearer; 0 means that none is, which is
+        certain up to 64 n-grams. Infinite for ``method="euler"``.
 
     Examples
     --------
@@ -55,6 +58,7 @@ class Preimage(NamedTuple):
     number: int | float
     candidates: list[Any]
     truncated: bool
+    excess: float = 0.0
 
 
 @readable
@@ -121,7 +125,8 @@ def preimage(
         begin and end with anything.
     method : {"auto", "exact", "euler", "repair"}, default="auto"
         ``"exact"``: an Euler trail, or an error that says why there is none. ``"repair"``: the nearest
-        realisable counts, by min-cost flow, then a trail. ``"euler"``: rounded counts and the recursion
+        realisable counts, then a trail; beyond 64 n-grams near ones where the nearest flow falls into
+        parts (see ``excess`` of the result). ``"euler"``: rounded counts and the recursion
         that concatenates trails, whatever comes out. ``"auto"``: exact where possible, else repair.
     loss : {"squared", "absolute"}, default="squared"
         Distance that the repair minimises.
@@ -170,6 +175,7 @@ def preimage(
     fault = graph.fault() if whole else ("balance", -1)
     if method == "exact" and fault is not None:
         raise InputError(f"no string has these counts: {_why(graph, fault, whole, symbols, boundary)}")
+    excess = 0.0
     if method == "euler":
         codes = search.concatenated(graph)
         strings = [codes], 0.0, graph.number(), False
@@ -178,7 +184,7 @@ def preimage(
         strings, exact = search.strings(graph, wanted), True
     else:
         strings = search.repaired(wanted)
-        exact = bool(strings[1] == 0.0)
+        exact, excess = bool(strings[1] == 0.0), search.excess
     candidates = [_decoded(codes, symbols, plain) for codes in strings[0]]
     cost = strings[1]
     if method == "euler":
@@ -186,7 +192,8 @@ def preimage(
         windows, _ = ngram_windows(padded(coded, n, start, end) if given else coded, n)
         cost = float(((_recount(rows, windows) - wanted) ** 2).sum())
         exact = cost == 0.0
-    return Preimage(candidates[0], exact, cost, strings[2], candidates, strings[3])
+        excess = 0.0 if exact else np.inf
+    return Preimage(candidates[0], exact, cost, strings[2], candidates, strings[3], excess)
 
 
 class Search:
@@ -228,6 +235,7 @@ class Search:
         self.last = graph.rows[:, -1]
         self.n_symbols = len(symbols)
         self.price: np.ndarray | None = None
+        self.excess = 0.0  # of the last repair
         if language_model is not None:
             if not isinstance(language_model, NGramModel):
                 raise InputError(
@@ -279,6 +287,7 @@ class Search:
     ) -> tuple[list[list[int]], float, int | float, bool]:
         """The same for the nearest realisable counts."""
         fixed = repair(self.graph, wanted, self.loss, self.price, lower)
+        self.excess = fixed.excess
         candidates, _, number, truncated = self.strings(self.graph.with_counts(fixed.counts))
         return candidates, fixed.cost, number, truncated
 

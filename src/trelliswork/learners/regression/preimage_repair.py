@@ -1,4 +1,4 @@
-"""The nearest n-gram counts that some string has: min-cost flow, then joining of loose parts."""
+"""The nearest n-gram counts that some string has: min-cost flow with cuts, or joining of loose parts."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ __all__ = ["LOSSES", "Lower", "Repaired", "repair"]
 
 LOSSES = ("squared", "absolute")
 _MOST_ARCS = 1_000_000  # one for every unit of a count
+EXACT_UP_TO = 64  # n-grams: loose parts are cut off exactly; beyond, they are joined greedily
+_MAX_CUTS = 200
 _NOTHING = 1e-12  # a length that scipy's graphs do not take for a missing edge
 
 
@@ -42,10 +44,13 @@ class Repaired(NamedTuple):
         They have a pre-image.
     cost : float
         Distance from what was asked for, without the price of the n-grams.
+    excess : float
+        By how much, at most, other counts would be better, the price included; 0 means that none are.
     """
 
     counts: np.ndarray
     cost: float
+    excess: float
 
 
 def repair(
@@ -58,8 +63,11 @@ def repair(
     """Counts ``f`` with a pre-image that minimise ``sum loss(f_e - wanted_e) + price_e f_e``.
 
     A string is one unit of flow from the start to the end of the graph; the loss is convex, so that each
-    n-gram becomes a few arcs of rising cost and the flow comes out whole. Parts of the solution that do not
-    hang together with the start are then removed or linked, whichever is cheaper (exact joining is NP-hard).
+    n-gram becomes a few arcs of rising cost and the flow comes out whole. Where parts of the solution do not
+    hang together with the start, constraints are added that each of them, if used, is entered, until
+    everything hangs together: the result is the nearest. This may take long (the problem is NP-hard), so
+    that graphs of more than ``EXACT_UP_TO`` n-grams have their loose parts removed or linked one after the
+    other, whichever is cheaper; ``excess`` bounds what that may have cost.
 
     Parameters
     ----------
@@ -77,12 +85,45 @@ def repair(
     if loss not in LOSSES:
         raise InputError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}")
     price = np.zeros(len(wanted)) if price is None else price
-    flow = _flow(graph, wanted, loss, price, lower)
-    flow = _join(graph, flow, wanted, loss, price)
-    cost = float(_cost(flow, wanted, loss).sum())
-    if lower is not None:
-        cost += float(np.abs(lower.part_of @ flow - lower.wanted).sum())
-    return Repaired(flow, cost)
+    network = _network(graph, wanted, loss, price, lower)
+    flow, x = network.solve()
+    least = float(network.costs @ x)
+    proved = not _loose(graph, flow, network.first(x)).size
+    if not proved and len(wanted) <= EXACT_UP_TO:
+        most = float(np.maximum(np.ceil(wanted), 0.0).sum()) + len(graph.vertices) + 1.0
+        for _ in range(_MAX_CUTS):
+            network.cut(graph, flow, network.first(x), np.maximum(np.ceil(wanted), 0.0) + most)
+            flow, x = network.solve()
+            least = float(network.costs @ x)
+            if proved := not _loose(graph, flow, network.first(x)).size:
+                break
+    if proved:
+        excess = 0.0
+    else:
+        joined = _join(graph, flow, wanted, loss, price)
+        excess = (
+            _objective(joined, wanted, loss, price, lower)
+            - least
+            - float(_cost(0.0 * wanted, wanted, loss).sum())
+        )
+        flow, excess = joined, max(excess, 0.0)
+    return Repaired(flow, _objective(flow, wanted, loss, 0.0 * price, lower), excess)
+
+
+def _objective(
+    flow: np.ndarray, wanted: np.ndarray, loss: str, price: np.ndarray, lower: Lower | None
+) -> float:
+    cost = float(_cost(flow, wanted, loss).sum() + price @ flow)
+    return cost if lower is None else cost + float(np.abs(lower.part_of @ flow - lower.wanted).sum())
+
+
+def _loose(graph: DeBruijn, flow: np.ndarray, start: int) -> np.ndarray:
+    """Numbers of the parts in use that do not hang together with the start; -1 is where nothing is used."""
+    if start < 0:
+        return np.zeros(0, dtype=np.int64)
+    part = graph.with_counts(flow).parts()
+    used = np.unique(part[graph.tail[flow > 0]])
+    return used[used != part[start]]
 
 
 def _cost(t: np.ndarray, wanted: np.ndarray, loss: str) -> np.ndarray:
@@ -116,13 +157,78 @@ def _pieces(wanted: np.ndarray, loss: str) -> tuple[np.ndarray, np.ndarray, np.n
     return np.concatenate(edge), np.concatenate(cost), np.concatenate(capacity)
 
 
-def _flow(
+class _Network:
+    """The flow problem: arcs with costs and capacities, and the cuts added so far.
+
+    Attributes
+    ----------
+    edge : int array of shape (n_main,)
+        n-gram of each of the first arcs; the others lead in and out, or count shorter n-grams.
+    tails, heads : int arrays of shape (n_arcs,)
+        Vertices of the arcs; the number of vertices stands for the outside.
+    costs, upper, whole : ndarray
+        Cost, capacity and whether it must be whole, of every variable.
+    """
+
+    def __init__(self, edge: np.ndarray, tails: np.ndarray, heads: np.ndarray, graph: DeBruijn):
+        self.edge, self.tails, self.heads = edge, tails, heads
+        self.n_ngrams, self.n_vertices, self.start = len(graph.tail), len(graph.vertices), graph.start
+        self.costs = self.upper = self.whole = np.zeros(0)
+        self.matrix, self.balance = sp.csr_matrix((0, 0)), np.zeros(0)
+        self.cuts: list[sp.csr_matrix] = []
+
+    def solve(self) -> tuple[np.ndarray, np.ndarray]:
+        """Count of every n-gram, and value of every variable."""
+        from scipy.optimize import Bounds, LinearConstraint, milp  # slow to import
+
+        constraints = [LinearConstraint(self.matrix.tocsc(), self.balance, self.balance)]
+        if self.cuts:
+            constraints.append(LinearConstraint(sp.vstack(self.cuts).tocsc(), -np.inf, 0.0))
+        plain = not self.cuts and not self.whole.any()
+        optimum = None
+        if self.costs.size:
+            optimum = milp(
+                self.costs,
+                integrality=np.ones(len(self.costs)) if self.cuts and not self.whole.any() else self.whole,
+                bounds=Bounds(np.zeros(len(self.costs)), self.upper),
+                constraints=constraints,
+                options={"presolve": not plain},  # costs more than it saves on plain flows
+            )
+        if optimum is None or optimum.x is None:
+            raise InputError(
+                "no string can be made of these n-grams: nothing leads from the start to the end; "
+                "name more n-grams in allowed"
+            )
+        used = np.rint(optimum.x[: len(self.edge)])
+        return np.bincount(self.edge, weights=used, minlength=self.n_ngrams).astype(np.int64), optimum.x
+
+    def first(self, x: np.ndarray) -> int:
+        """Vertex where the unit of flow begins."""
+        if self.start >= 0:
+            return self.start
+        return int(np.argmax(x[len(self.edge) : len(self.edge) + self.n_vertices]))
+
+    def cut(self, graph: DeBruijn, flow: np.ndarray, start: int, most: np.ndarray) -> None:
+        """Ask that every loose part is entered where it is used; ``most`` bounds the counts of an optimum."""
+        part = graph.with_counts(flow).parts()
+        n_arcs = len(self.tails)
+        for p in _loose(graph, flow, start):
+            inside = np.append(part == p, False)
+            entering = np.flatnonzero(inside[self.heads] & ~inside[self.tails])
+            for e in np.flatnonzero((flow > 0) & inside[graph.tail]):
+                arcs = np.flatnonzero(self.edge == e)
+                row = np.zeros(len(self.costs))
+                row[arcs] = 1.0
+                row[entering[entering < n_arcs]] = -most[e]
+                self.cuts.append(sp.csr_matrix(row))
+
+
+def _network(
     graph: DeBruijn, wanted: np.ndarray, loss: str, price: np.ndarray, lower: Lower | None
-) -> np.ndarray:
+) -> _Network:
     n = len(graph.vertices)
     edge, cost, capacity = _pieces(wanted, loss)
     cost = cost + price[edge]
-    tail, head = graph.tail[edge], graph.head[edge]
     balance = np.zeros(n)
     # Where a string may begin or end anywhere, free arcs lead in and out; vertex n is outside.
     free_in = np.arange(n) if graph.start < 0 else np.zeros(0, dtype=np.int64)
@@ -132,8 +238,9 @@ def _flow(
         balance[graph.start] += 1.0
     if graph.end >= 0:
         balance[graph.end] -= 1.0
-    tails = np.concatenate([tail, np.full(free_in.size, n), free_out])
-    heads = np.concatenate([head, free_in, np.full(free_out.size, n)])
+    tails = np.concatenate([graph.tail[edge], np.full(free_in.size, n), free_out])
+    heads = np.concatenate([graph.head[edge], free_in, np.full(free_out.size, n)])
+    network = _Network(edge, tails, heads, graph)
     n_arcs, n_main = len(tails), len(edge)
     size = n + 1 if outside else n
     if outside:
@@ -149,9 +256,9 @@ def _flow(
     if free_in.size and free_out.size:  # one unit goes around through the outside
         matrix = sp.vstack([matrix, sp.csr_matrix(np.isin(arcs, np.arange(n_main, n_main + n)) * 1.0)])
         balance = np.append(balance, 1.0)
-    costs = np.concatenate([cost, np.zeros(n_arcs - n_main)])
-    upper = np.concatenate([capacity, np.ones(n_arcs - n_main)])
-    whole = np.zeros(n_arcs)
+    network.costs = np.concatenate([cost, np.zeros(n_arcs - n_main)])
+    network.upper = np.concatenate([capacity, np.ones(n_arcs - n_main)])
+    network.whole = np.zeros(n_arcs)
     if lower is not None:  # the sum of a short n-gram's arcs, less too many, plus too few, is what is wanted
         n_short = len(lower.wanted)
         sums = lower.part_of.tocsc()[:, edge]
@@ -160,43 +267,17 @@ def _flow(
         )
         matrix = sp.vstack([sp.hstack([matrix, sp.csr_matrix((matrix.shape[0], 2 * n_short))]), block])
         balance = np.concatenate([balance, lower.wanted])
-        costs = np.concatenate([costs, np.ones(2 * n_short)])
-        upper = np.concatenate([upper, np.full(2 * n_short, np.inf)])
-        whole = np.concatenate([np.ones(n_arcs), np.zeros(2 * n_short)])
-    from scipy.optimize import Bounds, LinearConstraint, milp  # slow to import
-
-    optimum = (
-        None
-        if not costs.size
-        else milp(
-            costs,
-            integrality=whole,
-            bounds=Bounds(np.zeros(len(costs)), upper),
-            constraints=LinearConstraint(matrix.tocsc(), balance, balance),
-            options={"presolve": lower is not None},  # costs more than it saves on plain flows
-        )
-    )
-    if optimum is None or optimum.x is None:
-        raise InputError(
-            "no string can be made of these n-grams: nothing leads from the start to the end; "
-            "name more n-grams in allowed"
-        )
-    return np.bincount(edge, weights=np.rint(optimum.x[:n_main]), minlength=len(wanted)).astype(np.int64)
+        network.costs = np.concatenate([network.costs, np.ones(2 * n_short)])
+        network.upper = np.concatenate([network.upper, np.full(2 * n_short, np.inf)])
+        network.whole = np.concatenate([np.ones(n_arcs), np.zeros(2 * n_short)])
+    network.matrix, network.balance = matrix, balance
+    return network
 
 
 def _join(graph: DeBruijn, flow: np.ndarray, wanted: np.ndarray, loss: str, price: np.ndarray) -> np.ndarray:
     """Remove or link the parts that do not hang together with the first."""
-    while True:
-        now = graph.with_counts(flow)
-        start, _ = now.ends()
-        if start < 0:
-            return flow
-        part = now.parts()
-        used = flow > 0
-        loose = np.unique(part[graph.tail[used]])
-        loose = loose[loose != part[start]]
-        if not loose.size:
-            return flow
+    while (loose := _loose(graph, flow, start := graph.with_counts(flow).ends()[0])).size:
+        part, used = graph.with_counts(flow).parts(), flow > 0
         more = _cost(flow + 1.0, wanted, loss) - _cost(flow.astype(float), wanted, loss) + price
         length = np.maximum(more, 0.0) + _NOTHING
         n = len(graph.vertices)
@@ -234,3 +315,4 @@ def _join(graph: DeBruijn, flow: np.ndarray, wanted: np.ndarray, loss: str, pric
                 best = float(around[i, j]), added
         assert best is not None
         flow = flow + best[1]
+    return flow

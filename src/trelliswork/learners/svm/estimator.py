@@ -12,7 +12,7 @@ from trelliswork._stored import Declared, matrix, numbers
 from trelliswork._tuning import Choice, Path
 from trelliswork._validate import check_number
 from trelliswork.kernels import Precomputed, as_kernel
-from trelliswork.learners.base import StructuredEstimator, combined_weights
+from trelliswork.learners.base import StructuredEstimator
 from trelliswork.learners.completion import best_completion, first_completion
 from trelliswork.learners.head_start import RemainingMargin
 from trelliswork.learners.known import check_loss, known_in_part
@@ -21,6 +21,7 @@ from trelliswork.learners.strength import DataScale
 from trelliswork.learners.svm.fit import fit_svm
 from trelliswork.learners.svm.rounds import fit_completed, model_scores
 from trelliswork.learners.svm.weights import Expansion
+from trelliswork.learners.weights import combined_weights, given_weights
 from trelliswork.losses import Loss, as_loss
 from trelliswork.losses.forms import Form, check_form
 from trelliswork.structures.abilities import Rows, require
@@ -29,6 +30,7 @@ from trelliswork.structures.base import Batch, Parts, Space, Structure
 __all__ = ["StructuredSVM"]
 
 _ROWS = 200  # that tell the values of a kernel
+_MARGINS = {"generative": 0.1, "given": 0.3}  # per unit of the loss, in scores of the prior
 _SOLVERS = ("auto", "bcfw", "working-set", "one-slack")
 
 
@@ -63,9 +65,10 @@ class StructuredSVM(StructuredEstimator):
     C_mode : {"relative", "absolute"}, default="relative"
         Whether the weight of the mean slack is ``C_ = 3 C n_samples / V``, with V the mean squared norm of
         the features of one part of an output (a token with its label; with a kernel its mean value for
-        equal rows; ``5 C / V`` with a prior), or C itself. With one label per sample and margin rescaling
-        ``C_`` is also times the mean loss of a wrong label, by which weights grow (L1 slacks), and with slack
-        rescaling it is divided by it. (``C_ / n_samples`` is what other tools call C.)
+        equal rows), or C itself. With the prior "generative" it is ``5 C / V``, with others ``150 C / V``.
+        With one label per sample and margin rescaling ``C_`` is also times the mean loss of a wrong label, by
+        which weights grow (L1 slacks), and with slack rescaling it is divided by it. (``C_ / n_samples`` is
+        what other tools call C.)
     loss : str or Loss, default="hamming"
         ``"hamming"``, ``"zero-one"``, ``"tree"``, ``"f1"``, ``"edit"`` (``Edit(cap=3)``), or an object
         of :mod:`trelliswork.losses`.
@@ -73,13 +76,16 @@ class StructuredSVM(StructuredEstimator):
         Penalty on slacks; ``"none"`` is the hard margin, for separable data.
     rescale : {"margin", "slack", None}, default="margin"
         Where the loss enters.
-    prior : {"auto", "generative", None}, default="auto"
-        Weights that the others are pulled towards: ``|w|^2`` becomes ``|w - prior|^2``, with the weights of
-        :class:`Generative`. "auto" is "generative" for the grammars of RNA, where otherwise the structure
-        without a pair is best for data of many families, and None for the rest. It goes with L1 slacks,
-        ``rescale="margin"``, a loss that is a sum over parts, and no kernel.
-    prior_margin : float, default=0.1
-        With a prior: margin per unit of the loss, in the units of its scores.
+    prior : "auto", "generative", dict, ndarray or None, default="auto"
+        Weights that the others are pulled towards: ``|w|^2`` becomes ``|w - prior|^2``. Given by feature
+        name or in the order of the features, or those of :class:`Generative`. "auto" is what the structure
+        knows before it has seen data (``RNA()``: the model of the package), "generative" for the other
+        grammars of RNA, where otherwise the structure without a pair is best for data of many families, and
+        None for the rest. It goes with L1 slacks, ``rescale="margin"``, a loss that is a sum over parts, and
+        no kernel.
+    prior_margin : float or "auto", default="auto"
+        With a prior: margin per unit of the loss, in the units of its scores. "auto" is 0.1 with the
+        weights of :class:`Generative`, which are far too sure, and 0.3 with others.
     solver : {"auto", "bcfw", "working-set", "one-slack"}, default="auto"
         All reach the same optimum. ``"bcfw"``, block-coordinate Frank-Wolfe with line search
         over cached outputs, is the default. ``"working-set"`` solves the problem over all
@@ -90,6 +96,11 @@ class StructuredSVM(StructuredEstimator):
         ``Classes``, tokens of ``Chain``. Features without rows (transitions, bias) stay linear.
     tol : float, default=1e-3
         Stop when the duality gap is below this part of the objective.
+    epsilon : float or None, default=None
+        Instead of ``tol``: take up only constraints that are broken by more than ``epsilon`` beyond the slack
+        of their sample, and stop when there are none (``"working-set"`` only, which "auto" then is). The
+        objective is then within ``C_ epsilon`` of the optimum (L1 slacks), and
+        :func:`trelliswork.bounds.svm_constraints` bounds the number of constraints.
     max_iter : int, default=1000
         Maximum number of rounds over the data.
     average : bool, default=False
@@ -181,11 +192,12 @@ class StructuredSVM(StructuredEstimator):
         loss: str | Loss = "hamming",
         slack: str = "l1",
         rescale: str | None = "margin",
-        prior: str | None = "auto",
-        prior_margin: float = 0.1,
+        prior: Any = "auto",
+        prior_margin: float | str = "auto",
         solver: str = "auto",
         kernel: Any = None,
         tol: float = 1e-3,
+        epsilon: float | None = None,
         max_iter: int = 1000,
         average: bool = False,
         approx: bool = False,
@@ -207,6 +219,7 @@ class StructuredSVM(StructuredEstimator):
         self.solver = solver
         self.kernel = kernel
         self.tol = tol
+        self.epsilon = epsilon
         self.max_iter = max_iter
         self.average = average
         self.approx = approx
@@ -229,20 +242,24 @@ class StructuredSVM(StructuredEstimator):
         """
         form, loss, kernel = self._checked()
         structure = self._checked_structure()
-        with_prior = self._with_prior(form, kernel)
-        space, batch = self._start(X, y, structure=structure.complete() if with_prior else structure)
+        source = self._prior_source(structure, form, kernel)
+        counted = isinstance(source, str)  # "generative"
+        space, batch = self._start(X, y, structure=structure.complete() if counted else structure)
         weights = combined_weights(batch, sample_weight, self.class_weight)
         partly = known_in_part(batch)
-        prior = self._prior(batch, weights, loss, partly is not None) if with_prior else None
+        prior = None if source is None else self._prior(source, batch, weights, loss, partly is not None)
         check_loss(batch, loss)
-        price = self._price(batch, weights, kernel, prior is not None) * self._loss_unit(batch, loss, form)
+        kind = None if prior is None else "generative" if counted else "given"
+        price = self._price(batch, weights, kernel, kind) * self._loss_unit(batch, loss, form)
         if prior is not None:
-            loss = RemainingMargin(loss, self.prior_margin, lambda part: part.scores(prior))
+            margin = _MARGINS[str(kind)] if isinstance(self.prior_margin, str) else self.prior_margin
+            loss = RemainingMargin(loss, margin, lambda part: part.scores(prior))
         options: dict[str, Any] = {
             "weights": weights,
             "solver": self.solver,
             "kernel": kernel,
             "tol": self.tol,
+            "epsilon": self.epsilon,
             "max_iter": self.max_iter,
             "average": self.average,
             "approx": self.approx,
@@ -287,27 +304,38 @@ class StructuredSVM(StructuredEstimator):
         same = self.__sklearn_is_fitted__() and self.space_.feature_names == space.feature_names
         return bool(self.warm_start) and same
 
-    def _with_prior(self, form: Form, kernel: Any) -> bool:
-        """Whether there is to be a prior, as far as parameters tell."""
-        if self.prior != "auto":
-            return self.prior is not None
-        return form.additive and kernel is None and self.structure.svm_prior is not None
+    def _prior_source(self, structure: Structure, form: Form, kernel: Any) -> Any:
+        """The word "generative", weights, or None for no prior, as far as parameters tell."""
+        if not self._prior_is("auto"):
+            return self.prior
+        if not form.additive or kernel is not None:
+            return None
+        known = structure.known_weights()
+        return structure.svm_prior if known is None else known
 
-    def _prior(self, batch: Batch, weights: np.ndarray | None, loss: Loss, partly: bool) -> np.ndarray | None:
+    def _prior(
+        self, source: Any, batch: Batch, weights: np.ndarray | None, loss: Loss, partly: bool
+    ) -> np.ndarray | None:
         """Weights of the prior; with "auto" None for a loss or for outputs that do not go with one."""
+        auto = self._prior_is("auto")
         if partly:
-            if self.prior == "auto":
+            if auto:
                 return None
             raise InputError("the prior needs outputs that are known as a whole; use prior=None")
         loss.check(batch.space)
         if loss.part_costs(batch) is None:
-            if self.prior == "auto":
+            if auto:
                 return None
             raise InputError(f"{loss!r} is not a sum over parts; use loss='hamming' or prior=None")
+        if not isinstance(source, str):
+            return given_weights(batch.space, source, "prior")
         smoothing = self.structure.generative_smoothing * batch.count_unit(weights)
         return batch.generative_weights(smoothing, weights)
 
-    def _price(self, batch: Batch, weights: np.ndarray | None, kernel: Any, prior: bool) -> float:
+    def _prior_is(self, name: str) -> bool:
+        return isinstance(self.prior, str) and self.prior == name
+
+    def _price(self, batch: Batch, weights: np.ndarray | None, kernel: Any, prior: str | None) -> float:
         """Weight of the mean slack."""
         if self.C_mode == "absolute":
             return self.C
@@ -315,7 +343,7 @@ class StructuredSVM(StructuredEstimator):
         if kernel is not None:
             rows = require(batch, Rows).row_view().rows[:_ROWS]
             scale = scale._replace(norm=float(np.mean(np.diagonal(kernel(rows, rows)))) + 1.0)
-        return self.C * (scale.prior_price if prior else scale.price)
+        return self.C * (scale.price if prior is None else scale.prior_price(prior))
 
     def _loss_unit(self, batch: Batch, loss: Loss, form: Form) -> float:
         """What the mean loss of a wrong class does to the price: the same C for heights and for 0 or 1."""
@@ -332,10 +360,11 @@ class StructuredSVM(StructuredEstimator):
 
     def _checked(self) -> tuple[Form, Loss, Any]:
         form, loss = check_form(self.slack, self.rescale), as_loss(self.loss)
-        if self.prior not in ("auto", "generative", None):
-            raise InputError(f"prior must be 'auto', 'generative' or None, got {self.prior!r}")
+        if isinstance(self.prior, str) and self.prior not in ("auto", "generative"):
+            raise InputError(f"prior must be 'auto', 'generative', weights or None, got {self.prior!r}")
         for name in ("C", "tol", "cache_mb", "prior_margin"):
-            check_number(name, getattr(self, name), 0, above=True)
+            if name != "prior_margin" or self.prior_margin != "auto":
+                check_number(name, getattr(self, name), 0, above=True)
         check_number("max_iter", self.max_iter, 1, whole=True)
         if self.C_mode not in ("relative", "absolute"):
             raise InputError(f"C_mode must be 'relative' or 'absolute', got {self.C_mode!r}")
@@ -344,10 +373,15 @@ class StructuredSVM(StructuredEstimator):
         kernel = None if self.kernel is None else as_kernel(self.kernel)
         if isinstance(kernel, Precomputed):
             raise InputError("StructuredSVM compares rows itself: give the kernel, not precomputed values")
+        if self.epsilon is not None:
+            check_number("epsilon", self.epsilon, 0, above=True)
+            if self.solver not in ("auto", "working-set") or self.average:
+                raise InputError("epsilon=... needs solver='working-set' and average=False")
         if self.solver == "one-slack" and (form.slack != "l1" or kernel is not None):
             raise InputError("solver='one-slack' needs slack='l1' and no kernel; use solver='working-set'")
-        if self.prior == "generative" and (not form.additive or kernel is not None):
-            raise InputError("prior='generative' needs slack='l1', rescale='margin' and no kernel")
+        given = self.prior is not None and not self._prior_is("auto")
+        if given and (not form.additive or kernel is not None):
+            raise InputError("a prior needs slack='l1', rescale='margin' and no kernel")
         if self.average and (self.solver not in ("auto", "bcfw") or kernel is not None):
             raise InputError("average=True needs solver='bcfw' and no kernel")
         return form, loss, kernel

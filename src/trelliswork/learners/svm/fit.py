@@ -39,6 +39,7 @@ def fit_svm(
     solver: str = "auto",
     kernel: Any = None,
     tol: float = 1e-3,
+    epsilon: float | None = None,
     max_iter: int = 1000,
     average: bool = False,
     approx: bool = False,
@@ -59,7 +60,7 @@ def fit_svm(
         As in :class:`~trelliswork.StructuredSVM`, checked.
     weights : ndarray or None
         Weight of each sample.
-    solver, kernel, tol, max_iter, average, approx, cache_mb, random_state
+    solver, kernel, tol, epsilon, max_iter, average, approx, cache_mb, random_state
         As in :class:`~trelliswork.StructuredSVM`, checked.
     warm : tuple or None
         Inputs and support set of an earlier solution, to start from.
@@ -84,7 +85,7 @@ def fit_svm(
     solution = Solution()
     start = None if warm is None else as_start(warm[0], batch, warm[1], loss, form, shares)
     options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "progress": progress, "solution": solution}
-    direct = not average and solver in ("auto", "bcfw")
+    direct = not average and epsilon is None and solver in ("auto", "bcfw")
     compiled = start_ascent(batch, loss, form, shares, cache_mb, kernel) if direct else None
     model: np.ndarray | Expansion
     if compiled is not None:
@@ -109,14 +110,15 @@ def fit_svm(
             assert isinstance(shared, LinearWeights)
             model = _fit_one_slack(shards[0], shared, C, cache_mb, options)
         else:
-            options |= {"eager": solver != "working-set", "average": average, "rng": rng}
+            eager = solver != "working-set" and epsilon is None
+            options |= {"eager": eager, "average": average, "rng": rng, "epsilon": epsilon}
             model = _fit_blocks(shards, shared, options)
     if solution.stretch != 1.0:
         solution.support = [(i, output, alpha * solution.stretch) for i, output, alpha in solution.support]
     if solution.stop == "interrupted":
         warn_interrupted(f"StructuredSVM after {solution.n_iter} rounds")
     elif not solution.converged:
-        _tell_no_optimum(solution, form, tol, max_iter)
+        _tell_no_optimum(solution, form, "tol" if epsilon is None else "epsilon", epsilon or tol, max_iter)
     return solution, model
 
 
@@ -193,8 +195,8 @@ def _kernel_shards(batch: Batch, cache_mb: float, rows_per_shard: int) -> int:
     return max(1, min(len(batch), -(-n_rows // rows_per_shard)))
 
 
-def _tell_no_optimum(solution: Solution, form: Form, tol: float, max_iter: int) -> None:
-    """Warn that the gap is above the tolerance; raise if there are no weights at all."""
+def _tell_no_optimum(solution: Solution, form: Form, name: str, tol: float, max_iter: int) -> None:
+    """Warn that the tolerance was not met; raise if there are no weights at all."""
     if form.slack == "none" and not np.isfinite(solution.primal):
         raise InputError(
             f"no separating weights after max_iter={max_iter} rounds; use slack='l1' or slack='l2', or "
@@ -202,7 +204,8 @@ def _tell_no_optimum(solution: Solution, form: Form, tol: float, max_iter: int) 
         )
     warnings.warn(
         f"StructuredSVM stopped after {solution.n_iter} rounds at a relative gap of {solution.gap:.2g}, "
-        f"above tol={tol:g}; raise max_iter, or lower C",
+        f"{'above' if name == 'tol' else 'before'} {name}={tol:g}"
+        f"{'' if name == 'tol' else ' was met'}; raise max_iter, or lower C",
         FitWarning if solution.gap > WIDE_GAP else ConvergenceWarning,
         stacklevel=7,
     )

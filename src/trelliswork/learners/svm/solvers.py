@@ -80,6 +80,7 @@ def solve_blocks(
     rng: np.random.RandomState,
     progress: Progress,
     solution: Solution,
+    epsilon: float | None = None,
 ) -> None:
     """Working sets, one block of dual variables per sample.
 
@@ -105,6 +106,8 @@ def solve_blocks(
         History.
     solution : Solution
         Updated in place, so that an interrupt loses nothing.
+    epsilon : float or None
+        Stop when no constraint is broken by more, instead of by the gap; then nothing is forgotten.
     """
     hard = shards[0].form.slack == "none"
     exact = all(shard.oracle.exact for shard in shards)
@@ -119,7 +122,13 @@ def solve_blocks(
             views = [averaged if averaged is not None else weights.view(s.number) for s in shards]
             worst = [s.oracle.find(v) for s, v in zip(shards, views, strict=True)]
             _judge(shards, weights, worst, averaged, solution)
-            if solution.gap <= tol:
+            if epsilon is not None:
+                pairs = zip(shards, worst, strict=True)
+                worst = [s.broken(outputs, weights, epsilon) for s, outputs in pairs]
+                done = not any((outputs.value > 0).any() for outputs in worst)
+            else:
+                done = solution.gap <= tol
+            if done:
                 solution.stop = "converged"
             else:
                 for shard, outputs in zip(shards, worst, strict=True):
@@ -132,8 +141,11 @@ def solve_blocks(
                 outer += _sweep(shard, weights, rng)
         expected = outer
         if not solution.converged:
-            _polish(shards, weights, outer * (0.1 if eager else 0.02), rng, 20 if eager else 1000)
-            if number % 5 == 0:
+            goal = outer * (0.1 if eager else 0.02)
+            if epsilon is not None:
+                goal = min(goal, 0.01 * epsilon * sum(float(shard.shares.sum()) for shard in shards))
+            _polish(shards, weights, goal, rng, 20 if eager else 1000)
+            if number % 5 == 0 and epsilon is None:
                 for shard in shards:
                     shard.forget(_IDLE_VISITS)
         solution.dual = max(solution.dual, _dual(shards, weights))

@@ -11,11 +11,12 @@ from trelliswork._errors import InputError
 from trelliswork._stored import Declared, numbers, whole
 from trelliswork._tuning import Path
 from trelliswork._validate import check_number
-from trelliswork.learners.base import StructuredEstimator, combined_weights
+from trelliswork.learners.base import StructuredEstimator
 from trelliswork.learners.known import check_loss
 from trelliswork.learners.optimize.smooth import Minimum
 from trelliswork.learners.strength import DataScale
-from trelliswork.learners.voted.solvers import Problem
+from trelliswork.learners.voted.problem import Problem
+from trelliswork.learners.weights import combined_weights, prior_weights
 from trelliswork.losses import Loss, as_loss
 from trelliswork.structures.base import Batch, Space
 from trelliswork.structures.families import Families, family_rates, find_families
@@ -52,6 +53,7 @@ class Voted(StructuredEstimator):
     memory: int
     class_weight: Any
     random_state: Any
+    warm_start: bool
     verbose: int
 
     def _checked_loss(self) -> Loss | None:
@@ -90,8 +92,21 @@ class Voted(StructuredEstimator):
             )
         share = np.ones(len(batch)) if weights is None else weights
         return Problem(
-            batch, loss, families, penalties[families.index], share / share.sum(), self.l2 * l2_unit
+            batch,
+            loss,
+            families,
+            penalties[families.index],
+            share / share.sum(),
+            self.l2 * l2_unit,
+            prior_weights(space, "auto"),
         )
+
+    def _begin(self, space: Space, problem: Problem) -> np.ndarray:
+        """Where the search begins, less the origin."""
+        if not (self.warm_start and hasattr(self, "coef_")):
+            return np.zeros(space.n_features)
+        start = self._start_weights(space, True)
+        return start if problem.origin is None else start - problem.origin
 
     def _keep(self, families: Families, rates: np.ndarray, unit: float) -> None:
         self.families_, self.family_of_, self.r_ = families.names, families.index, rates
@@ -101,10 +116,13 @@ class Voted(StructuredEstimator):
         """Penalty of the absolute values of every family."""
         return (lam * self.r_ + self.beta) * self.penalty_unit_
 
-    def _finish(self, space: Space, minimum: Minimum, history: list[dict[str, Any]]) -> None:
+    def _finish(
+        self, space: Space, minimum: Minimum, history: list[dict[str, Any]], problem: Problem | None = None
+    ) -> None:
         if not np.isfinite(minimum.w).all():
             raise FloatingPointError("the weights are not finite; raise lam or beta, or scale the features")
-        self.space_, self.coef_, self.objective_ = space, minimum.w, minimum.objective
+        w = minimum.w if problem is None else problem.whole(minimum.w)
+        self.space_, self.coef_, self.objective_ = space, w, minimum.objective
         self.converged_, self.stop_, self.message_ = minimum.converged, minimum.stop, minimum.message
         self.n_iter_, self.history_ = minimum.n_iter, history
 

@@ -35,15 +35,17 @@ class StructBoost(Voted):
         Loss of outputs, refused if it is negative for any output or not 0 for the true one. Other
         outputs of loss 0 do not count.
     form : {"sum", "max"}, default="sum"
-        Sum or maximum over outputs. The maximum is not smooth: the search ends where a line search
-        finds no lower point.
+        Sum or maximum over outputs. The maximum is not smooth and is minimised by a bundle method, which
+        proves how far the result can be from the optimum.
     families, r : default="auto"
         As in :class:`VotedCRF`.
     start : {"crf", "zero"}, default="crf"
-        First weights. At zero the objective is about the number of outputs.
-    max_iter, tol, memory : default=200, 1e-4 and 10
+        First weights. At zero the sum is about the number of outputs. The maximum starts from zero where
+        zero is better.
+    max_iter, tol, memory : default=500, 1e-4 and 10
         Iterations; stop when the norm of the proximal gradient falls to this part of the norm of the
-        penalties; pairs of the quasi-Newton method.
+        penalties, or when ten iterations have lowered the objective by less than ``100 * tol**2``,
+        relative to it, or, with ``form="max"``, when the relative gap does; pairs of the quasi-Newton method.
     class_weight : dict, "balanced" or None, default=None
         Weight of each label; a sample weighs the mean over its labels.
     random_state : int or None, default=0
@@ -65,12 +67,15 @@ class StructBoost(Voted):
         Value of the objective at ``coef_``.
     converged_ : bool
         Whether the tolerance was met.
+    gap_ : float
+        With ``form="max"``, how far ``objective_`` can lie above the minimum, relative to it; 1 where a
+        family has no penalty at all, since nothing is known then.
     stop_ : {"converged", "max_iter", "interrupted", "no progress"}
         Why the search stopped.
     message_ : str
         The same in words.
     history_ : list of dict
-        Objective, norm of the proximal gradient, non-zero weights and seconds per iteration.
+        Objective, norm of the proximal gradient (or gap), non-zero weights and seconds per iteration.
 
     References
     ----------
@@ -100,7 +105,7 @@ class StructBoost(Voted):
         families: Any = "auto",
         r: Any = "auto",
         start: str = "crf",
-        max_iter: int = 200,
+        max_iter: int = 500,
         tol: float = 1e-4,
         memory: int = 10,
         class_weight: Any = None,
@@ -148,12 +153,14 @@ class StructBoost(Voted):
         space, batch = self._start(X, y)
         refuse_open(batch, "StructBoost")
         problem = self._problem(space, batch, loss, sample_weight)
-        w = self._start_weights(space, self.warm_start)
+        if self.form == "max":  # planes know no origin
+            problem = replace(problem, origin=None)
+        w = self._begin(space, problem)
         if self.start == "crf" and not w.any():
             plain = replace(problem, loss=None)
             w = fit_vcrf(plain, w, max_iter=50, tol=1e-2, memory=self.memory).w
         with Progress("StructBoost", self.max_iter, self.verbose) as progress:
-            minimum = fit_structboost(
+            minimum, gap = fit_structboost(
                 problem,
                 w,
                 form=self.form,
@@ -162,5 +169,9 @@ class StructBoost(Voted):
                 memory=self.memory,
                 progress=progress,
             )
-        self._finish(space, minimum, progress.history)
+        self._finish(space, minimum, progress.history, problem)
+        if gap is None:
+            self.__dict__.pop("gap_", None)  # of an earlier fit
+        else:
+            self.gap_ = gap
         return self

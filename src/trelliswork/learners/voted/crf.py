@@ -9,11 +9,12 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._validate import check_number, check_samples
-from trelliswork.learners.base import carry_over
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.smooth import Minimum
 from trelliswork.learners.voted.base import Voted
-from trelliswork.learners.voted.solvers import Problem, fit_vcrf, stream_vcrf
+from trelliswork.learners.voted.problem import Problem
+from trelliswork.learners.voted.solvers import fit_vcrf, stream_vcrf
+from trelliswork.learners.weights import carry_over
 from trelliswork.losses import Loss
 from trelliswork.structures.base import Space, Structure
 
@@ -53,13 +54,15 @@ class VotedCRF(Voted):
     r : "auto", "sparsity", "paper", "monte_carlo" or list of float, default="auto"
         Complexity of the families, from the largest value, the number and the frequency of their
         features (``"sparsity"``), from the number of factors (``"paper"``), by simulation, or given.
-        "auto" is "sparsity" where the structure knows its factors, else 1.
+        "auto" is "sparsity" where the structure knows its factors (all but the nearest-neighbour model of
+        RNA, :class:`Retrieval` and :class:`Transducer`) and inputs are short enough to list them, else 1.
     solver : {"owlqn", "fista"}, default="owlqn"
         Orthant-wise quasi-Newton, or accelerated proximal gradient.
-    max_iter : int, default=200
+    max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-4
-        Stop when the norm of the proximal gradient falls to this part of its value at zero.
+        Stop when the norm of the proximal gradient falls to this part of its value at zero, or (``"owlqn"``)
+        when ten iterations have lowered the objective by less than ``100 * tol**2`` of it.
     memory : int, default=10
         Pairs that the quasi-Newton method keeps.
     step, batch_size : float and int, default=0.1 and 8
@@ -129,7 +132,7 @@ class VotedCRF(Voted):
         families: Any = "auto",
         r: Any = "auto",
         solver: str = "owlqn",
-        max_iter: int = 200,
+        max_iter: int = 500,
         tol: float = 1e-4,
         memory: int = 10,
         step: float = 0.1,
@@ -173,8 +176,8 @@ class VotedCRF(Voted):
         loss = self._checked_loss()
         self._check_solver()
         space, batch = self._start(X, y)
-        start = self._start_weights(space, self.warm_start)
         problem = self._problem(space, batch, loss, sample_weight)
+        start = self._begin(space, problem)
         for name in ("path_", "lam_"):
             self.__dict__.pop(name, None)  # of an earlier path
         self._solve(space, problem, start)
@@ -191,7 +194,7 @@ class VotedCRF(Voted):
                 memory=self.memory,
                 progress=progress,
             )
-        self._finish(space, minimum, progress.history)
+        self._finish(space, minimum, progress.history, problem)
         self.__dict__.pop("squares_", None)  # a later stream starts its steps anew
 
     def fit_path(
@@ -238,22 +241,23 @@ class VotedCRF(Voted):
         if X_dev is not None:
             check_samples(X_dev, y_dev)
             dev = space.pack(X_dev, n_jobs=self.n_jobs)
-        start = self._start_weights(space, self.warm_start)
         path, ends, history = [], [], []
         problem = self._problem(space, batch, loss, sample_weight, min(lams))
+        start = self._begin(space, problem)
         for lam in sorted(map(float, lams), reverse=True):
             problem.l1 = self._penalties(lam)[self.family_of_]
             self._solve(space, problem, start)
-            start = self.coef_
+            coef = self.coef_
+            start = coef if problem.origin is None else coef - problem.origin
             history += [{"lam": lam, **record} for record in self.history_]
             record: dict[str, Any] = {
                 "lam": lam,
                 "objective": self.objective_,
                 "nonzero": int(np.count_nonzero(start)),
-                "coef": start,
+                "coef": coef,
             }
             if dev is not None:
-                predicted = dev.unpack(dev.argmax(dev.scores(start)).codes)
+                predicted = dev.unpack(dev.argmax(dev.scores(coef)).codes)
                 record["score"] = float(space.accuracy(X_dev, y_dev, predicted))
             path.append(record)
             ends.append((self.converged_, self.stop_, self.message_))

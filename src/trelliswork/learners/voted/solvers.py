@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,62 +14,25 @@ from trelliswork.learners.known import Target
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.proximal import LazyAdaGrad, fista, proximal_norm
 from trelliswork.learners.optimize.smooth import Minimum, Stop, Value, lbfgs
-from trelliswork.losses import Loss
-from trelliswork.losses.forms import LogForm
+from trelliswork.learners.voted.maxima import minimise_maxima
+from trelliswork.learners.voted.problem import Problem
 from trelliswork.losses.inside import Inside, inside
-from trelliswork.losses.oracle import Oracle
-from trelliswork.structures.base import Batch
 from trelliswork.structures.families import Families
 
-__all__ = ["Problem", "fit_structboost", "fit_vcrf", "stream_vcrf"]
+__all__ = ["fit_structboost", "fit_vcrf", "stream_vcrf"]
 
 _HUGE = 600.0  # exponents beyond which the objective counts as infinite
 _FALL = 7.0  # the common log scale is renewed when the objective has fallen by this power of e
 _MAX_STAGES = 100
 
 
-@dataclass
-class Problem:
-    """What all voted objectives share.
-
-    Attributes
-    ----------
-    batch : Batch
-        Samples with their outputs.
-    loss : Loss or None
-        Loss inside the objective.
-    families : Families
-        Partition of the features.
-    l1 : ndarray of shape (n_features,)
-        Penalty of every weight.
-    share : ndarray of shape (n_samples,)
-        Weights of the samples, with sum 1.
-    l2 : float
-        Weight of the squared norm.
-    """
-
-    batch: Batch
-    loss: Loss | None
-    families: Families
-    l1: np.ndarray
-    share: np.ndarray
-    l2: float = 0.0
-    target: Target = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.target = Target(self.batch, self.share)
-
-    def penalty(self, w: np.ndarray) -> float:
-        """Value of the regulariser."""
-        return float(self.l1 @ np.abs(w))
-
-
 def _vcrf_value(problem: Problem, made: Inside) -> Value:
-    def value(w: np.ndarray) -> tuple[float, np.ndarray]:
+    def value(v: np.ndarray) -> tuple[float, np.ndarray]:
+        w = problem.whole(v)
         log_sum, expected = made.expect(w, problem.share)
         log_known, wanted = problem.target(w)
-        total = float(problem.share @ log_sum) - log_known + problem.l2 * float(w @ w)
-        return total, expected - wanted + (2.0 * problem.l2) * w
+        total = float(problem.share @ log_sum) - log_known + problem.l2 * float(v @ v)
+        return total, expected - wanted + (2.0 * problem.l2) * v
 
     return value
 
@@ -91,7 +54,7 @@ def fit_vcrf(
     problem : Problem
         Data and penalty.
     start : ndarray
-        First weights.
+        First weights, less the origin.
     solver : {"owlqn", "fista"}
         Orthant-wise quasi-Newton, or accelerated proximal gradient.
     max_iter, tol, memory
@@ -180,15 +143,15 @@ def _minimise(
         return Minimum(best["w"], best["objective"], best["n"], 0, "interrupted", "interrupted")
 
 
-# -- boosting: sums and maxima of loss * exp(-margin) --------------------------------------------
+# -- boosting: sums of loss * exp(-margin); maxima are in their own module -------------------------
 
 
 # Logs of the terms of every sample at some weights, and the features that go with given shares of them.
 Terms = Callable[[np.ndarray], tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]]
 
 
-def _boost_terms(made: Inside, form: str) -> Terms:
-    """Terms of ``sum_y L(y) exp(-margin(y))`` or of the maximum over ``y``."""
+def _boost_terms(made: Inside) -> Terms:
+    """Terms of ``sum_y L(y) exp(-margin(y))``."""
     batch = made.batch
 
     def sums(w: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
@@ -196,16 +159,7 @@ def _boost_terms(made: Inside, form: str) -> Terms:
         logs = made.log_risk(scores) - batch.evaluate(batch.gold_codes, scores)
         return logs, lambda each: made.risk_features(scores, each)
 
-    if form == "sum":
-        return sums
-    assert made.loss is not None
-    oracle = Oracle(batch, made.loss, LogForm())
-
-    def maxima(w: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-        worst = oracle.find(w)
-        return worst.value, lambda each: batch.pull(batch.indicators(worst.codes, each))
-
-    return maxima
+    return sums
 
 
 def _boost_value(problem: Problem, terms: Terms, log_scale: float) -> Value:
@@ -214,7 +168,7 @@ def _boost_value(problem: Problem, terms: Terms, log_scale: float) -> Value:
         log_share = np.log(problem.share)
 
     def value(w: np.ndarray) -> tuple[float, np.ndarray]:
-        logs, features = terms(w)
+        logs, features = terms(problem.whole(w))
         logs = logs + log_share - log_scale
         if logs.max(initial=-np.inf) > _HUGE:
             return np.inf, np.zeros_like(w)
@@ -235,33 +189,53 @@ def fit_structboost(
     tol: float = 1e-4,
     memory: int = 10,
     progress: Progress | None = None,
-) -> Minimum:
+) -> tuple[Minimum, float | None]:
     """Minimise the mean of the sum (or maximum) of ``L(y) exp(-margin(y))`` plus the voted penalty.
-
-    Objective and gradient carry one common log scale, which is renewed as the objective falls.
 
     Parameters
     ----------
     problem : Problem
         Data and penalty; the loss must not be None.
     start : ndarray
-        First weights, best those of a fitted CRF.
+        First weights, less the origin; best those of a fitted CRF.
     form : {"sum", "max"}
         Over outputs.
     max_iter, tol, memory
         As in :class:`~trelliswork.StructBoost`.
     progress : Progress or None
         Gets one record per iteration.
+
+    Returns
+    -------
+    minimum : Minimum
+        The weights.
+    gap : float or None
+        Relative gap of the maximum; None for the sum.
     """
     made = inside(problem.batch, problem.loss)
     _check_loss(problem, made)
     live = np.flatnonzero(made.largest() > 1e-12)
     if not live.size:
-        return Minimum(np.zeros_like(start), 0.0, 0, 0, "converged", "no output has a loss")
+        return Minimum(np.zeros_like(start), 0.0, 0, 0, "converged", "no output has a loss"), None
     if live.size < len(problem.batch):  # no other output, or none that is worse
         made = inside(problem.batch.subset(live), problem.loss)
         problem = replace(problem, batch=made.batch, share=problem.share[live])
-    terms = _boost_terms(made, form)
+    if form == "max":
+        return minimise_maxima(problem, start, max_iter=max_iter, tol=tol, progress=progress)
+    return _minimise_sums(problem, made, start, max_iter, tol, memory, progress), None
+
+
+def _minimise_sums(
+    problem: Problem,
+    made: Inside,
+    start: np.ndarray,
+    max_iter: int,
+    tol: float,
+    memory: int,
+    progress: Progress | None,
+) -> Minimum:
+    """Objective and gradient carry one common log scale, which is renewed as the objective falls."""
+    terms = _boost_terms(made)
     w, n_iter, n_evaluations = start, 0, 0
     # At a minimum the gradient balances the penalties: their norm is the scale to stop by.
     reference = float(np.linalg.norm(problem.l1))
@@ -303,7 +277,7 @@ def _check_loss(problem: Problem, made: Inside) -> None:
 def _log_level(problem: Problem, terms: Terms, w: np.ndarray) -> float:
     """Log of the largest term of the objective."""
     with np.errstate(divide="ignore"):
-        return float(np.max(terms(w)[0] + np.log(problem.share)))
+        return float(np.max(terms(problem.whole(w))[0] + np.log(problem.share)))
 
 
 class _Fall:

@@ -13,13 +13,14 @@ from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork.dp.alignment.flags import LOCAL, LOGS
 from trelliswork.dp.alignment.pairs import Expected, Law, Pairs
-from trelliswork.structures.abilities import LossProfiles, Multinomials, PartlyKnown, Storable
+from trelliswork.structures.abilities import Factored, LossProfiles, Multinomials, PartlyKnown, Storable
 from trelliswork.structures.alignment import graph, search
 from trelliswork.structures.alignment.columns import Columns, gapped_texts
 from trelliswork.structures.alignment.generative import generative_weights
 from trelliswork.structures.alignment.sample import draw
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.covariance import Covariance
+from trelliswork.structures.factors import Factors, RuleFactors
 from trelliswork.structures.known import joined_known
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ __all__ = ["AlignmentBatch", "Law"]
 _LARGEST = 300.0  # scores beyond are summed as logarithms
 
 
-class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
+class AlignmentBatch(Storable, LossProfiles, Factored, Multinomials, PartlyKnown):
     """Packed pairs of sequences.
 
     Part arrays: ``feature`` (n_features,), or (n_samples, n_features) for weights or values per sample;
@@ -275,6 +276,11 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
         nothing = Parts(feature=np.zeros(self.space.n_features), miss=None, cell=posterior)
         return self._best(nothing, limits, fast=False)
 
+    def factors(self) -> Factors:
+        """One factor per cell and state; its values are the moves."""
+        graph.check_sizes(self)
+        return RuleFactors((graph.edge_features(self, i) for i in range(len(self))), self.space.n_features)
+
     def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
         """Up to ``k`` best alignments of each pair; that of :meth:`argmax` is first among equals."""
         graph.check_sizes(self)
@@ -383,8 +389,8 @@ class AlignmentBatch(Storable, LossProfiles, Multinomials, PartlyKnown):
                     continue
                 cell = np.zeros(self.cell_ptr[-1]) if cell is None else cell
                 shape = int(self.first.lengths[p]), int(self.second.lengths[p])
-                own = cell[self.cell_ptr[p] : self.cell_ptr[p + 1]].reshape(shape)
-                own[slice(None) if i is None else i, slice(None) if j is None else j] = -np.inf
+                plane = cell[self.cell_ptr[p] : self.cell_ptr[p + 1]].reshape(shape)
+                plane[slice(None) if i is None else i, slice(None) if j is None else j] = -np.inf
         return Parts(feature=None, miss=miss, cell=cell)
 
     def _replace_gold(self, codes: Ragged) -> None:

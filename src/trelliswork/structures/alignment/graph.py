@@ -16,7 +16,7 @@ from trelliswork.structures.derivations.graph import Graph, integer_costs
 if TYPE_CHECKING:
     from trelliswork.structures.alignment.batch import AlignmentBatch, Law
 
-__all__ = ["argmax_at_loss", "check_sizes", "count", "kbest", "loss_profile"]
+__all__ = ["argmax_at_loss", "check_sizes", "count", "edge_features", "kbest", "loss_profile"]
 
 NEVER = 2.0**30  # a cost that rules an alignment out
 _TIE = 1e-12  # relative difference of scores that only rounding tells apart
@@ -164,3 +164,12 @@ def count(batch: AlignmentBatch, p: int) -> int:
     from trelliswork.dp.derivations import hypergraph
 
     return hypergraph.count(*_grid(batch, p).graph)[0]
+
+
+def edge_features(batch: AlignmentBatch, p: int) -> tuple[int, np.ndarray]:
+    """Nodes that have edges, and the feature of every edge of pair ``p``; ``n_features`` is none."""
+    grid, d = _grid(batch, p), batch.space.n_features
+    # An edge fires one feature at most: with the weights 1, 2, ... its score tells which.
+    law = batch._law(batch.scores(np.arange(1.0, d + 1.0)))
+    feature = np.rint(_edge_scores(batch, law, p, grid)).astype(np.int64) - 1
+    return int(np.count_nonzero(np.diff(grid.graph.node_ptr))), np.where(feature < 0, d, feature)

@@ -1,16 +1,18 @@
-"""Label sequences that are known in part."""
+"""Label sequences that are known in part, or limited to some labels."""
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from trelliswork._errors import InputError
 from trelliswork._ragged import gather_ranges
 from trelliswork.structures.known import Choice, choices, label_mask, open_rows
-from trelliswork.structures.labels import check_row
+from trelliswork.structures.labels import check_row, is_list
 
-__all__ = ["ReadLabels", "observed_tokens", "read_labels", "sure_tokens", "token_numbers"]
+__all__ = ["ReadLabels", "allowed_mask", "observed_tokens", "read_labels", "sure_tokens", "token_numbers"]
 
 
 class ReadLabels(NamedTuple):
@@ -90,3 +92,43 @@ def observed_tokens(
             tokens.append(row + offsets[i])
             labels.append(label)
     return np.concatenate(tokens), np.concatenate(labels)
+
+
+def allowed_mask(allowed: Any, labels: list[Any], offsets: np.ndarray) -> np.ndarray:
+    """Labels (n_tokens, n_labels) that ``allowed``, one entry per sequence, leaves to each token."""
+    if not is_list(allowed):
+        raise InputError(f"allowed must be a list with one entry per sequence, got {allowed!r:.80}")
+    if len(allowed) != offsets.size - 1:
+        raise InputError(f"allowed has {len(allowed)} entries for {offsets.size - 1} sequences")
+    place = {label: i for i, label in enumerate(labels)}
+    mask = np.ones((int(offsets[-1]), len(labels)), dtype=bool)
+    for i, rows in enumerate(allowed):
+        if rows is None:
+            continue
+        if not is_list(rows):
+            raise InputError(f"allowed must be None or a list, got {rows!r:.80}", sample=i)
+        if len(rows) != offsets[i + 1] - offsets[i]:
+            raise InputError(
+                f"allowed has {len(rows)} entries for {offsets[i + 1] - offsets[i]} tokens",
+                sample=i,
+            )
+        for t, choice in enumerate(rows):
+            if choice is None:
+                continue
+            chosen = choice.tolist() if isinstance(choice, np.ndarray) else choice
+            try:
+                several = isinstance(chosen, (Set, list)) or (
+                    isinstance(chosen, tuple) and chosen not in place
+                )
+                wanted = [place[c] for c in (chosen if several else [chosen]) if c in place]
+            except TypeError:
+                raise InputError(
+                    f"token {t} allows {choice!r:.80}; expected None, a label or a set of labels",
+                    sample=i,
+                ) from None
+            if not wanted:
+                what = f"only unknown labels ({choice!r})" if not several or chosen else "no label"
+                raise InputError(f"token {t} allows {what}", sample=i)
+            mask[offsets[i] + t] = False
+            mask[offsets[i] + t, wanted] = True
+    return mask

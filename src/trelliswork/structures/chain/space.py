@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -25,10 +25,10 @@ from trelliswork.structures.chain.contexts import (
     successors,
 )
 from trelliswork.structures.chain.joins import Joins, label_codes
-from trelliswork.structures.chain.known import observed_tokens, read_labels, sure_tokens
+from trelliswork.structures.chain.known import allowed_mask, observed_tokens, read_labels, sure_tokens
 from trelliswork.structures.chain.sparse import SparseContexts
 from trelliswork.structures.known import check_known, choices
-from trelliswork.structures.labels import encode_labels, is_list, listed, sorted_labels
+from trelliswork.structures.labels import encode_labels, listed, sorted_labels
 from trelliswork.structures.tokens import Layout, TokenMap
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ class ChainSpace(Space):
         """
         X = self.structure.prepare(X)
         self._check_width(X.values)
-        mask = None if allowed is None else self._allowed_mask(allowed, X.offsets)
+        mask = None if allowed is None else allowed_mask(allowed, self.labels, X.offsets)
         if known is not None:
             batch = self.compiled(X, None, mask, n_jobs)
             batch.known = self._known_masks(known, X.offsets)
@@ -326,44 +326,6 @@ class ChainSpace(Space):
         """Batch from its state."""
         return store.restored(self, state, n_jobs)
 
-    def _allowed_mask(self, allowed: Any, offsets: np.ndarray) -> np.ndarray:
-        if not is_list(allowed):
-            raise InputError(f"allowed must be a list with one entry per sequence, got {allowed!r:.80}")
-        if len(allowed) != offsets.size - 1:
-            raise InputError(f"allowed has {len(allowed)} entries for {offsets.size - 1} sequences")
-        place = {label: i for i, label in enumerate(self.labels)}
-        mask = np.ones((int(offsets[-1]), self.n_labels), dtype=bool)
-        for i, rows in enumerate(allowed):
-            if rows is None:
-                continue
-            if not is_list(rows):
-                raise InputError(f"allowed must be None or a list, got {rows!r:.80}", sample=i)
-            if len(rows) != offsets[i + 1] - offsets[i]:
-                raise InputError(
-                    f"allowed has {len(rows)} entries for {offsets[i + 1] - offsets[i]} tokens",
-                    sample=i,
-                )
-            for t, choice in enumerate(rows):
-                if choice is None:
-                    continue
-                chosen = choice.tolist() if isinstance(choice, np.ndarray) else choice
-                try:
-                    several = isinstance(chosen, (Set, list)) or (
-                        isinstance(chosen, tuple) and chosen not in place
-                    )
-                    wanted = [place[c] for c in (chosen if several else [chosen]) if c in place]
-                except TypeError:
-                    raise InputError(
-                        f"token {t} allows {choice!r:.80}; expected None, a label or a set of labels",
-                        sample=i,
-                    ) from None
-                if not wanted:
-                    what = f"only unknown labels ({choice!r})" if not several or chosen else "no label"
-                    raise InputError(f"token {t} allows {what}", sample=i)
-                mask[offsets[i] + t] = False
-                mask[offsets[i] + t, wanted] = True
-        return mask
-
     def grown(self, X: Any, y: Any) -> ChainSpace:
         """Space with the labels, attributes and observed pairs of more data as well."""
         X = self.structure.prepare(X)
@@ -372,32 +334,9 @@ class ChainSpace(Space):
 
     def merged(self, other: Space) -> ChainSpace:
         """Space with the labels, attributes and observed pairs of both."""
-        assert isinstance(other, ChainSpace)
-        if self.width != other.width and self.attributes and other.attributes:
-            raise InputError(f"X: expected arrays with {self.width} columns as before, got {other.width}")
-        labels = self.labels
-        if self.structure.labels is None:
-            labels = sorted_labels({*self.labels, *other.labels})
-        attributes = list(dict.fromkeys([*self.attributes, *other.attributes]))
-        place = {label: i for i, label in enumerate(labels)}
-        allowed = np.zeros((len(labels), len(labels)), dtype=bool)
-        for space in (self, other):
-            codes = [place[label] for label in space.labels]
-            allowed[np.ix_(codes, codes)] |= space.allowed
-        if isinstance(self.structure.transitions, str) and self.structure.transitions == "all":
-            allowed[:] = True
-        grams = {
-            tuple(place[space.labels[c]] for c in gram)
-            for space in (self, other)
-            for gram in (() if space.sparse is None else space.ngrams)
-        }
-        space = ChainSpace(self.structure, labels, attributes, allowed, self.width, grams)
-        seen_only = self.structure.emissions == "observed"
-        if seen_only:
-            space.emission_layout = _merged_layout(self, other, space, "emission_layout")
-        if space.edge_layout is not None and (seen_only or space.sparse_joins):
-            space.edge_layout = _merged_layout(self, other, space, "edge_layout")
-        return space
+        from trelliswork.structures.chain import growth
+
+        return growth.merged(self, cast("ChainSpace", other))
 
     @property
     def outputs_fixed(self) -> bool:
@@ -425,42 +364,9 @@ class ChainSpace(Space):
         A label that nothing was seen to follow may be followed by any, and a sequence for which
         nothing would be left is not limited by its symbols, so that every input has an output.
         """
-        assert isinstance(batch, ChainBatch)
-        n = self.n_labels
-        codes, offsets = batch.gold_codes.values, batch.offsets
-        tokens = np.flatnonzero(context_before(codes, offsets, n, 1) >= 0)
-        seen = np.zeros((n, n), dtype=bool)
-        seen[codes[tokens - 1], codes[tokens]] = True
-        seen[~seen.any(axis=1)] = True
-        space = ChainSpace(
-            self.structure, self.labels, self.attributes, self.allowed & seen, self.width, self.ngrams
-        )
-        space.emission_layout, space.edge_layout = self.emission_layout, self.edge_layout
-        space.columns = self.columns
-        space.symbol_mask = self._symbol_mask(batch, symbols)
-        return space
+        from trelliswork.structures.chain import growth
 
-    def _symbol_mask(self, batch: ChainBatch, symbols: str | Sequence[str] | None) -> np.ndarray | None:
-        n_real = len(self.attributes)
-        if symbols is None:
-            return None
-        if isinstance(symbols, str):
-            if symbols != "auto":
-                raise InputError(f"symbols must be 'auto', None or a list of prefixes, got {symbols!r}")
-            if batch.emission.counts(n_real).max(initial=0) > 1:
-                return None
-            chosen = np.ones(n_real, dtype=bool)
-        else:
-            prefixes = tuple(symbols)
-            chosen = np.array([a.startswith(prefixes) for a in self.attributes], dtype=bool)
-        tokens = batch.emission.token_matrix()[:, :n_real]
-        codes = batch.gold_codes.values
-        labels = sp.csr_matrix(
-            (np.ones(codes.size), (np.arange(codes.size), codes)), shape=(codes.size, self.n_labels)
-        )
-        mask = ((tokens != 0).T.astype(np.float64) @ labels).toarray() > 0
-        mask[~chosen | ~mask.any(axis=1)] = True
-        return mask
+        return growth.observed(self, cast("ChainBatch", batch), symbols)
 
     def agrees(self, x: Any, known: Any, y: Any) -> bool:
         """Whether every label is one of those that are possible at its token."""
@@ -562,27 +468,6 @@ class ChainSpace(Space):
             if space.symbol_mask.shape != (len(attributes), len(labels)):
                 raise InputError("the table of observed symbols does not fit the labels")
         return space
-
-
-def _merged_layout(old: ChainSpace, more: ChainSpace, new: ChainSpace, kind: str) -> Layout:
-    """Pairs stored in either of two spaces, in the numbering of a third."""
-    layout: Layout = getattr(new, kind)
-    names = "columns" if kind == "emission_layout" else "edge_columns"
-    n_markers = new.n_markers if kind == "emission_layout" else 0
-    positions = []
-    for space in (old, more):
-        part: Layout = getattr(space, kind)
-        attribute, column = part.positions()
-        target = np.array(
-            [getattr(new, names)[a] for a in getattr(space, names)]
-            + list(range(layout.n_attributes - n_markers, layout.n_attributes)),
-            dtype=np.int64,
-        )
-        codes = np.array([new.labels.index(label) for label in space.labels], dtype=np.int64)
-        if kind == "edge_layout":
-            codes = new.joins.moved(codes, len(new.labels))
-        positions.append(target[attribute] * layout.n_columns + codes[column])
-    return Layout(layout.n_attributes, layout.n_columns, np.unique(np.concatenate(positions)))
 
 
 def _observed_pairs(

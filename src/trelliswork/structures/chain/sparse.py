@@ -10,13 +10,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._ngrams import Coded, ngram_windows
 from trelliswork.structures.backoff import Contexts
+
+if TYPE_CHECKING:
+    from trelliswork.structures.chain.backoff import Entries
 
 __all__ = ["Failures", "SparseContexts", "observed_grams"]
 
@@ -108,14 +111,14 @@ class SparseContexts:
         at = np.array([number[g[:-1]] for g in self.ngrams], dtype=np.int64)
         label = np.array([g[-1] for g in self.ngrams], dtype=np.int64)
         shape = (len(contexts), k)
-        own = sp.csr_matrix((np.arange(1, at.size + 1), (at, label)), shape)  # numbers of weights, from 1
+        numbers = sp.csr_matrix((np.arange(1, at.size + 1), (at, label)), shape)  # numbers of weights, from 1
         rows, columns = [], []
         state = np.arange(1, len(contexts))
         place = state.copy()
         while state.size:
-            found = own[state].tocoo()
-            rows.append((place[found.row] - 1 + k) * k + found.col)
-            columns.append(found.data - 1)
+            entries = numbers[state].tocoo()
+            rows.append((place[entries.row] - 1 + k) * k + entries.col)
+            columns.append(entries.data - 1)
             state = self._automaton.suffix[state]
             place, state = place[state > 0], state[state > 0]
         row, column = np.concatenate(rows), np.concatenate(columns)
@@ -131,20 +134,33 @@ class SparseContexts:
         return contexts_before(labels, offsets, self.successor)
 
     @cached_property
+    def steps(self) -> np.ndarray:
+        """Context after each label, contexts numbered from the single labels on."""
+        return np.ascontiguousarray(self.successor[self.n_labels :] - self.n_labels)
+
+    @cached_property
+    def entries(self) -> Entries:
+        """Steps as entries of a sparse product."""
+        from trelliswork.structures.chain.backoff import Entries
+
+        last = np.array([c[-1] for c in self._automaton.contexts[1:]], dtype=np.int64)
+        return Entries.of(self.failures, last)
+
+    @cached_property
     def failures(self) -> Failures:
         """Own steps of every context; the others are those of its suffix."""
         contexts, k = self._automaton.contexts[1:], self.n_labels
         number = {context: q for q, context in enumerate(contexts)}
         wanted = {g[i:] for g in self.ngrams for i in range(len(g) - 2)}
         wanted |= {c[i:] for c in contexts for i in range(len(c) - 2)}
-        own = sorted(
+        pairs = sorted(
             [(a, b) for a in range(k) for b in range(k)]
             + [(number[g[:-1]], g[-1]) for g in wanted if g[:-1] in number and len(g) > 2]
         )
-        place = {pair: p for p, pair in enumerate(own)}
+        place = {pair: p for p, pair in enumerate(pairs)}
         suffix = self._automaton.suffix[1:] - 1
-        up = [place[int(suffix[q]), b] if suffix[q] >= 0 else -1 for q, b in own]
-        at, label = np.array(own, dtype=np.int64).reshape(-1, 2).T
+        up = [place[int(suffix[q]), b] if suffix[q] >= 0 else -1 for q, b in pairs]
+        at, label = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         order = np.argsort(suffix, kind="stable")
         order = order[suffix[order] >= 0]
         bounds = np.arange(len(contexts) + 1)

@@ -395,6 +395,10 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored, PartlyKn
             out.append(total)
         return out
 
+    def part_name(self, array: str, place: tuple[int, ...]) -> tuple[Any, ...]:
+        """The part of an edge, as users know it."""
+        return ("part", self.parts[0][place[0]])
+
     def _output(self, i: int, row: np.ndarray) -> Any:
         decode, chosen = self.space.structure.decode, self._parts_of(i, row)
         return chosen if decode is None else decode(self.inputs[i], chosen)
@@ -487,11 +491,11 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored, PartlyKn
 
         Of an output that is known as a whole, those of its derivation.
         """
-        own = self.parts[i]
+        parts = self.parts[i]
         if known is None:
-            return np.ones(len(own), dtype=bool)
+            return np.ones(len(parts), dtype=bool)
         if not self.is_open(known):
-            used, single = np.zeros(len(own), dtype=bool), self.subset([i])
+            used, single = np.zeros(len(parts), dtype=bool), self.subset([i])
             try:
                 single.encode([known])
             except InputError as error:
@@ -499,7 +503,7 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored, PartlyKn
             used[single.gold_codes.values] = True
             return used
         known = known if callable(known) else known.__contains__
-        return np.array([part is None or bool(known(part)) for part in own], dtype=bool)
+        return np.array([part is None or bool(known(part)) for part in parts], dtype=bool)
 
     def _forbidden(self) -> Parts:
         edge = np.zeros(self.n_edges)

@@ -114,9 +114,9 @@ class DerivationSpace(Space):
         if share in (0.0, 1.0):
             return None if share else y
         [sample] = self.structure.prepare([x])
-        own = set(y if self.structure.encode is None else self.structure.encode(sample.x, y))
-        others = [part for part in dict.fromkeys(sample.parts) if part is not None and part not in own]
-        possible = own | {part for part in others if rng.random() < share}
+        taken = set(y if self.structure.encode is None else self.structure.encode(sample.x, y))
+        others = [part for part in dict.fromkeys(sample.parts) if part is not None and part not in taken]
+        possible = taken | {part for part in others if rng.random() < share}
         return possible if self.structure.encode is None else possible.__contains__
 
     def _edge_features(self, samples: list[Sample], n_edges: int) -> sp.csr_matrix:

@@ -8,18 +8,34 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
-from trelliswork.structures.abilities import CountedParts, LossProfiles
+from trelliswork.structures.abilities import CountedParts, Factored, LossProfiles
 from trelliswork.structures.base import Decoded, Parts, Unsupported
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.derivations import graph as derivations_graph
+from trelliswork.structures.factors import Factors, RuleFactors
 from trelliswork.structures.grammar.forest import Forest
 from trelliswork.structures.grammar.parts import GrammarParts
 
 __all__ = ["GrammarBatch"]
 
 
-class GrammarBatch(GrammarParts, LossProfiles, CountedParts):
+class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
     """Sentences with the trees that a grammar gives them, and every question about these."""
+
+    def factors(self) -> Factors:
+        """One factor per symbol and stretch of words; its values are rules with their splits."""
+        d = self.space.n_features
+        if len(self.space.spans):
+            raise Unsupported(
+                "a Grammar with span_features does not tell its factors; use span_features=None"
+            )
+
+        def edges(i: int) -> tuple[int, np.ndarray]:
+            forest = self.forest(i)
+            feature = self.grammar.feature[forest.rule]
+            return int(np.count_nonzero(np.diff(forest.graph.node_ptr))), np.where(feature < 0, d, feature)
+
+        return RuleFactors((edges(i) for i in range(len(self))), d)
 
     def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
         """Best tree of every sample; no codes and the value -inf where there is none."""
@@ -205,8 +221,9 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts):
         self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Log partitions and summed expected rule counts, in one pass."""
-        log_z, found = self._expected(self.scores(w), costs, weights, nodes=False)
-        return log_z, found.rule
+        spans = len(self.space.spans) > 0
+        log_z, found = self._expected(self.scores(w), costs, weights, nodes=spans)
+        return log_z, self.pull(found)
 
     def tangent(
         self,
@@ -319,7 +336,7 @@ class _RuleCovariance(Covariance):
         from trelliswork.dp.derivations import hypergraph
 
         batch, d = self.batch, self.n_features
-        if d > batch.limits.increment_features:
+        if d > batch.limits.increment_features or len(batch.space.spans):
             return super()._covariance()
         weight = np.ones(len(batch)) if self.weights is None else self.weights
 

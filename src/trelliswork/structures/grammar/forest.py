@@ -107,10 +107,11 @@ class ForestStore:
         self.listed = np.cumsum(sizes**3) <= limits.listed_work
         self.counts: dict[tuple[int, bytes], tuple[int, np.ndarray, np.ndarray]] = {}  # of brackets
         self._kept: dict[int, Forest] = {}
+        self.spans: dict[int, Any] = {}  # features of the words that nodes span
         self._room = limits.kept_edges
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_kept": {}, "counts": {}, "_room": self.limits.kept_edges}
+        return {**self.__dict__, "_kept": {}, "counts": {}, "spans": {}, "_room": self.limits.kept_edges}
 
     def get(self, i: int, sample: int) -> Forest:
         """Forest of sentence ``i``, which messages call ``sample``."""

@@ -51,9 +51,9 @@ def _by_span(known: KnownBrackets) -> dict[tuple[int, int], list[str | None]]:
     return {span: list(dict.fromkeys(labels)) for span, labels in wanted.items()}
 
 
-def _bits(own: Sequence[str], wanted: Sequence[str | None]) -> int:
+def _bits(labels: Sequence[str], wanted: Sequence[str | None]) -> int:
     """Which of the wanted labels a node has; None is any."""
-    return sum(1 << k for k, label in enumerate(wanted) if (own if label is None else label in own))
+    return sum(1 << k for k, label in enumerate(wanted) if (labels if label is None else label in labels))
 
 
 def _levels(forest: Forest) -> np.ndarray:
@@ -109,14 +109,14 @@ def restricted(forest: Forest, known: KnownBrackets, brackets: Brackets) -> Fore
         usable &= ~(wraps & inside & ~below)
     for (start, end), wanted in spans.items():
         for v in np.flatnonzero((forest.start[:-1] == start) & (forest.end[:-1] == end)).tolist():
-            own = _bits(brackets.labels[forest.symbol[v]], wanted)
+            here = _bits(brackets.labels[forest.symbol[v]], wanted)
             found: dict[int, list[tuple[int, int]]] = {}
             full[v] = (1 << len(wanted)) - 1
             for e in range(g.node_ptr[v], g.node_ptr[v + 1]):
                 if not usable[e]:
                     continue
                 for seen in states[int(child[e])] if level[e] else (0,):
-                    found.setdefault(own | seen, []).append((e, seen))
+                    found.setdefault(here | seen, []).append((e, seen))
             states[v] = found
     copies = np.ones(n, dtype=np.int64)
     copies[list(states)] = [len(found) for found in states.values()]

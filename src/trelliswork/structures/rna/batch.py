@@ -14,9 +14,17 @@ from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork.dp.rna.nearest.layout import n_cells
 from trelliswork.dp.rna.rules import BASE, BASES, F_LS, F_PAIR, L_PAIR, N_RULES, PAIRS, S_L, S_LS
-from trelliswork.structures.abilities import CountedParts, LossProfiles, Multinomials, PartlyKnown, Storable
+from trelliswork.structures.abilities import (
+    CountedParts,
+    Factored,
+    LossProfiles,
+    Multinomials,
+    PartlyKnown,
+    Storable,
+)
 from trelliswork.structures.base import Batch, Decoded, Parts, Space, Unsupported
 from trelliswork.structures.covariance import Covariance
+from trelliswork.structures.factors import Factors, RuleFactors
 from trelliswork.structures.known import joined_known
 from trelliswork.structures.rna import graph as rna_graph
 from trelliswork.structures.rna.evidence import forbidden_cells
@@ -31,7 +39,7 @@ __all__ = ["RNABatch"]
 _BYTES = {"viterbi": 16, "inside": 56, "expect": 88, "tangent": 144}
 
 
-class RNABatch(Storable, LossProfiles, CountedParts, Multinomials, PartlyKnown):
+class RNABatch(Storable, LossProfiles, CountedParts, Factored, Multinomials, PartlyKnown):
     """Packed RNA sequences.
 
     Part arrays: ``rule`` (n_features,), or (n_samples, n_features) where samples differ; ``pair``, the upper
@@ -201,6 +209,10 @@ class RNABatch(Storable, LossProfiles, CountedParts, Multinomials, PartlyKnown):
         tables = np.zeros((rows.shape[0], self.space.n_depths * N_RULES))
         tables[:, self.space.columns] = rows
         return tables.reshape(rows.shape[0], self.space.n_depths, N_RULES), self._positions(total)
+
+    def factors(self) -> Factors:
+        """One factor per symbol and stretch of bases; its values are rules with their splits."""
+        return RuleFactors(rna_graph.edge_features(self), self.space.n_features)
 
     def _positions(self, scores: Parts) -> np.ndarray:
         """Scores of pairs and unpaired bases, evidence included; maybe none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import product
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +16,7 @@ from trelliswork.dp.rna.rules import BASES, PAIRS
 __all__ = ["GROUPS", "feature_map", "scales"]
 
 # Optional groups of features.
-GROUPS = ("hairpin loops",)
+GROUPS = ("hairpin loops", "hexaloops", "triples", "helix lengths")
 _INTERNAL = {
     layout.ONE_BY_MANY_END: "1xn mismatch",
     layout.OTHER_END: "internal mismatch",
@@ -52,6 +53,26 @@ def _stacks(kind: str, start: int) -> Iterator[_Feature]:
                     (kind, f"5'-{a[0]}{b[0]}-3' 3'-{a[1]}{b[1]}-5'"),
                     [(cell, 1.0) for cell in sorted(cells)],
                 )
+
+
+def _loops(size: int, start: int) -> Iterator[_Feature]:
+    """Hairpin loops of so many bases."""
+    for code in range(4**size):
+        bases = "".join(BASES[code // 4**place % 4] for place in reversed(range(size)))
+        yield ("hairpin loop", bases), [(start + code, 1.0)]
+
+
+def _triples() -> Iterator[_Feature]:
+    """Three pairs stacked; the same read from the other strand."""
+    for outer, middle, inner in product(range(6), repeat=3):
+        other = inner ^ 1, middle ^ 1, outer ^ 1
+        if (outer, middle, inner) <= other:
+            a, b, c = PAIRS[outer], PAIRS[middle], PAIRS[inner]
+            cells = {layout.TRIPLE + 36 * x + 6 * y + z for x, y, z in ((outer, middle, inner), other)}
+            yield (
+                ("triple", f"5'-{a[0]}{b[0]}{c[0]}-3' 3'-{a[1]}{b[1]}{c[1]}-5'"),
+                [(cell, 1.0) for cell in sorted(cells)],
+            )
 
 
 def _ends() -> Iterator[_Feature]:
@@ -130,10 +151,15 @@ def _features(groups: tuple[str, ...]) -> Iterator[_Feature]:
     yield ("outer", "paired"), [(layout.END + layout.OUTER_END * layout.N_ENDS + x, 1.0) for x in range(150)]
     yield ("lonely pair", ""), [(layout.LONELY, 1.0)]
     if "hairpin loops" in groups:
-        for size, start in ((3, layout.LOOP_3), (4, layout.LOOP_4)):
-            for code in range(4**size):
-                bases = "".join(BASES[code // 4**place % 4] for place in reversed(range(size)))
-                yield ("hairpin loop", bases), [(start + code, 1.0)]
+        yield from _loops(3, layout.LOOP_3)
+        yield from _loops(4, layout.LOOP_4)
+    if "hexaloops" in groups:
+        yield from _loops(6, layout.LOOP_6)
+    if "triples" in groups:
+        yield from _triples()
+    if "helix lengths" in groups:
+        for pairs in (2, 3, 4):
+            yield ("helix length", f"{pairs} pairs"), [(layout.HELIX + pairs - 2, 1.0)]
 
 
 @cache
@@ -153,7 +179,8 @@ def feature_map(groups: tuple[str, ...]) -> tuple[list[tuple[str, str]], sp.csr_
             columns.append(column)
             values.append(value)
     # The end of a pair in a multiloop or outside: both dangles use the same entry once each.
-    matrix = sp.csr_matrix((values, (rows, columns)), shape=(layout.SIZE, len(names)))
+    size = layout.WHOLE if "hexaloops" in groups else layout.SIZE
+    matrix = sp.csr_matrix((values, (rows, columns)), shape=(size, len(names)))
     return names, matrix
 
 
@@ -172,6 +199,8 @@ _SCALES = {
     "internal asymmetry": 0.5,
     "internal symmetric": 0.5,
     "hairpin loop": 0.4,
+    "triple": 0.3,
+    "helix length": 0.5,
 }
 
 

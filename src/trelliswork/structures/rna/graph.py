@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trelliswork.structures.base import Parts
     from trelliswork.structures.rna.batch import RNABatch
 
-__all__ = ["RNAGraph", "best_at", "check_size", "graphs", "overlap_costs", "profile"]
+__all__ = ["RNAGraph", "best_at", "check_size", "edge_features", "graphs", "overlap_costs", "profile"]
 
 
 class RNAGraph(NamedTuple):
@@ -114,3 +114,12 @@ def overlap_costs(graph: RNAGraph, gold: np.ndarray) -> tuple[RNAGraph, tuple[in
     costs = np.zeros_like(graph.costs)
     costs[paired] = cost[graph.places[paired]]
     return graph._replace(costs=costs), shape
+
+
+def edge_features(batch: RNABatch) -> Iterator[tuple[int, np.ndarray]]:
+    """Number of nodes that have edges, and the feature of every edge, of every sequence."""
+    d = batch.space.n_features
+    for made in graphs(batch, batch.scores(np.zeros(d))):
+        place = np.full(int(batch.space.columns.max(initial=0)) + 2, d)
+        place[batch.space.columns] = np.arange(d)
+        yield int(np.count_nonzero(np.diff(made.graph.node_ptr))), place[made.rules]

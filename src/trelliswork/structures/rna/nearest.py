@@ -10,12 +10,12 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError, Unsupported
 from trelliswork._ragged import Ragged
-from trelliswork.dp.rna.nearest import layout
 from trelliswork.dp.rna.nearest.layout import Problem
 from trelliswork.structures.base import Decoded, Parts
 from trelliswork.structures.batch import Batch
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.derivations.graph import Graph, integer_costs
+from trelliswork.structures.factors import Factors
 from trelliswork.structures.rna.batch import RNABatch
 from trelliswork.structures.rna.graph import RNAGraph, check_size
 
@@ -37,12 +37,18 @@ class NearestBatch(RNABatch):
 
     space: NearestSpace
 
+    def factors(self) -> Factors:
+        """Refused: what is shared by all loops that close at a base pair is not told apart."""
+        raise Unsupported(
+            "the nearest-neighbour model of RNA does not tell its factors; RNA('g6') and RNA('nested') do"
+        )
+
     # -- running the recursions --------------------------------------------------------------
 
     def _table(self, rule: np.ndarray | None) -> np.ndarray:
         """Scores of loops, one row for all sequences or for each."""
         if rule is None:
-            return np.zeros((1, layout.SIZE))
+            return np.zeros((1, self.space.map.shape[0]))
         return np.atleast_2d((self.space.map @ np.atleast_2d(rule).T).T)
 
     def _arrays(self, scores: Parts, costs: Parts | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -56,14 +62,15 @@ class NearestBatch(RNABatch):
         seq, structure = self.bases[i], self.space.structure
         window = self.window_of(seq.size)
         at = rows(seq.size, window)
-        forced, constant, own = np.zeros(seq.size, dtype=bool), 0.0, pairs
+        forced, constant, relative = np.zeros(seq.size, dtype=bool), 0.0, pairs
         if pairs.size:
-            own = np.empty(self.pair_ptr[i + 1] - self.pair_ptr[i], dtype=pairs.dtype)
+            relative = np.empty(self.pair_ptr[i + 1] - self.pair_ptr[i], dtype=pairs.dtype)
             given = pairs[self.pair_ptr[i] : self.pair_ptr[i + 1]]
-            constant = absorbed(given, at, window, own, forced)
+            constant = absorbed(given, at, window, relative, forced)
         table = np.ascontiguousarray(tables[i if tables.shape[0] > 1 else 0])
         limits = int(structure.min_hairpin), int(structure.max_loop), window
-        return Problem(np.ascontiguousarray(seq), table, own, forced, at, *limits), constant
+        problem = Problem(np.ascontiguousarray(seq), table, relative, forced, at, *limits, self.space.stacked)
+        return problem, constant
 
     def _check_room(self, kind: str) -> None:
         sizes = np.diff(self.pair_ptr)
@@ -181,7 +188,7 @@ class NearestBatch(RNABatch):
 
         structure = self.space.structure
         limits = int(structure.min_hairpin), int(structure.max_loop)
-        uses, fine = np.zeros((len(self), layout.SIZE)), np.empty(len(self), dtype=bool)
+        uses, fine = np.zeros((len(self), self.space.map.shape[0])), np.empty(len(self), dtype=bool)
         for i, seq in enumerate(self.bases):
             fine[i] = count.count(seq, codes[i], *limits, self.window_of(seq.size), uses[i])
         uses[~fine] = 0.0

@@ -16,7 +16,7 @@ from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._stored import fitting, lengths, numbers, whole
 from trelliswork._tuning import Choice
 from trelliswork._validate import as_number, check_number
-from trelliswork.dp.rna.nearest.layout import LONGEST
+from trelliswork.dp.rna.nearest.layout import LONGEST, MOST_STACKED
 from trelliswork.dp.rna.rules import BASE, BASES, F_LS, L_PAIR, N_RULES, PAIRS, S_L, S_LS
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.known import check_known
@@ -26,6 +26,7 @@ from trelliswork.structures.rna.batch import RNABatch
 from trelliswork.structures.rna.evidence import Evidence, evidence_scores, with_evidence
 from trelliswork.structures.rna.features import GROUPS, feature_map
 from trelliswork.structures.rna.nearest import NearestBatch
+from trelliswork.structures.rna.shipped import shipped_loops
 
 __all__ = ["NEAREST", "RNA", "NearestSpace", "RNASpace"]
 
@@ -41,31 +42,36 @@ _STORED = {
 class RNA(Structure):
     """Secondary structures of RNA, nested and with canonical pairs (AU, GC, GU).
 
-    The grammar is G6, which knows helices: the first pair of a helix and the pairs stacked on it
-    have weights of their own.
+    Structures are scored by their loops (``"nearest-neighbour"``), as in CONTRAfold [1]_: about 740 features
+    for stacked pairs, ends of helices with the bases next to them, lengths and asymmetry of loops,
+    multiloops. Learners that search for weights start from those of the model of the package
+    (:func:`trelliswork.pretrained`) and are pulled towards them.
+
+    With ``grammar="g6"`` there are 19 rules, which know helices: the first pair of a helix and the pairs
+    stacked on it have weights of their own.
 
     ::
 
         S -> L S | L        L -> base | x F x'        F -> x F x' | L S
 
-    With ``grammar="nested"`` the rules also know how deep they are: ``S0``, ``L0`` outside of all pairs,
+    With ``"nested"`` the rules also know how deep they are: ``S0``, ``L0`` outside of all pairs,
     ``F1``, ``S1``, ``L1`` inside of one helix, and so on up to ``depth``, which also stands for
     everything deeper.
 
-    With ``grammar="nearest-neighbour"`` structures are scored by their loops, as in CONTRAfold [1]_: about
-    740 features for stacked pairs, ends of helices with the bases next to them, lengths and asymmetry of
-    loops, multiloops. It needs more sequences to learn from, and predicts much better where there are many
-    families; :func:`trelliswork.pretrained` has weights for it.
+    Grammars of rules are also generative models, which the loops are not.
 
     Parameters
     ----------
-    grammar : {"g6", "nested", "nearest-neighbour"}, default="g6"
-        Rules.
+    grammar : {"auto", "nearest-neighbour", "g6", "nested"}, default="auto"
+        What structures are made of. "auto" is "nested" for models of counts (``Generative``, ``KLRSO``, and
+        ``ZScore`` and ``SODA`` with their default reference), for all others the loops of the model of the
+        package, whose weights are the prior; with "nearest-neighbour" they begin from nothing. A fitted model
+        tells which: ``model.space_.grammar``.
     depth : int, default=2
         Helices that ``"nested"`` tells apart by how many others enclose them.
     invalid : {"strict", "repair"}, default="strict"
         What to do with given structures that the grammar cannot hold (other pairs than AU, GC,
-        GU; pseudoknots; hairpin loops of fewer than 2 bases): refuse them, or delete the
+        GU; pseudoknots; hairpin loops of fewer than 3 bases, of rules 2): refuse them, or delete the
         offending pairs: first pairs of other bases, then pairs that cross earlier ones (in the
         order of the brackets: ``()``, ``<>``, ``[]``, ``{}``, letters), then pairs around too small a
         loop, innermost first. Unbalanced brackets are refused in any case.
@@ -81,7 +87,8 @@ class RNA(Structure):
         the length times ``window``, for sequences of any length.
     groups : tuple of str, default=()
         Nearest-neighbour model: optional groups of features; ``"hairpin loops"`` has one for every
-        hairpin loop of three or four bases.
+        hairpin loop of three or four bases, ``"hexaloops"`` of six, ``"triples"`` for every three pairs
+        stacked on each other, ``"helix lengths"`` for helices of two, three and four pairs.
 
     Notes
     -----
@@ -115,10 +122,12 @@ class RNA(Structure):
     >>> from trelliswork import CRF, RNA
     >>> X = ["GGGAAACCC", "GCGCAAAGCGC", "GGAUUCGCC", "AAGGGUUUUCCC"]
     >>> y = ["(((...)))", "((((...))))", "((.....))", "..(((....)))"]
-    >>> model = CRF(RNA(), l2=0.1).fit(X, y)
+    >>> model = CRF(RNA()).fit(X, y)
     >>> model.predict(["ggcgaaagcc"])
     ['(((....)))']
-    >>> model.space_.feature_names[:2]
+    >>> model.space_.feature_names[3]
+    ('stacking', "5'-AA-3' 3'-UU-5'")
+    >>> CRF(RNA("g6"), l2=0.1).fit(X, y).space_.feature_names[:2]
     [('rule', 'S -> L S'), ('rule', 'S -> L')]
     """
 
@@ -126,14 +135,14 @@ class RNA(Structure):
     batch_class: ClassVar[type[Batch]] = RNABatch
     output_kind: ClassVar[str] = "RNA structure"
     tuning = (
-        Choice("grammar", ("g6", "nested")),
+        Choice("grammar", ("auto", "g6", "nested")),
         Choice("gamma", (0.5, 1.0, 2.0, 4.0, 8.0), decoding=True),
     )
     limits: RNALimits = RNALimits()
 
     def __init__(
         self,
-        grammar: str = "g6",
+        grammar: str = "auto",
         *,
         depth: int = 2,
         invalid: str = "strict",
@@ -154,8 +163,8 @@ class RNA(Structure):
 
     def check(self) -> None:
         """Refuse hyper-parameters that make no sense."""
-        if self.grammar not in ("g6", "nested", NEAREST):
-            raise InputError(f"grammar must be 'g6', 'nested' or {NEAREST!r}, got {self.grammar!r}")
+        if self.grammar not in ("auto", "g6", "nested", NEAREST):
+            raise InputError(f"grammar must be 'auto', 'g6', 'nested' or {NEAREST!r}, got {self.grammar!r}")
         if self.invalid not in ("strict", "repair"):
             raise InputError(f"invalid must be 'strict' or 'repair', got {self.invalid!r}")
         for name, low, high in (("depth", 1, 20), ("min_hairpin", 2, 3), ("max_loop", 0, LONGEST)):
@@ -165,7 +174,7 @@ class RNA(Structure):
                 raise InputError(f"{name} must be a whole number from {low} to {high}, got {value!r}")
         if self.window is not None:
             check_number("window", self.window, 4, whole=True)
-            if self.grammar != NEAREST:
+            if not self.by_loops:
                 raise InputError(f"window goes with grammar={NEAREST!r}")
         if isinstance(self.groups, str) or not set(self.groups) <= set(GROUPS):
             raise InputError(f"groups may hold {', '.join(map(repr, GROUPS))}; got {self.groups!r}")
@@ -192,7 +201,24 @@ class RNA(Structure):
     def bind(self, X: Any = None, y: Any = None) -> RNASpace:
         """Number the rules; they do not depend on the data."""
         self.check()
-        return NearestSpace(self) if self.grammar == NEAREST else RNASpace(self)
+        return NearestSpace(self) if self.by_loops else RNASpace(self)
+
+    @property
+    def by_loops(self) -> bool:
+        """Whether structures are scored by their loops."""
+        return self.grammar in ("auto", NEAREST)
+
+    def complete(self) -> RNA:
+        """Rules that are a generative model."""
+        return self.with_params(grammar="nested") if self.grammar == "auto" else self
+
+    def known_weights(self) -> dict[Any, float] | None:
+        """Weights of the model of the package for ``grammar="auto"``, by the names of their features."""
+        if self.grammar != "auto":
+            return None
+        loops, weights = shipped_loops()
+        names = feature_map(tuple(sorted(loops)))[0]
+        return dict(zip(names, weights.tolist(), strict=True))
 
     @property
     def moment_reference(self) -> str:  # type: ignore[override]
@@ -202,7 +228,7 @@ class RNA(Structure):
     @property
     def svm_prior(self) -> str | None:  # type: ignore[override]
         """Frequencies of the rules: a few wrong pairs cost more than none, and weights of 0 have none."""
-        return None if self.grammar == NEAREST else "generative"
+        return None if self.by_loops else "generative"
 
     @property
     def widest(self) -> int:
@@ -212,20 +238,24 @@ class RNA(Structure):
     @property
     def bounds(self) -> pairs.Bounds:
         """What loops may be."""
-        if self.grammar != NEAREST:
+        if not self.by_loops:
             return pairs.G6
         return pairs.Bounds(int(self.min_hairpin), int(self.max_loop), self.widest)
 
     def bind_names(self, names: Sequence[Any]) -> RNASpace:
-        """Space for given weights; the rules are always the same."""
+        """Space for given weights; names of rules tell "auto" which grammar they are of."""
+        rules = {name[1] for name in names if isinstance(name, tuple) and name and name[0] == "rule"}
+        if self.grammar == "auto" and rules:
+            nested = any(str(rule)[1:2].isdigit() for rule in rules)
+            return self.with_params(grammar="nested" if nested else "g6").bind()
         return self.bind()
 
     @classmethod
     def examples(cls) -> Iterator[tuple[Structure, Any, Any]]:
         """Three short sequences."""
         X, y = ["GGAAACC", "GAAAC", "ACGU"], ["((...))", "(...)", "...."]
+        yield cls("g6"), X, y
         yield cls(), X, y
-        yield cls(NEAREST), X, y
 
     def representable(self, X: Any, y: Any) -> list[bool]:
         """Whether the grammar can hold each given structure as it is.
@@ -277,6 +307,11 @@ class RNASpace(Space):
             used[0, F_LS] = False
             used[0, L_PAIR + len(PAIRS) :] = False
         self.columns = np.flatnonzero(used)
+
+    @property
+    def grammar(self) -> str:
+        """What structures are made of."""
+        return self.structure.grammar
 
     @property
     def n_features(self) -> int:
@@ -404,7 +439,7 @@ class RNASpace(Space):
 
     def plain(self) -> RNASpace:
         """Space of the smallest grammar with the same structures, for searches that use no rule."""
-        return RNASpace(RNA().with_limits(**dataclasses.asdict(self.structure.limits)))
+        return RNASpace(RNA("g6").with_limits(**dataclasses.asdict(self.structure.limits)))
 
     def merged(self, other: Space) -> RNASpace:
         """The space itself: rules do not depend on data."""
@@ -442,7 +477,13 @@ class RNASpace(Space):
     def from_state(cls, structure: Structure, state: Mapping[str, Any]) -> RNASpace:
         """Build the space again."""
         assert isinstance(structure, RNA)
-        return structure.bind()
+        groups = state.get("groups")
+        if groups is None or structure.grammar != "auto":
+            return structure.bind()
+        if not (isinstance(groups, list) and set(map(str, groups)) <= set(GROUPS)):
+            raise InputError(f"groups of features of RNA are not known: {groups!r:.80}")
+        structure.check()
+        return NearestSpace(structure, groups)
 
 
 class NearestSpace(RNASpace):
@@ -452,13 +493,24 @@ class NearestSpace(RNASpace):
     ----------
     structure : RNA
         Hyper-parameters.
+    groups : sequence of str or None
+        Optional groups of features; None has those of the structure, and with "auto" also those of the
+        model of the package.
     """
 
     batch_class: ClassVar[type[RNABatch]] = NearestBatch
 
-    def __init__(self, structure: RNA):
+    def __init__(self, structure: RNA, groups: Sequence[str] | None = None):
         self.structure = structure
-        self._names, self.map = feature_map(tuple(sorted(structure.groups)))
+        shipped = shipped_loops()[0] if structure.grammar == "auto" else ()
+        self.groups = tuple(sorted({*structure.groups, *shipped} if groups is None else groups))
+        self._names, self.map = feature_map(self.groups)
+        self.stacked = MOST_STACKED if "helix lengths" in self.groups else 1
+
+    @property
+    def grammar(self) -> str:
+        """``"nearest-neighbour"``, also where the structure says "auto"."""
+        return NEAREST
 
     @property
     def n_features(self) -> int:
@@ -474,6 +526,10 @@ class NearestSpace(RNASpace):
     def multinomials(self) -> dict[str, np.ndarray]:
         """None: the model is not made of choices."""
         return {}
+
+    def state(self) -> dict[str, Any]:
+        """With "auto" the groups of features: the model of the package may have others one day."""
+        return {"groups": list(self.groups)} if self.structure.grammar == "auto" else {}
 
 
 RNA.space_class = RNASpace

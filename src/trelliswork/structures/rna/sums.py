@@ -28,7 +28,7 @@ class Sums(NamedTuple):
     ----------
     log_z : float
         Logarithm of the sum.
-    counts : ndarray of shape (layout.SIZE,) or empty
+    counts : ndarray of the size of the table, or empty
         Expected uses of the entries of the table.
     probs : ndarray or empty
         Probabilities of pairs and of unpaired bases, by cell.
@@ -124,7 +124,7 @@ def sums(
             pair = (pair if pair.size else np.zeros(hp.size)) + (1j * step) * (hp if hp.size else 0.0)
         problem = problem._replace(table=problem.table + (1j * step) * h, pair=pair.astype(np.complex128))
     found = _scaled(problem)
-    uses = np.zeros(layout.SIZE if counts else 0, dtype=problem.table.dtype)
+    uses = np.zeros(problem.table.size if counts else 0, dtype=problem.table.dtype)
     chances = np.zeros(problem.at[-1] + problem.seq.size if probs else 0, dtype=problem.table.dtype)
     fine = found is not None
     if found is not None:

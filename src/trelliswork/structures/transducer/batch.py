@@ -131,8 +131,8 @@ class TransducerBatch(DerivationBatch, JointLaw):
         return self._once("phi", self._phi)
 
     def _phi(self) -> sp.csr_matrix:
-        own = sp.vstack([self.windows, sp.csr_matrix((1, self.windows.shape[1]))], format="csr")
-        return sp.hstack([own[self.lattice.arc], self.grams[self.lattice.join]], format="csr")
+        of_arcs = sp.vstack([self.windows, sp.csr_matrix((1, self.windows.shape[1]))], format="csr")
+        return sp.hstack([of_arcs[self.lattice.arc], self.grams[self.lattice.join]], format="csr")
 
     @property
     def parts(self) -> list[list[Any]]:  # type: ignore[override]

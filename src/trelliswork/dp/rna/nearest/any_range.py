@@ -16,15 +16,15 @@ from trelliswork.dp.rna.nearest.goals import (
     PAIR_GOAL,
     PREFIX_GOAL,
     SOME_GOAL,
-    STACKED_GOAL,
     alternatives,
     cell,
     forced_before,
+    pair_state,
     room,
+    stacked_goal,
 )
 from trelliswork.dp.rna.nearest.inside import log_sum
 from trelliswork.dp.rna.nearest.layout import (
-    LONELY,
     MULTI,
     MULTI_BASE,
     MULTI_END,
@@ -32,7 +32,7 @@ from trelliswork.dp.rna.nearest.layout import (
     OUTER_END,
     PAIR,
 )
-from trelliswork.dp.rna.nearest.lookup import in_end, out_end
+from trelliswork.dp.rna.nearest.lookup import helix_end, in_end, out_end, triple
 from trelliswork.dp.rna.nearest.viterbi import Chart
 from trelliswork.dp.rna.rules import KIND
 
@@ -57,12 +57,8 @@ def inside(problem):
     seq, at, n, kind_of = problem.seq, problem.at, problem.seq.size, problem.table.dtype
     before, size = forced_before(problem.forced), problem.at[n] + n
     values, ways = np.empty(room(n), kind_of), np.empty((room(n), 10), np.int64)
-    E, T, R, W = (
-        np.empty(size, kind_of),
-        np.empty(size, kind_of),
-        np.empty(size, kind_of),
-        np.empty(size, kind_of),
-    )
+    E, R, W = np.empty(size, kind_of), np.empty(size, kind_of), np.empty(size, kind_of)
+    T = np.empty((problem.stacked, size), kind_of)
     X = np.empty(n + 1, kind_of)
     E[:], T[:], R[:], W[:], X[:] = -np.inf, -np.inf, -np.inf, -np.inf, -np.inf
     chart = Chart(E, T, R, W, X)
@@ -70,7 +66,8 @@ def inside(problem):
         for j in range(i, min(n, i + problem.window)):
             if j - i > problem.min_hairpin and KIND[seq[i], seq[j]] >= 0:
                 E[at[i] + j] = _value(problem, before, chart, PAIR_GOAL, i, j, values, ways)
-                T[at[i] + j] = _value(problem, before, chart, STACKED_GOAL, i, j, values, ways)
+                for s in range(problem.stacked):
+                    T[s, at[i] + j] = _value(problem, before, chart, stacked_goal(s), i, j, values, ways)
             R[at[i] + j] = _value(problem, before, chart, SOME_GOAL, i, j, values, ways)
             W[at[i] + j] = _value(problem, before, chart, MANY_GOAL, i, j, values, ways)
     X[0] = 0.0
@@ -88,10 +85,14 @@ def _add_uses(problem, kind, i, j, way, share, counts):
             counts[OUTER_BASE] += share
         else:
             counts[in_end(seq, way[1], way[2], OUTER_END)] += share
-    elif kind in (PAIR_GOAL, STACKED_GOAL):
+    elif pair_state(kind) >= -1:
         counts[PAIR + KIND[seq[i], seq[j]]] += share
-        if kind == PAIR_GOAL and way[0] != STACKED_GOAL:
-            counts[LONELY] += share
+        state = pair_state(kind)
+        if pair_state(way[0]) >= 0:
+            if state >= 0:
+                counts[triple(seq, i, j)] += share
+        elif state + 1 < problem.stacked or state == -1:
+            counts[helix_end(state + 2)] += share
         if way[0] == NO_GOAL:
             add_hairpin(seq, i, j, share, counts)
         elif way[0] == MANY_GOAL:
@@ -112,9 +113,9 @@ def _hand_on(problem, before, chart, around, kind, i, j, values, ways, counts):
     at, share = problem.at, cell(around, problem.at, kind, i, j)
     if share == 0.0:
         return
-    own = cell(chart, at, kind, i, j)
+    whole = cell(chart, at, kind, i, j)
     for x in range(alternatives(problem, before, chart, kind, i, j, values, ways)):
-        part = share * np.exp(values[x] - own)
+        part = share * np.exp(values[x] - whole)
         if part == 0.0:
             continue
         for side in range(0, 6, 3):
@@ -123,12 +124,12 @@ def _hand_on(problem, before, chart, around, kind, i, j, values, ways, counts):
                 around.X[q] += part
             elif below == PAIR_GOAL:
                 around.E[at[p] + q] += part
-            elif below == STACKED_GOAL:
-                around.T[at[p] + q] += part
             elif below == SOME_GOAL:
                 around.R[at[p] + q] += part
             elif below == MANY_GOAL:
                 around.W[at[p] + q] += part
+            elif below != NO_GOAL:
+                around.T[pair_state(below), at[p] + q] += part
         if counts.size:
             _add_uses(problem, kind, i, j, ways[x], part, counts)
 
@@ -143,7 +144,7 @@ def outside(problem, chart, counts, probs):
         Sequence and scores (logarithms).
     chart : Chart
         From ``inside``.
-    counts : ndarray of shape (layout.SIZE,) or empty
+    counts : ndarray of the size of the table, or empty
         Output, zeros before: expected uses.
     probs : ndarray or empty
         Output, for every cell: the probability of the pair, of an unpaired base on the diagonal.
@@ -151,12 +152,8 @@ def outside(problem, chart, counts, probs):
     at, n, kind_of = problem.at, problem.seq.size, problem.table.dtype
     before, size = forced_before(problem.forced), problem.at[n] + n
     values, ways = np.empty(room(n), kind_of), np.empty((room(n), 10), np.int64)
-    E, T, R, W = (
-        np.zeros(size, kind_of),
-        np.zeros(size, kind_of),
-        np.zeros(size, kind_of),
-        np.zeros(size, kind_of),
-    )
+    E, R, W = np.zeros(size, kind_of), np.zeros(size, kind_of), np.zeros(size, kind_of)
+    T = np.zeros((problem.stacked, size), kind_of)
     X = np.zeros(n + 1, kind_of)
     X[n] = 1.0
     around = Chart(E, T, R, W, X)
@@ -169,13 +166,16 @@ def outside(problem, chart, counts, probs):
             _hand_on(problem, before, chart, around, MANY_GOAL, i, j, values, ways, counts)
         for j in range(last, i, -1):
             _hand_on(problem, before, chart, around, PAIR_GOAL, i, j, values, ways, counts)
-            _hand_on(problem, before, chart, around, STACKED_GOAL, i, j, values, ways, counts)
+            for s in range(problem.stacked):
+                _hand_on(problem, before, chart, around, stacked_goal(s), i, j, values, ways, counts)
     if probs.size:
         for i in range(n):
             probs[at[i] + i] = 1.0
         for i in range(n):
             for j in range(i + 1, min(n, i + problem.window)):
-                both = E[at[i] + j] + T[at[i] + j]
+                both = E[at[i] + j]
+                for s in range(problem.stacked):
+                    both += T[s, at[i] + j]
                 probs[at[i] + j] = both
                 probs[at[i] + i] -= both
                 probs[at[j] + j] -= both

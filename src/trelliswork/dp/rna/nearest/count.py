@@ -11,7 +11,6 @@ from trelliswork.dp.rna.nearest.layout import (
     HAIRPIN,
     HAIRPIN_END,
     LENGTH,
-    LONELY,
     LONGEST,
     MULTI,
     MULTI_BASE,
@@ -21,7 +20,7 @@ from trelliswork.dp.rna.nearest.layout import (
     PAIR,
     STACK,
 )
-from trelliswork.dp.rna.nearest.lookup import in_end, internal_class, loop_code, out_end
+from trelliswork.dp.rna.nearest.lookup import helix_end, in_end, internal_class, loop_code, out_end, triple
 from trelliswork.dp.rna.rules import KIND
 
 __all__ = ["add_hairpin", "add_internal", "count"]
@@ -50,7 +49,7 @@ def _nested(seq, partner, min_hairpin, window):
     return True
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def add_internal(seq, i, j, p, q, share, counts):
     """Add ``share`` uses of the entries of one stack, bulge or internal loop."""
     left, right = p - i - 1, j - q - 1
@@ -68,12 +67,12 @@ def add_internal(seq, i, j, p, q, share, counts):
         counts[in_end(seq, p, q, c)] += share
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def add_hairpin(seq, i, j, share, counts):
     """Add ``share`` uses of the entries of one hairpin loop."""
     counts[HAIRPIN + min(j - i - 1, LONGEST)] += share
     counts[out_end(seq, i, j, HAIRPIN_END)] += share
-    code = loop_code(seq, i, j)
+    code = loop_code(seq, i, j, counts.size)
     if code >= 0:
         counts[code] += share
 
@@ -90,7 +89,7 @@ def count(seq, partner, min_hairpin, max_loop, window, counts):
         Pair table.
     min_hairpin, max_loop, window : int
         Limits of structures.
-    counts : ndarray of shape (layout.SIZE,)
+    counts : ndarray of the size of the table
         Output.
     """
     n = seq.size
@@ -118,8 +117,15 @@ def count(seq, partner, min_hairpin, max_loop, window, counts):
                 first = k if n_inner == 0 else first
                 n_inner += 1
                 k = partner[k] + 1
-        if not (i > 0 and j + 1 < n and partner[i - 1] == j + 1) and partner[i + 1] != j - 1:
-            counts[LONELY] += 1.0
+        stacked = i > 0 and j + 1 < n and partner[i - 1] == j + 1
+        if stacked and partner[i + 1] == j - 1:
+            counts[triple(seq, i, j)] += 1.0
+        if not stacked:
+            length = 1
+            while partner[i + length] == j - length and i + length < j - length:
+                length += 1
+            if helix_end(length) >= 0:
+                counts[helix_end(length)] += 1.0
         if n_inner == 0:
             add_hairpin(seq, i, j, 1.0, counts)
         elif n_inner == 1:

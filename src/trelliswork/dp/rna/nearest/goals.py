@@ -14,6 +14,7 @@ from trelliswork.dp.rna.nearest.layout import (
     BULGE_STACK,
     HAIRPIN,
     HAIRPIN_END,
+    HELIX,
     LENGTH,
     LONELY,
     LONGEST,
@@ -25,7 +26,7 @@ from trelliswork.dp.rna.nearest.layout import (
     PAIR,
     STACK,
 )
-from trelliswork.dp.rna.nearest.lookup import in_end, internal_class, loop_code, out_end
+from trelliswork.dp.rna.nearest.lookup import in_end, internal_class, loop_code, out_end, triple
 from trelliswork.dp.rna.rules import KIND
 
 __all__ = [
@@ -38,10 +39,12 @@ __all__ = [
     "alternatives",
     "cell",
     "forced_before",
+    "pair_state",
     "room",
+    "stacked_goal",
 ]
 
-# Kinds of goals: none, and X, E, T, R, W of the chart.
+# Kinds of goals: none, and X, E, T, R, W of the chart; then the other rows of T.
 NO_GOAL, PREFIX_GOAL, PAIR_GOAL, STACKED_GOAL, SOME_GOAL, MANY_GOAL = range(6)
 
 
@@ -51,16 +54,32 @@ def room(n):
     return 2 * n + 600
 
 
-@njit
+@njit(no_cpython_wrapper=True)
+def stacked_goal(state):
+    """Kind of the goal of a row of T."""
+    return STACKED_GOAL if state == 0 else MANY_GOAL + state
+
+
+@njit(no_cpython_wrapper=True)
+def pair_state(kind):
+    """Row of T that a kind of goal stands for; -1 for the first pair of a helix, -2 if it is no pair."""
+    if kind == PAIR_GOAL:
+        return -1
+    if kind == STACKED_GOAL:
+        return 0
+    return kind - MANY_GOAL if kind > MANY_GOAL else -2
+
+
+@njit(no_cpython_wrapper=True)
 def cell(chart, at, kind, i, j):
     """Value of a goal."""
     if kind == PREFIX_GOAL:
         return chart.X[j]
     if kind == PAIR_GOAL:
         return chart.E[at[i] + j]
-    if kind == STACKED_GOAL:
-        return chart.T[at[i] + j]
-    return chart.R[at[i] + j] if kind == SOME_GOAL else chart.W[at[i] + j]
+    if kind == SOME_GOAL:
+        return chart.R[at[i] + j]
+    return chart.W[at[i] + j] if kind == MANY_GOAL else chart.T[pair_state(kind), at[i] + j]
 
 
 @njit
@@ -85,13 +104,20 @@ def _loops(problem, before, chart, kind, i, j, values, ways):
         here += problem.pair[at[i] + j]
     count = np.int64(0)
     if KIND[seq[i + 1], seq[j - 1]] >= 0 and j - i > 2:
-        value = here + table[STACK + 6 * outer + KIND[seq[i + 1], seq[j - 1]]] + chart.T[at[i + 1] + j - 1]
-        count = _put(values, ways, count, value, STACKED_GOAL, i + 1, j - 1, NO_GOAL, 0, 0, 0, 0, 0, 0)
+        state = min(pair_state(kind) + 1, problem.stacked - 1)
+        value = here + table[STACK + 6 * outer + KIND[seq[i + 1], seq[j - 1]]]
+        value += chart.T[state, at[i + 1] + j - 1]
+        if kind != PAIR_GOAL and triple(seq, i, j) >= 0:
+            value += table[triple(seq, i, j)]
+        below = stacked_goal(state)
+        count = _put(values, ways, count, value, below, i + 1, j - 1, NO_GOAL, 0, 0, 0, 0, 0, 0)
     if kind == PAIR_GOAL:
         here += table[LONELY]
+    elif pair_state(kind) + 1 < problem.stacked:
+        here += table[HELIX + pair_state(kind)]
     if before[j] == before[i + 1]:
         value = here + table[HAIRPIN + min(j - i - 1, LONGEST)] + table[out_end(seq, i, j, HAIRPIN_END)]
-        code = loop_code(seq, i, j)
+        code = loop_code(seq, i, j, table.size)
         if code >= 0:
             value += table[code]
         count = _put(values, ways, count, value, NO_GOAL, 0, 0, NO_GOAL, 0, 0, i + 1, j, 0, 0)
@@ -138,7 +164,7 @@ def alternatives(problem, before, chart, kind, i, j, values, ways):
         Output: two goals (kind, i, j), and two ranges of unpaired bases.
     """
     seq, table, at = problem.seq, problem.table, problem.at
-    if kind in (PAIR_GOAL, STACKED_GOAL):
+    if pair_state(kind) >= -1:
         return _loops(problem, before, chart, kind, i, j, values, ways)
     count = np.int64(0)
     if kind == PREFIX_GOAL:
@@ -167,7 +193,7 @@ def alternatives(problem, before, chart, kind, i, j, values, ways):
     return count
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def forced_before(forced):
     """How many bases before each position have to be paired."""
     before = np.zeros(forced.size + 1, np.int64)

@@ -20,6 +20,7 @@ from trelliswork.dp.rna.nearest.layout import (
     BULGE_STACK,
     HAIRPIN,
     HAIRPIN_END,
+    HELIX,
     LENGTH,
     LONELY,
     LONGEST,
@@ -31,7 +32,7 @@ from trelliswork.dp.rna.nearest.layout import (
     PAIR,
     STACK,
 )
-from trelliswork.dp.rna.nearest.lookup import in_end, loop_code, out_end
+from trelliswork.dp.rna.nearest.lookup import in_end, loop_code, out_end, triple
 from trelliswork.dp.rna.nearest.viterbi import Chart
 from trelliswork.dp.rna.rules import KIND
 
@@ -198,7 +199,7 @@ def _hairpin(problem, powers, before, i, j):
     length = j - i - 1
     value = table[HAIRPIN + min(length, LONGEST)] * table[out_end(seq, i, j, HAIRPIN_END)]
     value *= powers[max(length - LONGEST, 0)]
-    code = loop_code(seq, i, j)
+    code = loop_code(seq, i, j, table.size)
     if code >= 0:
         value *= table[code]
     return value if before[j] == before[i + 1] else value * 0.0
@@ -299,20 +300,20 @@ def inside(problem, powers):
     -------
     chart : Chart
         Its last prefix is the logarithm of the partition function.
-    low, high : float
+    least, most : float
         The least and the largest weight of a cell.
     """
-    seq, table, pair, forced, at, min_hairpin, max_loop, window = problem
+    seq, table, pair, forced, at, min_hairpin, max_loop, window, states = problem
     n = seq.size
     size = at[n] + n
-    E, T = np.zeros(size, table.dtype), np.zeros(size, table.dtype)
+    E, T = np.zeros(size, table.dtype), np.zeros((states, size), table.dtype)
     R, W = np.zeros(size, table.dtype), np.zeros(size, table.dtype)
     ring, acc = np.zeros((_RING, 4, n + _PAD), table.dtype), np.zeros((4, n + _PAD), table.dtype)
     many, branch, where = np.zeros(n + 1, table.dtype), np.empty(n, table.dtype), np.empty(n, np.int64)
     run, before = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
     free = _runs(forced, run, before)
     width, zero = LONGEST + 1, table[PAIR] * 0.0
-    low, high = 1.0, 1.0
+    least, most = 1.0, 1.0
     for i in range(n - 1, -1, -1):
         stop, row = min(n, i + window), at[i]
         acc[:, _PAD + i + 1 : _PAD + stop] = 0.0
@@ -346,14 +347,22 @@ def inside(problem, powers):
             loops += table[MULTI] * table[out_end(seq, i, j, MULTI_END)] * W[at[i + 1] + j - 1]
             inner, stacked = KIND[seq[i + 1], seq[j - 1]], zero
             if inner >= 0:
-                stacked = table[STACK + 6 * kind + inner] * T[at[i + 1] + j - 1]
-            T[row + j] = here * (stacked + loops)
-            E[row + j] = here * (stacked + loops * table[LONELY])
+                stack = here * table[STACK + 6 * kind + inner]
+                stacked = stack * T[0, at[i + 1] + j - 1]
+                third = triple(seq, i, j)
+                if third >= 0:
+                    stack *= table[third]
+                for s in range(states):
+                    T[s, row + j] = stack * T[min(s + 1, states - 1), at[i + 1] + j - 1]
+            for s in range(states - 1):
+                T[s, row + j] += here * loops * table[HELIX + s]
+            T[states - 1, row + j] += here * loops
+            E[row + j] = stacked + here * loops * table[LONELY]
             if E[row + j] != 0.0:
                 branch[j] = E[row + j] * table[in_end(seq, i, j, MULTI_END)]
                 where[n_branches] = j
                 n_branches += 1
-                low, high = min(low, E[row + j].real), max(high, E[row + j].real)
+                least, most = min(least, E[row + j].real), max(most, E[row + j].real)
         _ends(problem, E[row + i : row + stop], i, stop, ring[i % _RING])
         many[i:stop] = 0.0
         _splits(many, R, at, branch, where, n_branches, stop)
@@ -370,8 +379,8 @@ def inside(problem, powers):
                 W[row + j] += base * W[at[i + 1] + j]
         for j in range(i, stop):
             if R[row + j] != 0.0:
-                low, high = min(low, R[row + j].real), max(high, R[row + j].real)
-    return Chart(E, T, R, W, _prefixes(problem, E)), low, high
+                least, most = min(least, R[row + j].real), max(most, R[row + j].real)
+    return Chart(E, T, R, W, _prefixes(problem, E)), least, most
 
 
 @njit
@@ -386,19 +395,19 @@ def outside(problem, powers, chart, counts, probs):
         Powers of the weight of an unpaired base.
     chart : Chart
         From ``inside``.
-    counts : ndarray of shape (layout.SIZE,) or empty
+    counts : ndarray of the size of the table, or empty
         Output, zeros before: expected uses; they take as long again as the probabilities.
     probs : ndarray or empty
         Output, for every cell: the probability of the pair, of an unpaired base on the diagonal.
     """
-    seq, table, pair, forced, at, min_hairpin, max_loop, window = problem
+    seq, table, pair, forced, at, min_hairpin, max_loop, window, states = problem
     E, T, R, W, X = chart
     n, counted = seq.size, counts.size > 0
     width, zero = LONGEST + 1, table[PAIR] * 0.0
     Y = _suffixes(problem, E)
     R_out = np.zeros(R.size, table.dtype)
     W_row, W_next = np.zeros(n + 1, table.dtype), np.zeros(n + 1, table.dtype)
-    T_row, T_next = np.zeros(n + 1, table.dtype), np.zeros(n + 1, table.dtype)
+    T_row, T_next = np.zeros((states, n + 1), table.dtype), np.zeros((states, n + 1), table.dtype)
     many, tail = np.zeros(n + 1, table.dtype), np.zeros(n + 1, table.dtype)
     ring = np.zeros((_RING, 4, n + 2 * _PAD), table.dtype)  # inner pairs, with their ends
     ring_out = np.zeros((_RING, 4, n + 2 * _PAD), table.dtype)  # what is around them
@@ -433,7 +442,7 @@ def outside(problem, powers, chart, counts, probs):
             for j in range(i + 1, stop):
                 uses += R_out[row + j] * R[at[i + 1] + j] + W_row[j] * W[at[i + 1] + j]
             counts[MULTI_BASE] += base * uses
-        closed, T_next[i:stop] = zero, 0.0
+        closed, T_next[:, i:stop] = zero, 0.0
         acc[:, _PAD + i : _PAD + stop + 8] = 0.0
         for j in range(i + min_hairpin + 1, stop):
             if E[row + j] == 0.0:
@@ -459,16 +468,31 @@ def outside(problem, powers, chart, counts, probs):
             here = table[PAIR + kind]
             if pair.size:
                 here = here * pair[row + j]
-            both = E_out * E[row + j] + T_row[j] * T[row + j]
+            both = E_out * E[row + j]
+            for s in range(states):
+                both += T_row[s, j] * T[s, row + j]
             paired[i] += both
             paired[j] += both
             if probs.size:
                 probs[row + j] = both
-            stacked = here * (E_out + T_row[j])
-            loops = here * (E_out * table[LONELY] + T_row[j])
-            inner = KIND[seq[i + 1], seq[j - 1]]
+            loops = E_out * table[LONELY] + T_row[states - 1, j]
+            for s in range(states - 1):
+                loops += T_row[s, j] * table[HELIX + s]
+            loops *= here
+            inner, stack, third = KIND[seq[i + 1], seq[j - 1]], zero, -1
             if inner >= 0:
-                T_next[j - 1] = stacked * table[STACK + 6 * kind + inner]
+                stack, third = here * table[STACK + 6 * kind + inner], triple(seq, i, j)
+                T_next[0, j - 1] = E_out * stack
+                later = zero
+                if third >= 0:
+                    for s in range(states):
+                        above, below = stack * table[third] * T_row[s, j], min(s + 1, states - 1)
+                        T_next[below, j - 1] += above
+                        later += above * T[below, at[i + 1] + j - 1]
+                if counted:
+                    counts[STACK + 6 * kind + inner] += later + E_out * stack * T[0, at[i + 1] + j - 1]
+                    if third >= 0:
+                        counts[third] += later
             closing = table[MULTI] * table[out_end(seq, i, j, MULTI_END)]
             W_next[j - 1] += loops * closing
             for left in range(2):
@@ -494,21 +518,24 @@ def outside(problem, powers, chart, counts, probs):
                     counts[in_end(seq, i, j, c)] += (
                         ring_out[i % _RING, c, _PAD + j] * ring[i % _RING, c, _PAD + j]
                     )
-                if inner >= 0:
-                    counts[STACK + 6 * kind + inner] += T_next[j - 1] * T[at[i + 1] + j - 1]
                 uses = loops * closing * W[at[i + 1] + j - 1]
                 counts[MULTI] += uses
                 counts[out_end(seq, i, j, MULTI_END)] += uses
                 uses = loops * _hairpin(problem, powers, before, i, j)
                 counts[HAIRPIN + min(j - i - 1, LONGEST)] += uses
                 counts[out_end(seq, i, j, HAIRPIN_END)] += uses
-                code = loop_code(seq, i, j)
+                code = loop_code(seq, i, j, table.size)
                 if code >= 0:
                     counts[code] += uses
                 lonely = E[row + j]
                 if inner >= 0:
-                    lonely -= here * table[STACK + 6 * kind + inner] * T[at[i + 1] + j - 1]
+                    lonely -= here * table[STACK + 6 * kind + inner] * T[0, at[i + 1] + j - 1]
                 counts[LONELY] += E_out * lonely
+                for s in range(states - 1):
+                    ended = T[s, row + j]
+                    if third >= 0:
+                        ended -= stack * table[third] * T[s + 1, at[i + 1] + j - 1]
+                    counts[HELIX + s] += T_row[s, j] * ended
         # Internal loops.
         for left in range(max_loop + 1):
             p = i + 1 + left

@@ -8,13 +8,14 @@ of ``structures/rna/features.py`` are mapped to:
 * a bulge of one base: ``BULGE_STACK[outer, inner] + BULGE_BASE[base] + LENGTH[0, 1]`` (or ``[1, 0]``);
 * any other bulge or internal loop: ``LENGTH[left, right]`` and, for both of its pairs seen from the
   loop, ``END[class, kind, 3' neighbour, 5' neighbour]``; classes tell bulges, 1x1, 1xn and other loops apart;
+* three pairs stacked: ``TRIPLE[outer, middle, inner]`` besides;
 * a hairpin: ``HAIRPIN[length]`` (the last entry for all longer ones), ``END[class HAIRPIN_END]``, and
-  ``LOOP_3`` or ``LOOP_4`` of its bases where it has three or four;
+  ``LOOP_3``, ``LOOP_4`` or ``LOOP_6`` of its bases where it has three, four or six;
 * a multiloop: ``MULTI``, ``MULTI_BASE`` for every unpaired base, ``END[class MULTI_END]`` for every pair;
 * outside of all pairs: ``OUTER_BASE`` for every unpaired base, ``END[class OUTER_END]`` for every pair;
-* ``LONELY`` for a pair with no other stacked on it.
+* ``LONELY`` for a pair with no other stacked on it, ``HELIX[length - 2]`` for a helix of two to four pairs.
 
-Neighbours that do not exist or are not known have the number 4.
+Neighbours that do not exist or are not known have the number 4. Tables without ``LOOP_6`` end before it.
 """
 
 from __future__ import annotations
@@ -30,11 +31,14 @@ __all__ = [
     "END",
     "HAIRPIN",
     "HAIRPIN_END",
+    "HELIX",
     "LENGTH",
     "LONELY",
     "LONGEST",
     "LOOP_3",
     "LOOP_4",
+    "LOOP_6",
+    "MOST_STACKED",
     "MULTI",
     "MULTI_BASE",
     "MULTI_END",
@@ -47,6 +51,8 @@ __all__ = [
     "PAIR",
     "SIZE",
     "STACK",
+    "TRIPLE",
+    "WHOLE",
     "Problem",
     "n_cells",
 ]
@@ -69,7 +75,12 @@ MULTI = LOOP_4 + 256
 MULTI_BASE = MULTI + 1
 OUTER_BASE = MULTI_BASE + 1
 LONELY = OUTER_BASE + 1
-SIZE = LONELY + 1
+HELIX = LONELY + 1
+TRIPLE = HELIX + 3
+SIZE = TRIPLE + 216
+LOOP_6 = SIZE
+WHOLE = LOOP_6 + 4096
+MOST_STACKED = 4  # states of stacked pairs where lengths of helices count: second, third, fourth, any later
 
 
 class Problem(NamedTuple):
@@ -88,6 +99,7 @@ class Problem(NamedTuple):
     min_hairpin: int
     max_loop: int
     window: int
+    stacked: int  # states of stacked pairs: 1, or MOST_STACKED if lengths of helices count
 
 
 def n_cells(n: Any, window: int) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from trelliswork._jit import njit
-from trelliswork.dp.rna.nearest.layout import END, LOOP_3, LOOP_4, N_ENDS
+from trelliswork.dp.rna.nearest.layout import END, HELIX, LONELY, LOOP_3, LOOP_4, LOOP_6, N_ENDS, TRIPLE
 from trelliswork.dp.rna.rules import KIND
 
-__all__ = ["absorbed", "in_end", "internal_class", "loop_code", "out_end", "rows"]
+__all__ = ["absorbed", "helix_end", "in_end", "internal_class", "loop_code", "out_end", "rows", "triple"]
 
 
 @njit
@@ -29,27 +29,27 @@ def absorbed(pair, at, window, out, forced):
     Bases whose own score is -inf have to be paired. Returns the score of the structure without pairs.
     """
     n = forced.size
-    own = np.zeros(n, pair.dtype)
-    total = own[:1].copy()
+    unpaired = np.zeros(n, pair.dtype)
+    total = unpaired[:1].copy()
     for i in range(n):
         forced[i] = pair[at[i] + i].real == -np.inf
         if not forced[i]:
-            own[i] = pair[at[i] + i]
-            total[0] += own[i]
+            unpaired[i] = pair[at[i] + i]
+            total[0] += unpaired[i]
     for i in range(n):
         out[at[i] + i] = 0.0
         for j in range(i + 1, min(n, i + window)):
-            out[at[i] + j] = pair[at[i] + j] - own[i] - own[j]
+            out[at[i] + j] = pair[at[i] + j] - unpaired[i] - unpaired[j]
     return total[0]
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def out_end(seq, i, j, c):
     """Entry for pair (i, j) seen from the loop that it closes."""
     return END + c * N_ENDS + KIND[seq[i], seq[j]] * 25 + seq[i + 1] * 5 + seq[j - 1]
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def in_end(seq, p, q, c):
     """Entry for pair (p, q) seen from the loop around it."""
     after = seq[q + 1] if q + 1 < seq.size else 4
@@ -57,7 +57,7 @@ def in_end(seq, p, q, c):
     return END + c * N_ENDS + KIND[seq[q], seq[p]] * 25 + after * 5 + before
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def internal_class(left, right):
     """Class of an internal loop with so many unpaired bases on either side; not for one base in all."""
     small = min(left, right)
@@ -68,15 +68,34 @@ def internal_class(left, right):
     return 3
 
 
-@njit
-def loop_code(seq, i, j):
-    """Entry for the bases of a hairpin loop of three or four, otherwise -1."""
+@njit(no_cpython_wrapper=True)
+def triple(seq, i, j):
+    """Entry for pair (i, j) between those next to it on both sides; -1 if the outer one is not possible."""
+    if i == 0 or j + 1 >= seq.size:
+        return -1
+    outer = KIND[seq[i - 1], seq[j + 1]]
+    if outer < 0:
+        return -1
+    return TRIPLE + 36 * outer + 6 * KIND[seq[i], seq[j]] + KIND[seq[i + 1], seq[j - 1]]
+
+
+@njit(no_cpython_wrapper=True)
+def helix_end(length):
+    """Entry for a helix of so many pairs; -1 for long ones."""
+    if length == 1:
+        return LONELY
+    return HELIX + length - 2 if length <= 4 else -1
+
+
+@njit(no_cpython_wrapper=True)
+def loop_code(seq, i, j, size):
+    """Entry of a table of a size for the bases of a hairpin loop of three, four or six, otherwise -1."""
     length = j - i - 1
-    if length < 3 or length > 4:
+    if length < 3 or length == 5 or length > 6 or (length == 6 and size <= LOOP_6):
         return -1
     code = 0
     for k in range(i + 1, j):
         if seq[k] == 4:
             return -1
         code = 4 * code + seq[k]
-    return (LOOP_3 if length == 3 else LOOP_4) + code
+    return (LOOP_3 if length == 3 else LOOP_4 if length == 4 else LOOP_6) + code

@@ -16,10 +16,10 @@ from trelliswork.dp.rna.nearest.goals import (
     NO_GOAL,
     PAIR_GOAL,
     PREFIX_GOAL,
-    STACKED_GOAL,
     alternatives,
     cell,
     forced_before,
+    pair_state,
     room,
 )
 
@@ -39,7 +39,7 @@ def _walk(problem, before, chart, uniform, values, ways, partner):
         kind, i, j = stack[depth, 0], stack[depth, 1], stack[depth, 2]
         if kind == PREFIX_GOAL and j == 0:
             continue
-        if kind in (PAIR_GOAL, STACKED_GOAL):
+        if pair_state(kind) >= -1:
             partner[i], partner[j] = j, i
         count = alternatives(problem, before, chart, kind, i, j, values, ways)
         chosen = 0
@@ -148,7 +148,7 @@ def kbest(problem, chart, k, partners, totals):
             partners[n_found, :] = -1
             while item >= 0:
                 opened = items[item, 1]
-                if opened >= 0 and (goals[opened, 0] == PAIR_GOAL or goals[opened, 0] == STACKED_GOAL):
+                if opened >= 0 and pair_state(goals[opened, 0]) >= -1:
                     i, j = goals[opened, 1], goals[opened, 2]
                     partners[n_found, i], partners[n_found, j] = j, i
                 item = items[item, 2]
@@ -178,10 +178,9 @@ def kbest(problem, chart, k, partners, totals):
 
 
 @njit
-def _number(ids, at, n, kind, i, j):
-    """Number of the node of a goal, in ``ids`` (4 kinds of cells, then prefixes)."""
-    size = at[n] + n
-    return 4 * size + j if kind == PREFIX_GOAL else (kind - PAIR_GOAL) * size + at[i] + j
+def _place(at, n, kind, i, j):
+    """Where the number of the node of a goal is kept: prefixes, then the kinds of cells."""
+    return j if kind == PREFIX_GOAL else n + 1 + (kind - PAIR_GOAL) * (at[n] + n) + at[i] + j
 
 
 @njit
@@ -193,14 +192,14 @@ def _edges(problem, chart, ids, node_ptr, tail_ptr, tails, scores, marks):
     for first in range(n, -2, -1):
         last = n if first == -1 else min(n, first + problem.window) - 1
         for j in range(0 if first == -1 else first, last + 1):
-            for kind in range(PREFIX_GOAL, MANY_GOAL + 1):
+            for kind in range(PREFIX_GOAL, MANY_GOAL + problem.stacked):
                 if (kind == PREFIX_GOAL) != (first == -1) or (first == n):
                     continue
                 if cell(chart, at, kind, first, j) == -np.inf:
                     continue
                 if write:
                     node_ptr[n_nodes] = n_edges
-                    ids[_number(ids, at, n, kind, first, j)] = n_nodes
+                    ids[_place(at, n, kind, first, j)] = n_nodes
                 n_nodes += 1
                 if kind == PREFIX_GOAL and j == 0:  # the empty prefix: one edge without tails
                     if write:
@@ -213,7 +212,7 @@ def _edges(problem, chart, ids, node_ptr, tail_ptr, tails, scores, marks):
                     if write:
                         tail_ptr[n_edges], scores[n_edges] = n_tails, values[w]
                         marks[n_edges, 0], marks[n_edges, 1] = -1, -1
-                        if kind in (PAIR_GOAL, STACKED_GOAL):
+                        if pair_state(kind) >= -1:
                             marks[n_edges, 0], marks[n_edges, 1] = first, j
                         for x in range(4):
                             marks[n_edges, 2 + x] = ways[w, 6 + x]
@@ -223,7 +222,7 @@ def _edges(problem, chart, ids, node_ptr, tail_ptr, tails, scores, marks):
                             if write:
                                 i, k = ways[w, side + 1], ways[w, side + 2]
                                 scores[n_edges] -= cell(chart, at, below, i, k)
-                                tails[n_tails] = ids[_number(ids, at, n, below, i, k)]
+                                tails[n_tails] = ids[_place(at, n, below, i, k)]
                             n_tails += 1
                     n_edges += 1
     if write:
@@ -252,7 +251,7 @@ def derivation_graph(problem, chart):
         The pair that an edge stands for (or -1, -1) and two ranges of bases that it leaves unpaired.
     """
     n, none = problem.seq.size, np.empty(0, np.int64)
-    ids = np.empty(4 * (problem.at[n] + n) + n + 1, np.int64)
+    ids = np.empty((3 + problem.stacked) * (problem.at[n] + n) + n + 1, np.int64)
     no_scores, no_marks = np.empty(0), np.empty((0, 6), np.int64)
     n_nodes, n_edges, n_tails = _edges(problem, chart, ids, none, none, none, no_scores, no_marks)
     node_ptr, tail_ptr = np.empty(n_nodes + 1, np.int64), np.empty(n_edges + 1, np.int64)

@@ -1,9 +1,11 @@
 """Best structures by their loops: the table of best scores.
 
-With E the best score of a pair and all inside it, T the same where the pair is stacked on another, R that
-of a stretch of a multiloop with at least one pair, W with at least two, X that of everything before a base::
+With E the best score of a pair and all inside it, T the same where the pair is stacked on another (T[0] if it
+is the second of its helix, T[1] if the third, the last of them for all later ones), R that of a stretch of a
+multiloop with at least one pair, W with at least two, X that of everything before a base::
 
-    T(i, j) = pair + max(stacked + T(i+1, j-1), loops),     E(i, j) = pair + max(..., loops + lonely)
+    T(i, j) = pair + max(stacked + triple + T(i+1, j-1), loops + helix)
+    E(i, j) = pair + max(stacked + T(i+1, j-1), loops + lonely)
     loops   = hairpin, internal loops max length[a, b] + end(i, j) + end(p, q) + E(p, q), multi + W(i+1, j-1)
     W(i, j) = max(base + W(i+1, j), S(i, j)),               S(i, j) = max_k branch(i, k) + R(k+1, j)
     R(i, j) = max(base + R(i+1, j), S(i, j), U(i, j)),      U(i, j) = max(U(i, j-1) + base, branch(i, j))
@@ -26,6 +28,7 @@ from trelliswork.dp.rna.nearest.layout import (
     BULGE_STACK,
     HAIRPIN,
     HAIRPIN_END,
+    HELIX,
     LENGTH,
     LONELY,
     LONGEST,
@@ -37,7 +40,7 @@ from trelliswork.dp.rna.nearest.layout import (
     PAIR,
     STACK,
 )
-from trelliswork.dp.rna.nearest.lookup import in_end, loop_code, out_end
+from trelliswork.dp.rna.nearest.lookup import in_end, loop_code, out_end, triple
 from trelliswork.dp.rna.rules import KIND
 
 __all__ = ["Chart", "fill"]
@@ -47,7 +50,7 @@ _PAD = 40  # columns before the first
 
 
 class Chart(NamedTuple):
-    """Logarithms of cells (E, T, R, W) and of prefixes (X)."""
+    """Logarithms of cells (E, T, R, W; a row of T for each state of stacked pairs) and of prefixes (X)."""
 
     E: np.ndarray
     T: np.ndarray
@@ -183,10 +186,10 @@ def fill(problem):
     Chart
         Its last prefix is the best score.
     """
-    seq, table, pair, forced, at, min_hairpin, _, window = problem
+    seq, table, pair, forced, at, min_hairpin, _, window, states = problem
     n = seq.size
     size = at[n] + n
-    E, T = np.full(size, -np.inf), np.full(size, -np.inf)
+    E, T = np.full(size, -np.inf), np.full((states, size), -np.inf)
     R, W = np.full(size, -np.inf), np.full(size, -np.inf)
     ring, acc = np.full((4, _RING, n + _PAD), -np.inf), np.empty((4, n + 1))
     many, run, before, free = np.empty(n + 1), np.empty(n + 1, np.int64), np.zeros(n + 1, np.int64), True
@@ -215,7 +218,7 @@ def fill(problem):
                 loops = -np.inf
                 if before[j] == before[i + 1]:
                     loops = table[HAIRPIN + min(j - i - 1, LONGEST)] + table[out_end(seq, i, j, HAIRPIN_END)]
-                    code = loop_code(seq, i, j)
+                    code = loop_code(seq, i, j, table.size)
                     if code >= 0:
                         loops += table[code]
                 for c in range(4):
@@ -226,9 +229,17 @@ def fill(problem):
                 inner = KIND[seq[i + 1], seq[j - 1]]
                 stacked = -np.inf
                 if inner >= 0:
-                    stacked = table[STACK + 6 * kind + inner] + T[at[i + 1] + j - 1]
-                T[row + j] = here + max(stacked, loops)
-                E[row + j] = here + max(stacked, loops + table[LONELY])
+                    stack = here + table[STACK + 6 * kind + inner]
+                    stacked = stack + T[0, at[i + 1] + j - 1]
+                    third = triple(seq, i, j)
+                    if third >= 0:
+                        stack += table[third]
+                    for s in range(states):
+                        T[s, row + j] = stack + T[min(s + 1, states - 1), at[i + 1] + j - 1]
+                for s in range(states):
+                    end = table[HELIX + s] if s + 1 < states else 0.0
+                    T[s, row + j] = max(T[s, row + j], here + loops + end)
+                E[row + j] = max(stacked, here + loops + table[LONELY])
                 for c in range(4):
                     ring[c, r, _PAD + j] = E[row + j] + table[in_end(seq, i, j, c)]
                 branch = E[row + j] + table[in_end(seq, i, j, MULTI_END)]

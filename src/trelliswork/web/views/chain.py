@@ -1,0 +1,99 @@
+"""Label sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trelliswork._errors import InputError
+from trelliswork.io import tokenize
+from trelliswork.web.limits import Limits, Refused
+from trelliswork.web.views.base import View, rounded
+
+__all__ = ["ChainView"]
+
+
+class ChainView(View):
+    """Tokens with a label each.
+
+    An input is a text, which is cut into tokens, or a list of tokens: texts, lists of texts or numbers, or
+    objects with features.
+    """
+
+    name = "chain"
+    hint = "a sentence, or a list of tokens"
+    takes_known = True
+
+    def __init__(self, opened: Any):
+        super().__init__(opened)
+        self.columns = max((getattr(step, "n_columns", 1) for step in opened.transformers[:1]), default=1)
+        space, structure = self.learner.space_, self.learner.structure
+        self.width = getattr(space, "width", None)
+        states = len(space.labels) ** min(int(getattr(structure, "order", 1)), 3)
+        self._step = 1e-6 + 2e-9 * states * len(space.labels)
+
+    def read(self, given: Any) -> Any:
+        """Tokens of a text or of a list."""
+        if isinstance(given, str):
+            if self.columns > 1 or self.width is not None:
+                raise InputError(
+                    f"this model takes a list of tokens with {self.columns} columns each, not text"
+                    if self.width is None
+                    else f"this model takes a list of rows of {self.width} numbers"
+                )
+            return tokenize(given)
+        if not isinstance(given, list):
+            raise InputError(f"expected {self.hint}, got {type(given).__name__}")
+        if self.width is not None:
+            import numpy as np
+
+            try:
+                rows = np.array(given, dtype=np.float64)
+            except (TypeError, ValueError):
+                rows = np.zeros(0)
+            if given and rows.shape != (len(given), self.width):
+                raise InputError(f"expected a list of rows of {self.width} numbers each")
+            return rows.reshape(-1, self.width)
+        if not all(isinstance(token, (str, list, dict)) for token in given):
+            raise InputError("expected tokens that are texts, lists or objects")
+        if self.columns > 1:
+            return [tuple(token) if isinstance(token, list) else token for token in given]
+        return given
+
+    def known(self, given: Any, x: Any) -> Any:
+        """Per token null, a label, or a list of labels."""
+        if not isinstance(given, list) or len(given) != len(x):
+            raise InputError(f"known must be a list of {len(x)} entries: null, a label or a list of labels")
+        return [
+            None if a is None else {self.label(b) for b in a} if isinstance(a, list) else self.label(a)
+            for a in given
+        ]
+
+    def seconds(self, x: Any) -> float:
+        """By the number of tokens and of pairs of labels."""
+        return len(x) * self._step
+
+    def check_shown(self, x: Any, limits: Limits) -> None:
+        """A probability for every token and label."""
+        if len(x) * len(self.labels or ()) > limits.cells:
+            raise Refused(422, f"{len(x):,} tokens are too many to send all probabilities of")
+
+    def input(self, x: Any) -> Any:
+        """Tokens, of rows of numbers their places."""
+        if self.width is not None:
+            return [str(t + 1) for t in range(len(x))]
+        return [token if isinstance(token, str) else _shown(token) for token in x]
+
+    def output(self, x: Any, y: Any) -> Any:
+        """Labels as texts."""
+        return [a if type(a) is str else str(a) for a in y]
+
+    def marginals(self, x: Any, p: Any) -> Any:
+        """A row per token, a column per label, as in ``labels``."""
+        return rounded(p)
+
+
+def _shown(token: Any) -> str:
+    items = (
+        [f"{k}={v}" for k, v in token.items()] if isinstance(token, dict) else [str(item) for item in token]
+    )
+    return items[0] if items else ""

@@ -1,0 +1,78 @@
+"""``RNA()``: loops with the weights of the package for searches, rules for models of counts."""
+
+import numpy as np
+import pytest
+
+import trelliswork as tw
+from trelliswork import RNA, InputError
+from trelliswork.learners.pull import chosen_pull
+from trelliswork.structures.rna.shipped import shipped_loops
+
+X = ["GGGAAACCC", "GCGCAAAGCGC", "GGAUAACGCC", "AAGGGUUUUCCC", "GGCAAAGCC", "GCCUUUUGGC"]
+Y = ["(((...)))", "((((...))))", "((......))", "..(((....)))", "((.....))", "(((....)))"]
+FEW = X[:3], Y[:3]
+
+
+def test_weights_are_those_of_the_model_of_the_package():
+    shipped = tw.pretrained("rna")
+    known = RNA().known_weights()
+    names = shipped.space_.feature_names
+    assert known == dict(zip(names, shipped.coef_.tolist(), strict=True))
+    assert RNA("nearest-neighbour").known_weights() is None
+    assert tw.Chain().known_weights() is None
+    assert shipped_loops()[0] == tuple(shipped.structure.groups)
+
+
+@pytest.mark.parametrize(
+    "learner", [tw.CRF, tw.StructuredSVM, tw.Perceptron, tw.VotedCRF], ids=lambda learner: learner.__name__
+)
+def test_searches_begin_with_them(learner, tmp_path):
+    model = learner(RNA()).fit(*FEW)
+    assert model.space_.grammar == "nearest-neighbour"
+    known = np.array(list(RNA().known_weights().values()))
+    scale = 30.0 if learner is tw.Perceptron else 1.0
+    rare = np.asarray(abs(model.pack(*FEW).gold()).sum(axis=0)).ravel() == 0
+    assert np.corrcoef(model.coef_[rare], known[rare])[0, 1] > 0.9
+    assert np.abs(model.coef_ - scale * known).max() > 0
+    tw.save(model, tmp_path / "model.tw")
+    again = tw.load(tmp_path / "model.tw")
+    assert again.space_.feature_names == model.space_.feature_names
+    assert again.predict(X) == model.predict(X)
+
+
+def test_models_of_counts_have_rules():
+    for model in (tw.Generative(RNA()), tw.KLRSO(RNA()), tw.ZScore(RNA())):
+        assert model.fit(*FEW).space_.grammar == "nested"
+    weights = tw.Generative(RNA("g6")).fit(*FEW).weights_by_name()
+    assert tw.Fixed(RNA(), weights).predict(X[:1]) == tw.Generative(RNA("g6")).fit(*FEW).predict(X[:1])
+    weights = tw.Generative(RNA()).fit(*FEW).weights_by_name()
+    assert tw.Fixed(RNA(), weights).predict(X) == tw.Generative(RNA()).fit(*FEW).predict(X)
+
+
+def test_the_pull_falls_until_held_out_samples_say_no():
+    batch = RNA().bind(X, Y).pack(X, Y)
+    prior = np.array(list(RNA().known_weights().values()))
+    asked = []
+
+    def stay(samples, start, strength):
+        asked.append((len(samples), strength))
+        return start + 0.01 * len(asked) * (batch.gold_sum() != 0)
+
+    strength = chosen_pull(batch, prior, 2.0, stay, None)
+    assert asked[0] == (4, 512.0)
+    assert strength in [s for _, s in asked]
+    assert chosen_pull(batch.subset(np.arange(5)), prior, 2.0, stay, None) == 512.0
+    model = tw.CRF(RNA()).fit(X, Y)
+    unit = tw.CRF(RNA(), prior=None, max_iter=1)
+    with pytest.warns(Warning, match="max_iter"):
+        unit.fit(X, Y)
+    assert np.log2(model.l2_ / unit.l2_) % 2 == pytest.approx(0, abs=1e-9)
+
+
+def test_a_file_with_other_groups():
+    space = RNA().bind()
+    assert space.state() == {"groups": ["hairpin loops"]}
+    old = type(space).from_state(RNA(), {"groups": []})
+    assert old.n_features == 739
+    with pytest.raises(InputError, match="groups"):
+        type(space).from_state(RNA(), {"groups": ["nothing"]})

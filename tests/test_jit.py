@@ -1,0 +1,57 @@
+"""What is said while code is compiled, and how often it is."""
+
+import gc
+import time
+from types import SimpleNamespace
+
+import numba
+import numpy as np
+import pytest
+
+from trelliswork import _jit
+
+
+def recursion(cached=()):
+    """What an event of Numba has as its dispatcher, with keys in its cache."""
+    target = SimpleNamespace(codegen=lambda: SimpleNamespace(magic_tuple=lambda: "this"))
+    file = SimpleNamespace(_load_index=lambda: dict.fromkeys(cached))
+    return SimpleNamespace(__name__="viterbi", targetctx=target, _cache=SimpleNamespace(_cache_file=file))
+
+
+@pytest.mark.parametrize("cached", [(), [("types", "this", "code")], [("types", "another", "code")]])
+@pytest.mark.parametrize("terminal", [True, False])
+def test_compiling_is_told_once(terminal, cached, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
+    compiling, event = _jit._Compiling(patience=0.01), SimpleNamespace(data={"dispatcher": recursion(cached)})
+    for _ in range(2):
+        compiling.on_start(event)
+        compiling.on_start(event)  # what the first one calls
+        assert not gc.isenabled()
+        time.sleep(0.05)
+        compiling.on_end(event)
+        assert not gc.isenabled()
+        compiling.on_end(event)
+        assert gc.isenabled()
+    said = capsys.readouterr().err
+    assert said.count("compiling, once: viterbi and others") == terminal
+    assert said.count("another processor") == (terminal and "another" in str(cached))
+
+
+def test_a_recursion_without_a_cache_is_not_from_elsewhere():
+    assert not _jit.compiled_elsewhere(SimpleNamespace())
+
+
+@_jit.njit
+def _plus(values, n):
+    return values[0] + n
+
+
+@_jit.njit
+def total(values):
+    return _plus(values, 1) + _plus(values, 2) + _plus(values, values.size)
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+def test_literal_numbers_are_numbers():
+    assert total(np.array([1.0, 2.0])) == 8.0
+    assert len(_plus.signatures) <= 1  # none if the cache had the caller
