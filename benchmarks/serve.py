@@ -51,20 +51,46 @@ def request_of(port: int, tokens: list[str]) -> bytes:
     return head.encode() + body
 
 
-async def client(port: int, requests: list[bytes], start: int, until: float, times: list[float]) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    i = start
-    while time.perf_counter() < until:
-        began = time.perf_counter()
-        writer.write(requests[i % len(requests)])
-        i += 1
-        head = await reader.readuntil(b"\r\n\r\n")
-        if not head.startswith(b"HTTP/1.1 200"):
-            raise RuntimeError(head.decode("latin-1"))
-        length = int(re.search(rb"content-length: (\d+)", head)[1])  # type: ignore[index]
-        await reader.readexactly(length)
-        times.append(time.perf_counter() - began)
-    writer.close()
+class Client(asyncio.Protocol):
+    """One connection: sends the next request when it has the whole answer to the last one."""
+
+    def __init__(self, requests: list[bytes], start: int, until: float, times: list[float]):
+        self.requests, self.next, self.until, self.times = requests, start, until, times
+        self.done = asyncio.get_running_loop().create_future()
+        self.buffer = b""
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin."""
+        self.transport = transport
+        self.send()
+
+    def send(self) -> None:
+        """Send the next request."""
+        self.began = time.perf_counter()
+        self.transport.write(self.requests[self.next % len(self.requests)])
+        self.next += 1
+
+    def data_received(self, data: bytes) -> None:
+        """Read what has come of the answer."""
+        self.buffer += data
+        end = self.buffer.find(b"\r\n\r\n")
+        if end < 0:
+            return
+        head = self.buffer[:end].lower()
+        if not head.startswith(b"http/1.1 200"):
+            self.done.set_exception(RuntimeError(self.buffer.decode("latin-1")))
+            return
+        length = int(head.partition(b"content-length: ")[2].partition(b"\r")[0])
+        if len(self.buffer) < end + 4 + length:
+            return
+        now = time.perf_counter()
+        self.times.append(now - self.began)
+        self.buffer = b""
+        if now < self.until:
+            self.send()
+        else:
+            self.transport.close()
+            self.done.set_result(None)
 
 
 async def load(port: int, n_clients: int, seconds: float) -> list[float]:
@@ -72,7 +98,14 @@ async def load(port: int, n_clients: int, seconds: float) -> list[float]:
     requests = [request_of(port, tokens) for tokens in sentences(100, seed=1)[0]]
     times: list[float] = []
     until = time.perf_counter() + seconds
-    await asyncio.gather(*(client(port, requests, 7 * c, until, times) for c in range(n_clients)))
+    loop = asyncio.get_running_loop()
+    clients = []
+    for c in range(n_clients):
+        _, client = await loop.create_connection(
+            lambda c=c: Client(requests, 7 * c, until, times), "127.0.0.1", port
+        )
+        clients.append(client.done)
+    await asyncio.gather(*clients)
     return times
 
 

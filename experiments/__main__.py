@@ -1,4 +1,4 @@
-"""``python -m experiments PAPER TABLE [options]``; without names it lists what there is."""
+"""``python -m experiments PAPER TABLE [options]``, or ``all``; without names it lists what there is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import pkgutil
 import sys
 from pathlib import Path
 
-USAGE = "usage: python -m experiments PAPER TABLE [--data DIR]; TABLE --help shows the options of a table"
+USAGE = """\
+usage: python -m experiments PAPER TABLE [--data DIR]; TABLE --help shows the options of a table
+       python -m experiments all [--data DIR] [--budget HOURS]; remakes what fits and writes RESULTS.md"""
 
 
 def papers() -> list[str]:
@@ -28,6 +30,11 @@ def main() -> int:
     names, arguments = papers(), sys.argv[1:]
     if not arguments:
         print(listing(names))
+        return 0
+    if arguments[0] == "all":
+        from experiments._all import run_all
+
+        run_all(arguments[1:])
         return 0
     if arguments[0] not in names:
         print(f"there is no paper {arguments[0]!r}\n{listing(names)}", file=sys.stderr)

@@ -7,9 +7,12 @@ import datetime
 import json
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+_STARTED = time.perf_counter()
 
 #: Results are kept here; ``TRELLISWORK_RESULTS`` names another folder, for trial runs.
 RESULTS = Path(os.environ.get("TRELLISWORK_RESULTS") or Path(__file__).parent / "results")
@@ -41,7 +44,8 @@ def result_path(name: str, suffix: str) -> Path:
 def write(name: str, title: str, body: str) -> Path:
     """Print a result and keep it with the command that made it."""
     arguments = " ".join(a for a in sys.argv[1:] if "/" not in a and a != "--data")
-    text = f"# {title}\n\n`python -m experiments {arguments} --data DIR`, {datetime.date.today()}\n\n{body}\n"
+    command, seconds = f"`python -m experiments {arguments} --data DIR`", time.perf_counter() - _STARTED
+    text = f"# {title}\n\n{command}, {datetime.date.today()}, {seconds:.0f} s\n\n{body}\n"
     path = result_path(name, ".md")
     path.write_text(text, encoding="utf-8")
     print(text)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import trelliswork as tw
-from experiments._report import markdown, options, write
+from experiments._report import load, markdown, options, store, write
 from experiments._samples import folds, take
 from trelliswork.io import read_stockholm
 from trelliswork.metrics import base_pair_scores
@@ -39,9 +39,10 @@ def candidates() -> dict[str, list[Any]]:
     rna = tw.RNA("g6")
     return {
         "Z-score, constraints": [
-            tw.ZScore(rna, constraints="hard", reference="uniform", reg=1e-6),
-            tw.ZScore(rna, constraints="slack", slack_penalty=1e4, reference="uniform", reg=1e-6),
-            tw.ZScore(rna, constraints="slack", slack_penalty=1e8, reference="uniform", reg=1e-6),
+            tw.ZScore(rna, reg, margin=margin, reference="uniform", **kind)
+            for reg in (1e-6, 1e-3, 0.1)
+            for margin in (0.0, 1e-4, 1e-3)
+            for kind in ({"constraints": "hard"}, {"constraints": "slack", "slack_penalty": 1e4})
         ],
         "SODA": [
             tw.SODA(rna, reg, loss=loss, reference="uniform")
@@ -67,8 +68,8 @@ def quality(model: Any, X: list[str], y: list[str]) -> tuple[float, float]:
     return 100 * scores.sensitivity, 100 * scores.ppv
 
 
-def chosen(models: list[Any], X: list[str], y: list[str]) -> Any:
-    """Model with the best inner folds, fitted on all of the training part."""
+def chosen(models: list[Any], X: list[str], y: list[str]) -> tuple[Any, float]:
+    """Model with the best inner folds, fitted on all of the training part, and how good these are."""
     means = []
     for model in models:
         products = []
@@ -83,47 +84,60 @@ def chosen(models: list[Any], X: list[str], y: list[str]) -> Any:
         means.append(np.mean(products))
     for i in np.argsort(-np.array(means), kind="stable"):
         try:
-            return models[i].fit(X, y)
+            return models[i].fit(X, y), float(means[i])
         except tw.InputError:
             continue
     raise RuntimeError("no setting can be fitted")
 
 
-def row_of(family: str, name: str, folder: str) -> list[Any]:
-    """One learner on one family."""
+def measured(family: str, name: str, folder: str) -> dict[str, Any]:
+    """One learner on one family: scores, inner scores and constraints of every fold."""
     data = read_stockholm(os.path.join(folder, "rna-rfam-named", f"{family}.sto"))
     assert data.y is not None
     kept = np.flatnonzero(tw.RNA("g6").representable(data.X, data.y))
     X, y = take(data.X, kept), take(data.y, kept)
-    scores, constraints = [], []
+    out: dict[str, Any] = {"size": f"{len(X)} of {len(data.X)}", "scores": [], "inner": [], "constraints": []}
+    started = time.perf_counter()
     for train, test in folds(len(X), OUTER):
-        model = chosen(candidates()[name], take(X, train), take(y, train))
-        scores.append(quality(model, take(X, test), take(y, test)))
-        constraints.append(getattr(model, "n_constraints_", np.nan))
-    sensitivity, ppv = np.mean(scores, axis=0)
-    needed = "" if np.isnan(constraints).any() else f"{np.mean(constraints):.1f}"
-    size = f"{len(X)} of {len(data.X)}"
-    return [family, size, name, float(sensitivity), float(ppv), needed, *printed(family, name)]
+        model, inner = chosen(candidates()[name], take(X, train), take(y, train))
+        out["scores"].append(quality(model, take(X, test), take(y, test)))
+        out["inner"].append(inner)
+        out["constraints"].append(getattr(model, "n_constraints_", None))
+    return out | {"seconds": time.perf_counter() - started}
 
 
 def table7(arguments: Sequence[str]) -> None:
-    args = options(arguments, jobs=(2, "processes"))
-    started = time.perf_counter()
-    tasks = [(family, name, args.data) for family in FAMILIES for name in candidates()]
+    args = options(
+        arguments,
+        jobs=(2, "processes"),
+        families=(",".join(FAMILIES), "families to run; results of the others are kept"),
+    )
+    tasks = [(family, name, args.data) for family in args.families.split(",") for name in candidates()]
+    done = load("magic_moments/table7")
     with ProcessPoolExecutor(args.jobs) as pool:
-        rows = []
-        for row in pool.map(row_of, *zip(*tasks, strict=True)):
-            print(f"{time.perf_counter() - started:.0f} s", *row, flush=True)
-            rows.append(row)
+        for (family, name, _), found in zip(
+            tasks, pool.map(measured, *zip(*tasks, strict=True)), strict=True
+        ):
+            done[f"{family} {name}"] = found
+            store("magic_moments/table7", done)
+            print(family, name, np.mean(found["scores"], axis=0), f"{found['seconds']:.0f} s", flush=True)
+    there = [family for family in FAMILIES if any(key.startswith(family) for key in done)]
+    rows = [_row(family, name, done[f"{family} {name}"]) for family in there for name in candidates()]
     header = ["family", "sequences", "learner", "sensitivity", "PPV", "constraints"]
     header += ["paper: sens.", "PPV", "constr."]
-    better = [verdict(rows, family) for family in ("RF00436", "RF00164")]
+    better = [verdict(done, family) for family in ("RF00436", "RF00164") if family in there]
     body = (
         f"{(__doc__ or '').split(chr(10), 2)[2].strip()}\n\n{markdown(header, rows)}\n\n"
         + "\n".join(better)
-        + f"\n\n{time.perf_counter() - started:.0f} s in all, {args.jobs} processes."
+        + f"\n\n{sum(found['seconds'] for found in done.values()):.0f} s in all, {args.jobs} processes."
     )
     write("magic_moments/table7", "Magic moments, Table 7: RNA families", body)
+
+
+def _row(family: str, name: str, found: dict[str, Any]) -> list[Any]:
+    sensitivity, ppv = np.mean(found["scores"], axis=0)
+    needed = "" if None in found["constraints"] else f"{np.mean(found['constraints']):.1f}"
+    return [family, found["size"], name, float(sensitivity), float(ppv), needed, *printed(family, name)]
 
 
 def printed(family: str, name: str) -> list[str]:
@@ -139,15 +153,14 @@ def f1(sensitivity: float, ppv: float) -> float:
     return 2 * sensitivity * ppv / max(sensitivity + ppv, 1e-12)
 
 
-def verdict(rows: list[list[Any]], family: str) -> str:
-    """Whether a discriminative learner is ahead of the generative one."""
-    scores = {row[2]: (row[3], row[4]) for row in rows if row[0] == family}
-    base = scores.pop("generative")
-    best = max(scores, key=lambda name: f1(*scores[name]))
-    lead = f1(*scores[best]) - f1(*base)
-    sensitivity, ppv = scores[best]
+def verdict(done: dict[str, Any], family: str) -> str:
+    """Whether the discriminative learner that inner folds choose is ahead of the generative one."""
+    found = {name: done[f"{family} {name}"] for name in candidates()}
+    base = np.mean(found.pop("generative")["scores"], axis=0)
+    names = [max(found, key=lambda name: found[name]["inner"][k]) for k in range(OUTER)]
+    ours = np.mean([found[name]["scores"][k] for k, name in enumerate(names)], axis=0)
+    lead = f1(*ours) - f1(*base)
     return (
-        f"- {family}: best discriminative learner {best}, {sensitivity:.2f} / {ppv:.2f} against generative "
-        f"{base[0]:.2f} / {base[1]:.2f}: {lead:+.1f} in F (goal: a clear lead, 3 points): "
-        f"{'reached' if lead > 3 else 'not reached'}"
+        f"- {family}: the discriminative learner that is best on the inner folds ({', '.join(names)}) has "
+        f"{ours[0]:.2f} / {ours[1]:.2f}, the generative one {base[0]:.2f} / {base[1]:.2f}: {lead:+.1f} in F"
     )

@@ -34,18 +34,46 @@ def entities_only(y: Labels) -> Labels:
     return [[None if label == "O" else label for label in row] for row in y]
 
 
+def small_words_too(y: Labels, words: Sequence[Sequence[Any]]) -> Labels:
+    """The labels of entities that are known, and O for words without a capital letter."""
+    return [
+        [
+            "O" if label is None and not any(c.isupper() for c in token[0]) else label
+            for label, token in zip(row, tokens, strict=True)
+        ]
+        for row, tokens in zip(y, words, strict=True)
+    ]
+
+
+def entities_hidden(y: Labels, share: float, rng: np.random.Generator) -> Labels:
+    """Only labels of entities are left, and a share of the entities is missing."""
+    from trelliswork.metrics import entity_spans
+
+    out = []
+    for row in y:
+        new: list[Any] = [None] * len(row)
+        for start, stop, _ in entity_spans(row):
+            if rng.random() >= share:
+                new[start:stop] = row[start:stop]
+        out.append(new)
+    return out
+
+
 def read_as_o(y: Labels) -> Labels:
     """What is unknown taken for no entity."""
     return [["O" if label is None else label for label in row] for row in y]
 
 
-def _settings(y: Labels, rng: np.random.Generator) -> dict[str, tuple[np.ndarray, Labels]]:
+def _settings(
+    y: Labels, words: Sequence[Sequence[Any]], rng: np.random.Generator
+) -> dict[str, tuple[np.ndarray, Labels]]:
     """Samples and labels of every setting."""
     everything = np.arange(len(y))
     half = spans_hidden(y, 0.5, rng)
     some = np.sort(rng.permutation(len(y))[: len(y) // 5])
     marked = set(some.tolist())
     mixed = [row if i in marked else sparse for i, (row, sparse) in enumerate(zip(y, entities_only(y)))]
+    found = entities_hidden(y, 0.5, rng)
     return {
         "all labels": (everything, y),
         "half of the labels": (everything, half),
@@ -53,6 +81,9 @@ def _settings(y: Labels, rng: np.random.Generator) -> dict[str, tuple[np.ndarray
         "a fifth of the sentences": (some, [y[i] for i in some]),
         "a fifth of the sentences, of the others the entities": (everything, mixed),
         "the entities alone": (everything, entities_only(y)),
+        "half of the entities alone": (everything, found),
+        "half of the entities, O elsewhere": (everything, read_as_o(found)),
+        "half of the entities, O for words without capitals": (everything, small_words_too(found, words)),
     }
 
 
@@ -87,7 +118,7 @@ def ner(arguments: Sequence[str]) -> None:
     X = {part: window.transform(rows.X if part != "train" else rows.X[:n]) for part, rows in data.items()}
     y = data["train"].y[:n]
     labels = sorted({label for row in y for label in row})
-    settings = _settings(y, np.random.default_rng(given.seed))
+    settings = _settings(y, data["train"].X[:n], np.random.default_rng(given.seed))
     chosen: Sequence[int] = range(len(settings))
     if given.settings:
         chosen = [] if given.settings == "stored" else [int(number) for number in given.settings.split(",")]

@@ -37,6 +37,17 @@ def basis(arguments: Sequence[str]) -> None:
     whole = tw.KernelRegression(COSINE, tw.Positions(), ridge=0.1).fit(*data.train)
     error = 100.0 - accuracy(truth, whole.predict(X))
     body = markdown(["basis functions", "random", "fit", "incomplete Cholesky", "fit", "greedy", "fit"], rows)
+    near = {}
+    for method in ("random", "greedy"):
+        model = tw.KernelRegression(
+            COSINE, tw.Positions(), ridge=0.1, basis=50, basis_method=method, random_state=0
+        ).fit(*data.train)
+        near[method] = float(COSINE(model.X_fit_, whole.X_fit_).mean())
+    body += (
+        "\n\nWhy greedy is not ahead with few functions: it takes the letter with the largest residual, and "
+        "while all residuals are large these are the odd letters. The mean similarity of the first 50 chosen "
+        f"letters to all others is {near['greedy']:.4f} for greedy, {near['random']:.4f} for random ones."
+    )
     body += f"\n\nAll {len(whole.dual_coef_)} training letters: error {error:.2f} %."
     _picture(curves, sizes, error, len(whole.dual_coef_))
     write("string_regression/basis", "Figure 1.7: letters wrong (%) against basis functions", body)

@@ -92,7 +92,7 @@ def table5(arguments: Sequence[str]) -> None:
     )
     X, y = read_penn(args.data)
     fold = np.random.default_rng(0).permutation(len(X)) % args.folds
-    rows, per_fold = [], {}
+    rows, per_fold, right = [], {}, {}
     flat = np.zeros(len(X), dtype=bool)
     for name, candidates in methods(args.jobs).items():
         trees: list[Any] = [None] * len(X)
@@ -121,6 +121,7 @@ def table5(arguments: Sequence[str]) -> None:
                 flat[held] = batch.argmax(batch.scores(model.coef_)).codes.lengths == 0
         report, inner = bracket_scores(y, trees), bracket_scores(y, trees, root=False)
         per_fold[name] = np.array(scores)
+        right[name] = np.array([bracket_scores([a], [b]).exact == 1.0 for a, b in zip(y, trees, strict=True)])
         exact, f1 = np.mean(train, axis=0)
         rows.append(
             [
@@ -148,4 +149,17 @@ def table5(arguments: Sequence[str]) -> None:
         if name != "PCFG":
             gap = values - per_fold["PCFG"]
             gains.append(f"{name} {gap.mean():+.2f} ({gap.std(ddof=1) / np.sqrt(gap.size):.2f})")
-    write("svm_isos/table5", "Parsing (Table 5)", body + "; ".join(gains) + ".")
+    body += "; ".join(gains) + ".\n\nMcNemar's test on exact matches (exact, two-sided):\n\n"
+    names = list(right)
+    tests = [mcnemar(a, b, right) for k, a in enumerate(names) for b in names[k + 1 :]]
+    body += markdown(["", "", "only the first right", "only the second right", "p"], tests)
+    write("svm_isos/table5", "Parsing (Table 5)", body)
+
+
+def mcnemar(a: str, b: str, right: dict[str, np.ndarray]) -> list[Any]:
+    """Sentences that only one of two methods parses exactly, and the probability of such a difference."""
+    from scipy.stats import binomtest
+
+    first, second = int((right[a] & ~right[b]).sum()), int((right[b] & ~right[a]).sum())
+    p = binomtest(first, first + second).pvalue if first + second else 1.0
+    return [a, b, first, second, f"{p:.2g}"]

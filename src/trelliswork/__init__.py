@@ -20,6 +20,7 @@ _TABLES = {"trelliswork.structures": "STRUCTURES", "trelliswork.learners": "LEAR
 _NAMES = {
     "AlignPath": "trelliswork.structures",
     "Candidate": "trelliswork.learners",
+    "Candidates": "trelliswork.learners",
     "Edge": "trelliswork.structures",
     "Evidence": "trelliswork.structures",
     "Explanation": "trelliswork.learners",

@@ -154,3 +154,9 @@ def test_no_probabilities(run, pairs):
     done = run("predict", "m.tw", "pairs.tsv", "--probabilities")
     assert done.exit_code == 2
     assert done.stderr == "trelliswork: --probabilities: a regression model has none\n"
+
+
+def test_outputs_that_lack_their_blanks_are_named(run, pairs):
+    (pairs / "pairs.tsv").write_text("cat\tk a t\nab\tka\nbc\tt k\n", encoding="utf-8")
+    done = run("train", "transduce", "pairs.tsv", "-o", "m.tw")
+    assert "1 output without blanks read as one symbol each (first: line 2)" in done.stderr

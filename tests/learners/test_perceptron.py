@@ -310,3 +310,31 @@ def test_compiled_pass_over_classes_equals_the_plain_one(taxonomy):
     assert mistakes == expected
     for a, b in zip(one, other, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("structure", ["Classes", "Chain"])
+def test_a_linear_kernel_is_the_plain_perceptron(structure):
+    rng = np.random.default_rng(5)
+    if structure == "Classes":
+        X, y, made = rng.normal(size=(25, 3)), [str(k % 3) for k in range(25)], tw.Classes(bias=False)
+    else:
+        X = [rng.normal(size=(4, 3)) for _ in range(12)]
+        y, made = [[str(int(row[0] > 0)) for row in x] for x in X], tw.Chain()
+    plain = tw.Perceptron(made, 4).fit(X, y)
+    kernel = tw.Perceptron(made, 4, kernel="linear").fit(X, y)
+    assert [h["mistakes"] for h in plain.history_] == [h["mistakes"] for h in kernel.history_]
+    assert kernel.predict(X) == plain.predict(X)
+
+
+def test_a_kernel_finds_what_no_line_divides(tmp_path):
+    X = np.random.default_rng(6).normal(size=(80, 2))
+    y = [str(a) for a in (X[:, 0] * X[:, 1] > 0)]
+    assert tw.Perceptron(tw.Classes(), 20).fit(X, y).score(X, y) < 0.8
+    model = tw.Perceptron(tw.Classes(), 20, kernel="rbf").fit(X, y)
+    assert model.score(X, y) > 0.9
+    tw.save(model, tmp_path / "model.tw")
+    assert tw.load(tmp_path / "model.tw").predict(X) == model.predict(X)
+    with pytest.raises(tw.InputError, match="partial_fit knows no kernel"):
+        model.partial_fit(X, y)
+    with pytest.raises(tw.Unsupported, match="rows"):
+        tw.Perceptron(tw.RNA(), kernel="rbf").fit(["GAAAC"], ["(...)"])

@@ -236,3 +236,11 @@ def test_entity_errors_name_the_sample():
         ValueError, match=r"^sample 0: labels must be a sequence of tags, got the string 'B-X'$"
     ):
         metrics.entity_scores(["B-X"], ["B-X"])
+
+
+def test_entities_beside_unknown_tags_do_not_count():
+    true = ["B-X", "O", None, "I-X", "O", "B-Y"]
+    report = metrics.entity_scores([true], [["B-X", "B-Y", "I-Y", "I-X", "O", "B-Y"]])
+    assert (report.n_true, report.n_predicted, report.n_correct) == (2, 2, 2)
+    assert report.n_tokens == 5
+    assert report.token_accuracy == pytest.approx(4 / 5)

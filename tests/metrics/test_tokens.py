@@ -33,8 +33,13 @@ def test_token_rates_take_every_kind_of_sequence(convert):
 
 
 def test_labels_of_mixed_kinds():
-    assert metrics.token_accuracy([[("a", 1), None, 2]], [[("a", 1), 0, 2.0]]) == pytest.approx(2 / 3)
+    assert metrics.token_accuracy([[("a", 1), (), 2]], [[("a", 1), 0, 2.0]]) == pytest.approx(2 / 3)
     assert metrics.token_accuracy([np.array([1, 2])], [["1", 2]]) == 0.5
+
+
+def test_labels_that_are_not_known_are_passed_over():
+    assert metrics.token_accuracy([["a", None, {"b", "c"}]], [["a", "x", "d"]]) == 0.5
+    assert metrics.sequence_accuracy([["a", None], [None]], [["a", "x"], ["y"]]) == 1.0
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def models():
 
 @pytest.fixture(scope="session")
 def service(models):
-    return Service(create_app(models))
+    return Service(create_app(models, limits=Limits(patience=900.0)))  # much may have to be compiled
 
 
 @pytest.fixture(scope="session")

@@ -99,6 +99,10 @@ def test_what_is_known_is_kept(service):
         "penguin",
         "duck",
     )
+    assert (
+        service.result("greek", input="ποταμος", known=["potams", "pohtamos"], draw=True)["output"]
+        == "potams"
+    )
     columns = service.result("dna", input=["GATTACA", "GATACA"], known=[[2, None]], draw=True)["columns"]
     assert [2, None] in columns
 
@@ -175,6 +179,9 @@ def test_remembered_words_give_the_labels_of_predict(bias, chain):
     new = [*sentences(60, seed=9)[0], [], ["nie", "gehört"], ["?"]]
     assert quick.labels(new) == model.predict(new)
     assert [quick.labels([x])[0] for x in new] == model.predict(new)
+    assert quick.labels([["Ana"]], most=0) is None
+    assert quick.labels([["never", "seen", "before"]], most=9) is None
+    assert quick.labels(new[-1:], most=9) == model.predict(new[-1:])
 
 
 def test_models_for_which_nothing_is_remembered():

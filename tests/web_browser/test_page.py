@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Page
+from .conftest import Page, running
 
 VIEWS = {
     "names": ".chain .token",
@@ -229,10 +229,16 @@ def test_keyboard_alone(page):
         keys.press("ArrowDown")
     page.quiet()
     assert page.page.locator(".token.fixed").count() == 1
-    page.choose("trees")
-    page.page.locator("svg g[role='button']").first.focus()
-    with page.page.expect_response(lambda r: r.url.endswith("/predict")):
-        keys.press("Enter")
+    for name, selector in (("trees", "svg g[role='button']"), ("dna", "canvas.heat")):
+        page.choose(name)
+        page.page.locator(selector).first.focus()
+        if name == "dna":
+            keys.press("ArrowDown")
+            keys.press("ArrowRight")
+        with page.page.expect_response(lambda r: r.url.endswith("/predict")):
+            keys.press("Enter")
+        page.quiet()
+        assert page.page.is_visible("#reset")
 
 
 def test_everything_has_a_name(page):
@@ -256,7 +262,7 @@ def test_the_static_page_of_the_demonstration(browser, tmp_path):
     import trelliswork as tw
     from trelliswork.demo import Row, _page, handwritten_dates
 
-    train, test = handwritten_dates(n_train=40, n_test=12)
+    train, test = handwritten_dates(n_train=15, n_test=12)
     path = tmp_path / "index.html"
     row = Row("CRF", 0.9, 0.5, tw.CRF(tw.Chain()).fit(*train))
     path.write_text(_page([row], test), encoding="utf-8")
@@ -279,3 +285,16 @@ def test_json_of_the_page_is_the_services(page):
     body = json.loads(asked.value.post_data)
     assert body["draw"] is True
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/models/greek/predict", asked.value.url)
+
+
+def test_the_page_asks_for_the_token(browser):
+    secret = "a secret of some length"
+    with running("--token", secret) as (address, _):
+        made = browser.new_page()
+        made.goto(address)
+        made.wait_for_selector("#token-form:not([hidden])")
+        made.fill("#token", secret)
+        made.press("#token", "Enter")
+        made.wait_for_selector("section[aria-label='result of names']", timeout=60_000)
+        assert not made.is_visible("#token-form")
+        made.close()

@@ -53,9 +53,9 @@ def test_a_slow_request_does_not_hold_up_others(server):
     began = time.perf_counter()
     for _ in range(20):
         assert post(address, "names", {"input": "Ana left Oslo ."})[0] == 200
-    took = time.perf_counter() - began
+    took, waits = time.perf_counter() - began, slow.is_alive()
     slow.join()
-    assert took < 5
+    assert waits or took < 5
 
 
 def test_slow_and_vanishing_clients(server):

@@ -9,16 +9,21 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from trelliswork._errors import InputError
-from trelliswork._stored import Declared, numbers
+from trelliswork._stored import Declared, matrix, numbers
 from trelliswork._tuning import Choice
 from trelliswork._validate import check_number, check_samples
 from trelliswork.accelerated import find
+from trelliswork.kernels import Precomputed, as_kernel
 from trelliswork.learners.base import StructuredEstimator, warn_interrupted
+from trelliswork.learners.kernel_perceptron import kernel_matrix, kernel_passes
 from trelliswork.learners.known import known_in_part
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.stops import StopReason
+from trelliswork.learners.svm.rounds import model_scores
+from trelliswork.learners.svm.weights import Expansion
 from trelliswork.learners.weights import carry_over, combined_weights, prior_weights
-from trelliswork.structures.base import Batch, Space, Structure
+from trelliswork.structures.abilities import Rows, RowView, require
+from trelliswork.structures.base import Batch, Parts, Space, Structure
 
 __all__ = ["Perceptron", "perceptron_passes"]
 
@@ -39,6 +44,9 @@ class Perceptron(StructuredEstimator):
         Output space, for instance ``Chain()``.
     max_iter : int, default=20
         Passes over the data; ends earlier after a pass without a mistake.
+    kernel : str, Kernel, callable or None, default=None
+        Similarity of input rows, as in :class:`StructuredSVM`: rows of ``Classes``, tokens of ``Chain``. The
+        model is then a sum over the rows of mistakes; no ``warm_start`` and no ``partial_fit``.
     average : bool, default=True
         Return the average instead of the last weights.
     shuffle : bool, default=True
@@ -57,7 +65,9 @@ class Perceptron(StructuredEstimator):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Averaged weights.
+        Averaged weights (linear models).
+    support_rows_, dual_coef_, linear_coef_ : ndarrays
+        Rows, their coefficients (a column per label) and the weights of features without rows (kernels).
     stop_ : {"converged", "max_iter", "interrupted"}
         Why the passes stopped; "converged" after one without a mistake.
     history_ : list of dict
@@ -81,6 +91,9 @@ class Perceptron(StructuredEstimator):
         "last_": numbers("features", optional=True),
         "sum_": numbers("features", optional=True),
         "clock_": numbers(low=0, optional=True),
+        "support_rows_": matrix("rows", "attributes", optional=True),
+        "dual_coef_": numbers("rows", "columns", optional=True),
+        "linear_coef_": numbers("other features", optional=True),
     }
     sequential = True
     loosen = ("raise max_iter",)
@@ -92,6 +105,7 @@ class Perceptron(StructuredEstimator):
         structure: Structure,
         max_iter: int = 20,
         *,
+        kernel: Any = None,
         average: bool = True,
         shuffle: bool = True,
         class_weight: Any = None,
@@ -102,6 +116,7 @@ class Perceptron(StructuredEstimator):
     ):
         self.structure = structure
         self.max_iter = max_iter
+        self.kernel = kernel
         self.average = average
         self.shuffle = shuffle
         self.class_weight = class_weight
@@ -122,12 +137,53 @@ class Perceptron(StructuredEstimator):
         """
         check_number("max_iter", self.max_iter, 1, whole=True)
         space, batch = self._start(X, y)
+        for name in ("coef_", "support_rows_", "dual_coef_", "linear_coef_") if not self.warm_start else ():
+            self.__dict__.pop(name, None)
+        if self.kernel is not None:
+            return self._fit_kernel(space, batch, sample_weight)
         start = self._start_weights(space, self.warm_start)
         if not (self.warm_start and hasattr(self, "coef_")):
             start += _first_weights(space)
         self._run(batch, start, np.zeros_like(start), 0.0, self.max_iter, sample_weight, [])
         self.space_ = space
         return self
+
+    def _fit_kernel(self, space: Space, batch: Batch, sample_weight: Any) -> Perceptron:
+        """Passes over the samples in terms of their rows."""
+        kernel = as_kernel(self.kernel)
+        if isinstance(kernel, Precomputed):
+            raise InputError("Perceptron compares rows itself: give the kernel, not precomputed values")
+        if self.warm_start:
+            raise InputError("warm_start does not go with a kernel; use warm_start=False")
+        if known_in_part(batch) is not None:
+            raise InputError("a kernel needs outputs that are known as a whole; use kernel=None")
+        view = require(batch, Rows).row_view()
+        w = np.zeros(view.batch.space.n_features)
+        self._run(batch, w, np.zeros_like(w), 0.0, self.max_iter, sample_weight, [], view)
+        expansion = Expansion.of(view, self.coef_)
+        self.support_rows_, self.dual_coef_, self.linear_coef_ = expansion
+        for name in ("coef_", "last_", "sum_"):
+            del self.__dict__[name]
+        self.space_ = space
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_") or hasattr(self, "dual_coef_")
+
+    def part_scores(self, batch: Batch, X: Any) -> Parts:
+        """Scores of the parts of all outputs; of a kernel model through the rows of the inputs.
+
+        Parameters
+        ----------
+        batch : Batch
+            Samples from ``pack``, or some of them.
+        X : list of inputs
+            Their inputs.
+        """
+        if not hasattr(self, "dual_coef_"):
+            return super().part_scores(batch, X)
+        expansion = Expansion(self.support_rows_, self.dual_coef_, self.linear_coef_)
+        return model_scores(batch, expansion, as_kernel(self.kernel))
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Perceptron:
         """Make one pass over more data; new labels and attributes join the model.
@@ -142,6 +198,8 @@ class Perceptron(StructuredEstimator):
             All labels of the stream, as scikit-learn has it, where outputs are single labels; new labels
             join the model anyway. Used in the first call.
         """
+        if self.kernel is not None:
+            raise InputError("partial_fit knows no kernel; use kernel=None")
         if not hasattr(self, "coef_"):
             space, batch = self._start(X, y, classes=classes)
             w, u, clock, history = _first_weights(space), np.zeros(space.n_features), 0.0, []
@@ -170,6 +228,7 @@ class Perceptron(StructuredEstimator):
         n_passes: int,
         sample_weight: Any,
         history: list[dict[str, Any]],
+        view: RowView | None = None,
     ) -> None:
         weights = combined_weights(batch, sample_weight, self.class_weight)
         weights = np.ones(len(batch)) if weights is None else weights
@@ -180,7 +239,10 @@ class Perceptron(StructuredEstimator):
         stop: StopReason = "max_iter"
         seen = np.array([clock])
         problem = w, u, orders, weights, seen
-        passes = find("perceptron", batch)(batch, *problem) or perceptron_passes(batch, *problem)
+        if view is not None:
+            passes = kernel_passes(view, kernel_matrix(view, as_kernel(self.kernel)), *problem)
+        else:
+            passes = find("perceptron", batch)(batch, *problem) or perceptron_passes(batch, *problem)
         with Progress("Perceptron", n_passes, self.verbose) as progress:
             progress.history = list(history)
             try:

@@ -8,7 +8,8 @@ from typing import Any
 
 from trelliswork._counts.entities import entity_spans
 from trelliswork._errors import InputError
-from trelliswork.metrics._tokens import paired
+from trelliswork._front_door import readable
+from trelliswork.metrics._tokens import judged, paired
 
 __all__ = [
     "EntityCounts",
@@ -108,13 +109,15 @@ def _row(c: EntityCounts) -> str:
     return f"precision: {p:6.2f}%; recall: {r:6.2f}%; FB1: {f:6.2f}"
 
 
+@readable
 def entity_scores(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> EntityReport:
     """Precision, recall and F1 of entities, overall and by type.
 
     Parameters
     ----------
     y_true, y_pred : sequence of tag sequences
-        Tags as in :func:`entity_spans`.
+        Tags as in :func:`entity_spans`. A true tag that is None (or a set) is not known: entities that hold
+        or touch its token do not count.
     scheme : {"auto", "raw"}, default="auto"
         As in :func:`entity_spans`.
 
@@ -141,12 +144,20 @@ def entity_scores(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> EntityRe
     n_correct: Counter[str] = Counter()
     n_tokens = n_right = 0
     for i, a, b in paired(y_true, y_pred):
-        n_tokens += len(a)
-        n_right += sum(s == t for s, t in zip(a, b))
+        verdicts = judged(a, b)
+        n_tokens += len(verdicts) - verdicts.count(None)
+        n_right += verdicts.count(True)
+        unknown = {t for t, tag in enumerate(a) if tag is None or isinstance(tag, (set, frozenset))}
+        tags = ["O" if t in unknown else tag for t, tag in enumerate(a)] if unknown else a
         try:
-            true, pred = entity_spans(a, scheme=scheme), entity_spans(b, scheme=scheme)
+            true, pred = entity_spans(tags, scheme=scheme), entity_spans(b, scheme=scheme)
         except ValueError as e:
             raise InputError(str(e), sample=i) from None
+        if unknown:
+            true, pred = (
+                [span for span in spans if unknown.isdisjoint(range(span[0] - 1, span[1] + 1))]
+                for spans in (true, pred)
+            )
         n_true.update(kind for _, _, kind in true)
         n_predicted.update(kind for _, _, kind in pred)
         n_correct.update(kind for _, _, kind in set(true).intersection(pred))
@@ -163,6 +174,7 @@ def entity_scores(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> EntityRe
     )
 
 
+@readable
 def entity_precision(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> float:
     """Share of predicted entities that are right, all types together.
 
@@ -185,6 +197,7 @@ def entity_precision(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> float
     return entity_scores(y_true, y_pred, scheme=scheme).precision
 
 
+@readable
 def entity_recall(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> float:
     """Share of true entities that were found, all types together.
 
@@ -207,6 +220,7 @@ def entity_recall(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> float:
     return entity_scores(y_true, y_pred, scheme=scheme).recall
 
 
+@readable
 def entity_f1(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> float:
     """F1 of entities, all types together (micro average), the score of the CoNLL tasks.
 

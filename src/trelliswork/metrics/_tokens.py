@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 
-__all__ = ["paired", "sequence_accuracy", "token_accuracy", "token_error"]
+__all__ = ["judged", "paired", "sequence_accuracy", "token_accuracy", "token_error"]
 
 
+@readable
 def token_error(y_true: Any, y_pred: Any) -> float:
     """Share of tokens that have a wrong label (normalised Hamming loss over all tokens).
 
@@ -19,7 +21,8 @@ def token_error(y_true: Any, y_pred: Any) -> float:
     ----------
     y_true, y_pred : sequence of label sequences
         Lists of lists, lists of arrays, a ``Ragged``, or strings (compared letter
-        by letter). Labels are any values that can be compared.
+        by letter). Labels are any values that can be compared. A true label None is not known, and its
+        token is passed over (unless None is predicted, too); of a true set any label is right.
 
     Returns
     -------
@@ -36,11 +39,14 @@ def token_error(y_true: Any, y_pred: Any) -> float:
     >>> from trelliswork.metrics import token_error
     >>> token_error([["D", "N"], ["D", "N"]], [["D", "N"], ["D", "V"]])
     0.25
+    >>> token_error([["D", None, {"N", "V"}]], [["A", "N", "V"]])
+    0.5
     """
     n_tokens, n_wrong, _, _ = _count(y_true, y_pred)
     return n_wrong / n_tokens if n_tokens else 0.0
 
 
+@readable
 def token_accuracy(y_true: Any, y_pred: Any) -> float:
     """Share of tokens that have the right label; see :func:`token_error`.
 
@@ -64,6 +70,7 @@ def token_accuracy(y_true: Any, y_pred: Any) -> float:
     return (n_tokens - n_wrong) / n_tokens if n_tokens else 1.0
 
 
+@readable
 def sequence_accuracy(y_true: Any, y_pred: Any) -> float:
     """Share of sequences in which every label is right.
 
@@ -90,7 +97,7 @@ def sequence_accuracy(y_true: Any, y_pred: Any) -> float:
 def paired(y_true: Any, y_pred: Any) -> Iterator[tuple[int, Sequence[Any], Sequence[Any]]]:
     """Yield ``(sample index, true labels, predicted labels)``, lengths checked, arrays as lists."""
     if len(y_true) != len(y_pred):
-        raise ValueError(f"y_true has {len(y_true)} sequences, y_pred has {len(y_pred)}")
+        raise InputError(f"y_true has {len(y_true)} sequences, y_pred has {len(y_pred)}")
     for i, (true, pred) in enumerate(zip(y_true, y_pred)):
         a, b = _labels(true, i, "y_true"), _labels(pred, i, "y_pred")
         if len(a) != len(b):
@@ -98,12 +105,26 @@ def paired(y_true: Any, y_pred: Any) -> Iterator[tuple[int, Sequence[Any], Seque
         yield i, a, b
 
 
+def judged(true: Sequence[Any], predicted: Sequence[Any]) -> list[bool | None]:
+    """Whether each label is right; None where the true label is not known."""
+    out: list[bool | None] = []
+    for a, b in zip(true, predicted, strict=True):
+        if a is None and b is not None:
+            out.append(None)
+        elif isinstance(a, (set, frozenset)) and not isinstance(b, (set, frozenset)):
+            out.append(b in a)
+        else:
+            out.append(a == b)
+    return out
+
+
 def _count(y_true: Any, y_pred: Any) -> tuple[int, int, int, int]:
     """Tokens, wrong tokens, sequences, sequences with a wrong token."""
     n_tokens = n_wrong = n_sequences = n_flawed = 0
     for _, a, b in paired(y_true, y_pred):
-        wrong = sum(s != t for s, t in zip(a, b))
-        n_tokens += len(a)
+        verdicts = judged(a, b)
+        wrong = verdicts.count(False)
+        n_tokens += len(verdicts) - verdicts.count(None)
         n_wrong += wrong
         n_sequences += 1
         n_flawed += wrong > 0

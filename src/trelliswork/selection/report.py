@@ -111,7 +111,8 @@ def page(comparison: Comparison, title: str) -> str:
         f"<h1>{html.escape(title)}</h1>"
         f"<p>{len(comparison.y):,} samples, cross-validated; {html.escape(comparison.scoring)}, {better} is "
         "better. Settings were chosen on the training part of each fold.</p>"
-        f"<div class='learners'>{html_table(comparison)}</div><p class='note'>* the best, and what is within one standard error of it. "
+        f"<div class='learners'>{html_table(comparison)}</div>"
+        "<p class='note'>* the best, and what is within one standard error of it. "
         "Seconds are those of one fold.</p>"
         + (f"<h2>Paths</h2><div class='curves'>{''.join(curves)}</div>" if curves else "")
         + (

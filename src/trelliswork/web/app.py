@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
+import re
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
@@ -15,7 +16,7 @@ from starlette.routing import Route
 
 import trelliswork
 from trelliswork.plots.drawing import drawing_files
-from trelliswork.web.answers import answer, answer_together
+from trelliswork.web.answers import answer, answer_at_once, answer_together
 from trelliswork.web.asked import Asked
 from trelliswork.web.bodies import as_json, parsed, read_body
 from trelliswork.web.card import model_card
@@ -29,6 +30,8 @@ from trelliswork.web.workers import Workers
 __all__ = ["create_app"]
 
 _log = logging.getLogger("trelliswork.web")
+_INTERNAL = "internal error; the server's log has the details"
+_PREDICT = re.compile(r"/models/([^/]+)/predict")
 _AT_ONCE = 1 << 14  # bytes of a request that is read without a thread
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
@@ -72,7 +75,6 @@ def create_app(
         models if isinstance(models, Models) else Models.of(models), limits or Limits(), threads
     )
     routes = [
-        Route("/models/{name}/predict", service.predict, methods=["POST"]),
         Route("/", service.page),
         Route("/static/{path:path}", service.static),
         Route("/models", service.listed),
@@ -87,7 +89,36 @@ def create_app(
         lifespan=service.lifespan,
         exception_handlers={Refused: _refused, Exception: _failed, 404: _not_there, 405: _not_there},
     )
-    return Guard(app, host=host, names=names, token=token)
+    return Guard(_Front(service, app), host=host, names=names, token=token)
+
+
+class _Front:
+    """Predictions at once, everything else by the routes: these cost as much as tagging a sentence."""
+
+    def __init__(self, service: _Service, app: Any):
+        self.service, self.app = service, app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request."""
+        found = _PREDICT.fullmatch(scope["path"]) if scope["type"] == "http" else None
+        if found is None or scope["method"] != "POST":
+            if found is not None:
+                await _json({"error": "method not allowed"}, 405, {"allow": "POST"})(scope, receive, send)
+                return
+            await self.app(scope, receive, send)
+            return
+        headers: list[tuple[bytes, bytes]] = []
+        try:
+            status, body = 200, as_json(await self.service.predict(found[1], dict(scope["headers"]), receive))
+        except Refused as error:
+            status, body, headers = error.status, as_json({"error": error.message}), _headers(error)
+        except Exception as error:
+            _log.error("internal error", exc_info=error)
+            status, body = 500, as_json({"error": _INTERNAL})
+        size = str(len(body)).encode()
+        headers += [(b"content-type", b"application/json"), (b"content-length", size)]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
 
 
 class _Service:
@@ -103,26 +134,30 @@ class _Service:
         yield
         self.workers.close()
 
-    async def _ready(self, request: Request) -> Served:
+    async def _ready(self, name: str) -> Served:
         """The model of a request; trained or loaded if it has not been needed yet."""
-        served = self.models.asked(request.path_params["name"])
+        served = self.models.asked(name)
         if not served.ready:
             await self.workers.run(self.limits.seconds, getattr, served, "view")
         return served
 
-    async def predict(self, request: Request) -> Response:
-        served = await self._ready(request)
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+    async def predict(self, name: str, headers: dict[bytes, bytes], receive: Any) -> dict[str, Any]:
+        served = await self._ready(name)
+        if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
             raise Refused(415, "expected Content-Type: application/json")
-        body = await read_body(request, self.limits.body, self.limits.sending)
+        declared = headers.get(b"content-length", b"").decode("latin-1")
+        body = await read_body(receive, declared, self.limits.body, self.limits.sending)
         read = functools.partial(self._read, body, served)
         asked = read() if len(body) <= _AT_ONCE else await self.workers.run(0.0, read)
-        if asked.seconds <= self.limits.short and asked.known is None:
+        results = answer_at_once(served, asked)
+        if results is not None:
+            pass
+        elif asked.seconds <= self.limits.short and asked.known is None:
             key, call = (served.name, asked.options), functools.partial(answer_together, served)
             results = await self.workers.together(key, call, asked)
         else:
             results = await self.workers.run(asked.seconds, answer, served, asked)
-        return _json({"model": served.name, "results": results})
+        return {"model": served.name, "results": results}
 
     def _read(self, body: bytes, served: Served) -> Asked:
         return Asked.read(parsed(body), served.view, self.limits)
@@ -137,10 +172,11 @@ class _Service:
         return _json(await self.workers.run(1.0, evaluated, served, data, name, self.limits))
 
     async def _file_of(self, request: Request) -> tuple[Served, bytes, str]:
-        served = await self._ready(request)
+        served = await self._ready(request.path_params["name"])
         if request.headers.get("content-type", "") != "application/octet-stream":
             raise Refused(415, "expected the file as Content-Type: application/octet-stream")
-        data = await read_body(request, self.limits.file, self.limits.sending)
+        declared = request.headers.get("content-length", "")
+        data = await read_body(request.receive, declared, self.limits.file, self.limits.sending)
         return served, data, request.query_params.get("name", "file")
 
     async def listed(self, request: Request) -> Response:
@@ -148,7 +184,7 @@ class _Service:
         return _json({"models": rows})
 
     async def card(self, request: Request) -> Response:
-        served = await self._ready(request)
+        served = await self._ready(request.path_params["name"])
 
         def make() -> dict[str, Any]:
             return served.brief() | {"card": model_card(served)}
@@ -206,15 +242,20 @@ def _json(value: Any, status: int = 200, headers: dict[str, str] | None = None) 
 
 
 async def _refused(request: Request, error: Any) -> Response:
-    headers = {} if error.retry is None else {"retry-after": str(error.retry)}
-    if error.status in (408, 413):  # what is still being sent is not read
-        headers["connection"] = "close"
+    headers = {name.decode(): value.decode() for name, value in _headers(error)}
     return _json({"error": error.message}, error.status, headers)
+
+
+def _headers(error: Refused) -> list[tuple[bytes, bytes]]:
+    headers = [] if error.retry is None else [(b"retry-after", str(error.retry).encode())]
+    if error.status in (408, 413):  # what is still being sent is not read
+        headers.append((b"connection", b"close"))
+    return headers
 
 
 async def _failed(request: Request, error: Exception) -> Response:
     _log.error("internal error", exc_info=error)
-    return _json({"error": "internal error; the server's log has the details"}, 500)
+    return _json({"error": _INTERNAL}, 500)
 
 
 async def _not_there(request: Request, error: Any) -> Response:

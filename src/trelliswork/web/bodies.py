@@ -14,19 +14,20 @@ __all__ = ["as_json", "parsed", "read_body", "shortened"]
 _DEEPEST = 50
 
 
-async def read_body(request: Any, most: int, seconds: float) -> bytes:
+async def read_body(receive: Any, declared: str, most: int, seconds: float) -> bytes:
     """Body of a request; 413 when it is too long, 408 when it takes too long.
 
     Parameters
     ----------
-    request : Request
-        Of Starlette.
+    receive : callable
+        Gives the messages of the request (ASGI).
+    declared : str
+        Its Content-Length.
     most : int
         Bytes.
     seconds : float
         Time for all of it.
     """
-    declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > most:
         raise Refused(413, f"the request has {int(declared):,} bytes; at most {most:,} are read")
     pieces: list[bytes] = []
@@ -35,7 +36,7 @@ async def read_body(request: Any, most: int, seconds: float) -> bytes:
     async def read() -> None:
         nonlocal size
         while True:
-            message = await request.receive()
+            message = await receive()
             if message["type"] == "http.disconnect":
                 raise Refused(400, "the client went away")
             piece = message.get("body", b"")

@@ -72,6 +72,7 @@ def serve(
         log_level="warning",
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # whoever connects could write them
         limit_concurrency=limits.connections,
         timeout_keep_alive=20,
         timeout_graceful_shutdown=_ENDING,

@@ -78,7 +78,7 @@ class Limits:
     rows: int = 20_000
     k: int = 50
     seconds: float = 10.0
-    patience: float = 60.0
+    patience: float = 120.0
     sending: float = 15.0
     short: float = 0.1
     waiting: int = 256

@@ -16,7 +16,6 @@ import numpy as np
 
 from trelliswork.features import TokenWindow
 from trelliswork.learners.base import StructuredEstimator
-from trelliswork.learners.crf import CRF
 from trelliswork.structures import Chain
 
 __all__ = ["QuickTagger"]
@@ -81,26 +80,32 @@ class QuickTagger:
             return None
         if type(learner.structure) is not Chain or hasattr(learner, "dual_coef_"):
             return None
-        if type(learner).part_scores not in (StructuredEstimator.part_scores, CRF.part_scores):
-            return None
+        if type(learner).weights_of_input is not StructuredEstimator.weights_of_input:
+            return None  # the weights differ from input to input, or are not all
         space = learner.space_
         plain = space.order == 1 and space.edge_layout is None and space.sparse is None
         size = 8 * (len(space.attributes) + 3) * space.n_labels
         if not plain or space.symbol_mask is not None or space.width is not None or size > _MOST_BYTES:
             return None
-        return cls(steps[0], learner)
+        return cls(steps[0], learner) if _is_linear(steps[0], learner) else None
 
-    def labels(self, X: list[list[Any]]) -> list[list[str]] | None:
+    def labels(self, X: list[list[Any]], most: int | None = None) -> list[list[str]] | None:
         """Labels of sentences; None where ``predict`` must be asked (odd tokens, nothing possible).
 
         Parameters
         ----------
         X : list of sentences
             Tokens are texts or tuples of texts.
+        most : int or None
+            Only for so many tokens, and only if all are remembered: never takes long.
         """
         from trelliswork.dp.chain import first_order
 
-        unary, offsets = self._unary(X)
+        offsets = np.zeros(len(X) + 1, dtype=np.int64)
+        np.cumsum([len(x) for x in X], out=offsets[1:])
+        if most is not None and offsets[-1] > most:
+            return None
+        unary = self._unary(X, offsets, new=most is None)
         if unary is None:
             return None
         codes, values = np.empty(len(unary), dtype=np.int64), np.empty(len(X))
@@ -110,20 +115,25 @@ class QuickTagger:
         names, found, ends = self._labels, codes.tolist(), offsets.tolist()
         return [[names[c] for c in found[a:b]] for a, b in itertools.pairwise(ends)]
 
-    def _unary(self, X: list[list[Any]]) -> tuple[np.ndarray | None, np.ndarray]:
-        """Scores of labels at all tokens, and where sentences start."""
-        offsets = np.zeros(len(X) + 1, dtype=np.int64)
-        np.cumsum([len(x) for x in X], out=offsets[1:])
+    def _unary(self, X: list[list[Any]], offsets: np.ndarray, *, new: bool) -> np.ndarray | None:
+        """Scores of labels at all tokens; None if there are new words that must not be looked at."""
         tokens = [token for x in X for token in x]
-        with self._lock:
-            try:
+        if not self._lock.acquire(blocking=new):
+            return None
+        try:
+            if new:
                 missing = [token for token in dict.fromkeys(tokens) if token not in self._places]
+                if len(self._places) + len(missing) > self._capacity:
+                    self._forget()
+                    missing = list(dict.fromkeys(tokens))
                 if missing:
                     self._remember(missing)
-                places = np.array([self._places[token] for token in tokens], dtype=np.int64)
-            except (TypeError, ValueError, LookupError):
-                return None, offsets
+            places = np.array([self._places[token] for token in tokens], dtype=np.int64)
             scores, counts = self._scores, self._counts
+        except (TypeError, ValueError, LookupError):
+            return None
+        finally:
+            self._lock.release()
         n = len(tokens)
         unary, known = np.zeros((n, self.space.n_labels)), np.zeros(n, dtype=np.int64)
         lengths = np.diff(offsets)
@@ -146,12 +156,10 @@ class QuickTagger:
         unary[known == 0] += self._unknown
         unary[first] += self._first
         unary[last] += self._last
-        return unary, offsets
+        return unary
 
     def _remember(self, tokens: list[Any]) -> None:
         """Compute the scores of new words, all at once."""
-        if len(self._places) + len(tokens) > self._capacity:
-            self._forget()
         width = 2 * self._reach + 1
         table = self.window.transform([[token] * width for token in tokens]).values
         middles = np.arange(len(tokens)) * width + self._reach
@@ -171,3 +179,16 @@ class QuickTagger:
                 self._counts[start + i, number] = int(used.sum())
         for i, token in enumerate(tokens):
             self._places[token] = start + i
+
+
+def _is_linear(window: TokenWindow, learner: Any) -> bool:
+    """Whether scores come from the weights alone; asks for a sentence, which also compiles what is needed."""
+    columns = ("a",) * window.n_columns
+    X = window.transform([["a" if len(columns) == 1 else columns] * 2])
+    batch = learner.pack(X)
+    given, linear = learner.part_scores(batch, X), batch.scores(learner.coef_)
+    batch.argmax(given)
+    return all(
+        np.array_equal(values, linear.__dict__.get(name)) if values is not None else True
+        for name, values in given.items()
+    )

@@ -68,10 +68,15 @@ class Workers:
             future.exception()  # looked at, although nobody may be waiting any more
 
     async def _patiently(self, future: asyncio.Future[Any]) -> Any:
-        done, _ = await asyncio.wait({future}, timeout=self.limits.patience)
-        if not done:
-            raise Refused(503, f"no answer within {self.limits.patience:g} s; ask for less", retry=30)
-        return future.result()
+        try:
+            async with asyncio.timeout(self.limits.patience):
+                return await asyncio.shield(future)
+        except TimeoutError:
+            if future.done() and not future.cancelled():
+                return future.result()
+            raise Refused(
+                503, f"no answer within {self.limits.patience:g} s; ask for less", retry=30
+            ) from None
 
     async def together(self, key: Hashable, function: Callable[[list[Any]], list[Any]], item: Any) -> Any:
         """Result for one item of a function of lists; requests with the same key share calls of it.

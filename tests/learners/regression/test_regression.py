@@ -437,3 +437,47 @@ def test_weights_are_repetition_and_zero_is_absence(rng):
         weighted = clone(model).fit(X, y, sample_weight=w).decision_function(X)
         repeated = clone(model).fit([X[1], *X[1:]], [y[1], *y[1:]]).decision_function(X)
         assert np.allclose(weighted, repeated, atol=1e-9)
+
+
+def test_an_ngram_kernel_on_outputs_ranks_like_ngrams(rng):
+    X = ["".join(rng.choice(list("ab"), 5)) for _ in range(25)]
+    y = [x.replace("a", "xy").replace("b", "z") for x in X]
+    kernel = tw.kernels.Spectrum(1, 3, boundary=True)
+    some = ["".join(rng.choice(list("xyz"), rng.integers(3, 9))) for _ in range(40)]
+    output = tw.Candidates(tw.kernels.NGram(2, boundary=True), candidates=some)
+    ours = tw.KernelRegression(kernel, output, ridge=0.3).fit(X, y)
+    counts = tw.KernelRegression(kernel, tw.NGrams(2), ridge=0.3).fit(X, y)
+    new = ["ababa", "bbbba", "aab"]
+    names = ["".join(map(str, name)) for name in counts.feature_names_out_]
+    for x, ranked, predicted in zip(
+        new, ours.code_.ranked(ours.decision_function(new), new), counts.decision_function(new)
+    ):
+        distance = []
+        for s in ranked[0]:
+            own = tw.ngram_counts(s, 2)
+            gap = sum((own.pop(name, 0) - g) ** 2 for name, g in zip(names, predicted))
+            distance.append(gap + sum(v**2 for v in own.values()))
+        assert np.allclose(distance, ranked[1]), x
+    assert ours.predict_candidates(new)[0][0] == ours.predict(new)[0]
+
+
+def test_candidates_of_any_kind(rng, tmp_path):
+    X = rng.normal(size=(30, 2))
+    y = [(bool(a > 0), bool(b > 0)) for a, b in X]
+
+    def same(A, B):
+        return np.array([[float(sum(p == q for p, q in zip(a, b))) for b in B] for a in A])
+
+    model = tw.KernelRegression("rbf", tw.Candidates(same), ridge=0.1).fit(X, y)
+    assert set(model.predict(X)) <= set(y)
+    assert np.mean([a == b for a, b in zip(model.predict(X), y)]) > 0.9
+    # A generator sees the input.
+    only = tw.KernelRegression("rbf", tw.Candidates(same, lambda x: [(bool(x[0] > 0), True)]), ridge=0.1)
+    assert only.fit(X, y).predict(X) == [(bool(a > 0), True) for a, _ in X]
+    words = tw.KernelRegression("ngram", tw.Candidates("ngram"), ridge="loo").fit(
+        ["abc", "bcd"], ["xyz", "yzw"]
+    )
+    tw.save(words, tmp_path / "model.tw")
+    assert tw.load(tmp_path / "model.tw").predict(["abc"]) == words.predict(["abc"]) == ["xyz"]
+    with pytest.raises(tw.InputError, match="sample 0: candidates must be a list of outputs"):
+        only.set_params(output=tw.Candidates(same, lambda x: [])).fit(X, y).predict(X)

@@ -54,16 +54,53 @@ def test_shared_steps_have_the_expectations_of_single_ones(bound):
     batch = space.pack(X, y)
     weights = np.linspace(0.0, 2.0, len(X))
     log_z, expected = batch.expect(w, weights=weights)
-    parts = batch.marginals(batch.scores(w), weights=weights)
+    parts = batch.marginals(batch.scores(w), weights=weights, each=True)  # in log space
     assert np.allclose(expected, batch.pull(parts))
+    assert np.allclose(batch.marginals(batch.scores(w), weights=weights).unary, parts.unary)
     assert np.allclose(batch.expect(w)[0], log_z)
-    # Weights so large that differences of sums would lose everything.
-    steep = 40.0 * w
-    log_z, expected = batch.expect(steep)
-    parts = batch.marginals(batch.scores(steep))
-    assert np.allclose(expected, batch.pull(parts), atol=1e-7)
-    huge = 1e3 * w  # beyond the range of scaled probabilities
-    assert np.allclose(batch.expect(huge)[1], batch.pull(batch.marginals(batch.scores(huge))))
+    assert np.allclose(batch.log_partition(batch.scores(w)), log_z)
+    # Weights so large that differences of sums would lose everything, and beyond the range of scaled
+    # probabilities.
+    for much, tolerance in ((40.0, 1e-7), (1e3, 1e-8)):
+        parts = batch.marginals(batch.scores(much * w), each=True)
+        assert np.allclose(batch.expect(much * w)[1], batch.pull(parts), atol=tolerance)
+
+
+def test_best_sequences_of_shared_steps(bound):
+    space, X, _, w = bound
+    batch = space.pack(X)
+    rng = np.random.default_rng(5)
+    for round in range(12):
+        values = rng.integers(-2, 3, size=w.size) if round % 2 else rng.normal(size=w.size)  # ties, none
+        scores = batch.scores(values.astype(float))
+        best, first = batch.argmax(scores), [d.codes[0] for d in batch.kbest(scores, 1)]
+        assert np.array_equal(best.codes.values, np.concatenate(first))
+        assert np.allclose(best.values, batch.evaluate(best.codes, scores))
+
+
+def test_best_sequences_where_lists_of_steps_are_too_short():
+    rng = np.random.default_rng(6)
+    y = [rng.integers(0, 9, size=n).tolist() for n in rng.integers(1, 9, size=120)]
+    X = [["w"] * len(row) for row in y]
+    space = Chain(3, ngrams="observed").bind(X, y)
+    batch = space.pack(X[:12])
+    for spread in (0.3, 3.0):
+        scores = batch.scores(spread * rng.normal(size=space.n_features))
+        first = [d.codes[0] for d in batch.kbest(scores, 1)]
+        assert np.array_equal(batch.argmax(scores).codes.values, np.concatenate(first))
+
+
+def test_probabilities_that_are_not_kept_are_computed_again(bound, monkeypatch):
+    from trelliswork.structures.chain import backoff
+
+    space, X, y, w = bound
+    batch = space.pack(X * 3, y * 3)  # more sequences than lanes
+    log_z, expected = batch.expect(w)
+    monkeypatch.setattr(backoff, "_FEWEST_KEPT", 2)
+    monkeypatch.setattr(backoff, "_KEPT_FLOATS", 0)
+    again = batch.expect(w)
+    assert np.allclose(again[0], log_z)
+    assert np.allclose(again[1], expected)
 
 
 @pytest.mark.parametrize("order", [2, 3])

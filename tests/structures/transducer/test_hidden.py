@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from trelliswork import CRF, InputError, Transducer
+from trelliswork import CRF, InputError, Transducer, losses
 
 X = ["abc", "ba", "cab", "a", ""]
 Y = ["xyz", {"y", "yx"}, "zxxy", "x", ""]
@@ -175,3 +175,54 @@ def test_many_states_and_pieces():
     batch = space.pack([[1, 5, 2099, 1, 5]])
     assert batch.unpack(batch.argmax(batch.scores(np.zeros(space.n_features))).codes) == [[1, 5, 2099, 1, 5]]
     assert [space.grams.contexts.contexts[q] for q, _, _ in batch.joins[1:4]] == [(1,), (5,), (2099,)]
+
+
+def test_least_expected_edit_distance_by_enumeration():
+    structure = Transducer(prune=0.0)
+    model = CRF(structure, l2=0.5).fit(["ab", "ba", "aab", "b"], ["xy", "yx", "xy", "z"])
+    distance = losses.Edit()
+    for x in ("aba", "ab", "b"):
+        batch = model.pack([x])
+        scores = model.part_scores(batch, [x])
+        paths = batch.kbest(scores, 10**6)[0]
+        values = np.exp(paths.values - batch.log_partition(scores)[0])
+        written = batch.unpack_sample(0, paths.codes)
+        assert values.sum() == pytest.approx(1.0)
+        candidates = list(dict.fromkeys(written[:10]))
+        risks = [sum(p * distance(c, o) for p, o in zip(values, written, strict=True)) for c in candidates]
+        assert model.predict_min_risk([x], loss="edit", k=10) == [candidates[int(np.argmin(risks))]]
+
+
+def test_restarts_are_the_same_for_the_same_seed():
+    rng = np.random.default_rng(0)
+    X = ["".join(rng.choice(list("abc"), size=5)) for _ in range(12)]
+    y = [x.replace("ab", "x").replace("c", "yy") for x in X]
+    spaces = [Transducer(max_in=2, restarts=n, seed=s).bind(X, y) for n, s in ((0, 0), (4, 1), (4, 1))]
+    values = []
+    for space in spaces:
+        batch = space.pack(X, y)
+        pieces = batch.alignments(batch.gold_codes)
+        values.append((space.feature_names, pieces))
+    assert values[1] == values[2]  # the same seed, the same pieces
+    with pytest.raises(InputError, match="restarts"):
+        Transducer(restarts=-1).bind(X, y)
+
+
+def test_known_outputs_limit_every_verb():
+    model = CRF(Transducer(), l2=0.5).fit(["ab", "ba", "aab", "b"], ["xy", "yx", "xy", "z"])
+    x = ["ab", "aab", "ba", "", "ab"]
+    free = model.predict_kbest(x, k=50)
+    known = [{c.output for c in free[0][1:4]}, None, "yx", "", list(free[4][2].output)]
+    bound = model.predict_kbest(x, k=50, known=known)
+    for entry, every, few in zip(known, free, bound, strict=True):
+        wanted = None if entry is None else {"".join(entry)} if not isinstance(entry, set) else entry
+        agreeing = [c for c in every if wanted is None or c.output in wanted]
+        assert [c.output for c in few] == [c.output for c in agreeing]
+        assert np.allclose([c.score for c in few], [c.score for c in agreeing])
+        total = sum(c.probability for c in agreeing)
+        assert np.allclose([c.probability for c in few], [c.probability / total for c in agreeing])
+    assert model.predict(x, known=known) == [few[0].output for few in bound]
+    assert sum(model.predict_marginals(["ab"], known=["xy"])[0].values()) == pytest.approx(2.0)
+    assert model.sample(["ab"], 3, known=["xy"], random_state=0)[0] == ["xy"] * 3
+    with pytest.raises(InputError, match="sample 0"):
+        model.predict(["a"], known=["zzzzzz"])

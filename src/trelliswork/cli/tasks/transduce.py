@@ -173,7 +173,23 @@ def _transducer(
             f"{counted(len(left_out), 'input')} left out, with more than {_MOST_OUT} output symbols per "
             f"input symbol (first: line {left_out[0]})"
         )
+    whole = _run_together(y, lines) if units[1] == "word" else []
+    if whole:
+        said.append(
+            f"{counted(len(whole), 'output')} without blanks read as one symbol each (first: line {whole[0]})"
+        )
     return estimator, said, done.interrupted
+
+
+def _run_together(y: list[Any], lines: list[int]) -> list[int]:
+    """Lines of outputs that are one symbol made of others: most likely their blanks are missing."""
+    rows = [outputs if isinstance(outputs, tuple) else (outputs,) for outputs in y]
+    symbols = {symbol for outputs in rows for output in outputs for symbol in output}
+    return [
+        line
+        for line, outputs in zip(lines, rows, strict=True)
+        if any(len(o) == 1 and len(o[0]) > 1 and symbols.issuperset(o[0]) for o in outputs)
+    ]
 
 
 def _samples(pairs: Pairs, units: tuple[str, str]) -> tuple[list[Any], list[Any], list[int], list[int]]:

@@ -14,8 +14,9 @@ import numpy as np
 
 from trelliswork._jit import njit
 
-__all__ = ["contexts_before", "expect"]
+__all__ = ["contexts_before", "expect", "viterbi"]
 
+_LISTED = 4  # best steps of a context that the contexts which end like it look at
 _LITTLE = 1e-6  # part of a sum below which a difference is not trusted
 
 
@@ -61,12 +62,12 @@ def _shared(alpha, failures, below, mass):
 
 
 @njit
-def expect(unary, factors, top, failures, offsets, start, stop, weights, log_z, unary_out, trans_out, failed):
+def expect(unary, step, top, failures, offsets, start, stop, weights, log_z, unary_out, used, failed):
     """Log sums of the sequences ``start .. stop - 1``; expected labels and, times weights, expected steps.
 
-    ``factors`` are the exponentials of the scores of all steps less ``top``. A step that several contexts
-    share counts for the one that makes it. Without rows in ``unary_out`` only the sums are computed. Marks
-    sequences whose probabilities leave the range of numbers.
+    ``step`` are the exponentials of the scores of steps less ``top``; what is expected of them is added to
+    ``used``. A step that several contexts share counts for the one that makes it. Without rows in
+    ``unary_out`` only the sums are computed. Marks sequences whose probabilities leave the range of numbers.
     """
     suffix, pair_ptr, label, target, up, _, _ = failures
     n, n_labels = suffix.size, unary.shape[1]
@@ -77,11 +78,6 @@ def expect(unary, factors, top, failures, offsets, start, stop, weights, log_z, 
     factor = np.empty((longest, n_labels))
     below, mass, value = np.empty(n), np.empty((longest, label.size)), np.empty(label.size)
     beta, ahead = np.empty(n), np.empty(n)
-    # Steps one after the other: their places in the tables of all contexts and labels are far apart.
-    step, used = np.empty(label.size), np.zeros(label.size)
-    for q in range(n):
-        for p in range(pair_ptr[q], pair_ptr[q + 1]):
-            step[p] = factors[q, label[p]]
     for s in range(start, stop):
         lo, n_steps = offsets[s], offsets[s + 1] - offsets[s]
         log_z[s] = 0.0
@@ -144,9 +140,6 @@ def expect(unary, factors, top, failures, offsets, start, stop, weights, log_z, 
         for b in range(n_labels):
             if n_steps:
                 unary_out[lo, b] = weights[s] * alpha[0, b] * beta[b]
-    for q in range(n if unary_out.shape[0] else 0):
-        for p in range(pair_ptr[q], pair_ptr[q + 1]):
-            trans_out[q, label[p]] += used[p]
 
 
 @njit
@@ -162,3 +155,103 @@ def _rest(suffix, pair_ptr, label, value, q):
                 total += value[p]
         end, shorter = shorter, suffix[shorter]
     return total
+
+
+@njit
+def _enlist(values, labels, count, value, label):
+    """Put a step into a list of the best; their number."""
+    if count == _LISTED:
+        if not value > values[_LISTED - 1]:
+            return count
+        count -= 1
+    k = count
+    while k > 0 and values[k - 1] < value:
+        values[k], labels[k] = values[k - 1], labels[k - 1]
+        k -= 1
+    values[k], labels[k] = value, label
+    return count + 1
+
+
+@njit
+def _best_steps(unary, trans, failures, successor, after, best, values, labels, counts, bounds, mark):
+    """Best score after each context: over the steps it makes and those it leaves to its suffix.
+
+    Contexts that others end like have a list of their best steps; no other step is above their bound.
+    """
+    suffix, pair_ptr, label, target, _, child_ptr, _ = failures
+    n_labels = unary.size
+    mark[:] = -1
+    for q in range(suffix.size):
+        shorter = suffix[q]
+        top = -np.inf
+        listed = child_ptr[q + 1] > child_ptr[q]
+        count = np.int64(0)
+        for p in range(pair_ptr[q], pair_ptr[q + 1]):
+            b = label[p]
+            value = unary[b] + trans[q, b] + after[target[p]]
+            mark[b] = q
+            top = max(top, value)
+            if listed:
+                count = _enlist(values[q], labels[q], count, value, b)
+        bound = -np.inf
+        if shorter >= 0:
+            bound = bounds[shorter]
+            reached = top >= bound
+            for k in range(counts[shorter]):
+                if mark[labels[shorter, k]] != q:
+                    top = max(top, values[shorter, k])
+                    reached = True
+                    if not listed:
+                        break
+                    count = _enlist(values[q], labels[q], count, values[shorter, k], labels[shorter, k])
+            if not reached:
+                for b in range(n_labels):
+                    if mark[b] != q:
+                        top = max(top, unary[b] + trans[q, b] + after[successor[q, b]])
+            while count and values[q, count - 1] < bound:
+                count -= 1
+        best[q] = top
+        counts[q] = count
+        bounds[q] = max(bound, values[q, _LISTED - 1]) if count == _LISTED else bound
+
+
+@njit
+def viterbi(unary, trans, failures, successor, offsets, start, stop, labels, score):
+    """Best label sequences ``start .. stop - 1`` (-1 where nothing is allowed) and their scores.
+
+    Ties go to the lexicographically smallest sequence.
+    """
+    n, n_labels = trans.shape
+    longest = 0
+    for s in range(start, stop):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    best, mark = np.zeros((longest, n)), np.empty(n_labels, np.int64)
+    values, listed = np.empty((n, _LISTED)), np.empty((n, _LISTED), np.int64)
+    counts, bounds, step = np.empty(n, np.int64), np.empty(n), np.empty(n_labels)
+    for s in range(start, stop):
+        lo, n_steps = offsets[s], offsets[s + 1] - offsets[s]
+        score[s] = 0.0
+        for t in range(n_steps - 1, 0, -1):
+            if t == n_steps - 1:
+                best[t] = 0.0
+            row, after = unary[lo + t], best[t]
+            _best_steps(
+                row, trans, failures, successor, after, best[t - 1], values, listed, counts, bounds, mark
+            )
+        if n_steps == 1:
+            best[0] = 0.0
+        q = np.int64(-1)
+        for t in range(n_steps):
+            choice = 0
+            for b in range(n_labels):
+                after = best[t, b] if t == 0 else trans[q, b] + best[t, successor[q, b]]
+                step[b] = unary[lo + t, b] + after
+                if step[b] > step[choice]:
+                    choice = b
+            if t == 0:
+                score[s] = step[choice]
+                if score[s] == -np.inf:
+                    labels[lo : lo + n_steps] = -1
+                    break
+            labels[lo + t] = choice
+            q = np.int64(choice) if t == 0 else successor[q, choice]

@@ -19,16 +19,17 @@ from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_samples, check_weights, count_samples
 from trelliswork.kernels import Linear, Precomputed, Spectrum, as_kernel
 from trelliswork.kernels._compose import similarities
+from trelliswork.learners.regression.candidates import CandidateCode
 from trelliswork.learners.regression.codes import NGramCode, PositionCode, ValueCode, position_items
 from trelliswork.learners.regression.fit import Fit, fit_dual, fit_primal
 from trelliswork.learners.regression.maps import EmpiricalMap, feature_map, prepared, restored_map, take
-from trelliswork.learners.regression.outputs import OUTPUTS, NGrams, Positions, Values
+from trelliswork.learners.regression.outputs import OUTPUTS, Candidates, NGrams, Positions, Values
 from trelliswork.losses import Edit
 
 __all__ = ["KernelRegression"]
 
 _CHUNK = 1 << 25  # similarities that are held at a time while predicting
-_CODES = {Positions: PositionCode, NGrams: NGramCode, Values: ValueCode}
+_CODES = {Positions: PositionCode, NGrams: NGramCode, Values: ValueCode, Candidates: CandidateCode}
 _SOLVERS = ("auto", "dual", "primal")
 _BASES = ("greedy", "cholesky", "random")
 
@@ -173,7 +174,7 @@ class KernelRegression(BaseEstimator):
         check_samples(X, y)
         weights = check_weights(sample_weight, count_samples(X))
         kernel, output = as_kernel(self.kernel), as_output(self.output)
-        if not isinstance(output, Values):
+        if not isinstance(output, (Values, Candidates)):
             check_sequences(y, "y")
         columns = np.arange(count_samples(X))
         if isinstance(kernel, Precomputed) and np.shape(X) != (len(columns), len(columns)):
@@ -369,6 +370,8 @@ class KernelRegression(BaseEstimator):
             return self.code_.decode(G, offsets)
         if self.voters_:
             return self.code_.decode_counts(self.predict_counts(X))
+        if isinstance(self.code_, CandidateCode):
+            return self.code_.decode(G, X)
         return self.code_.decode(G)
 
     def predict_counts(self, X: Any) -> np.ndarray:
@@ -398,20 +401,25 @@ class KernelRegression(BaseEstimator):
     def predict_candidates(self, X: Any) -> list[list[Any]]:
         """All strings with the nearest realisable counts, best first (up to ``cap`` of the output map).
 
+        With ``Candidates`` all candidates, the nearest first.
+
         Parameters
         ----------
         X : list of inputs
             As in ``fit``.
         """
         G, _ = self._decide(X)
+        if isinstance(self.code_, CandidateCode):
+            return [candidates for candidates, _ in self.code_.ranked(G, X)]
         if not isinstance(self.code_, NGramCode):
-            raise InputError("predict_candidates needs output=NGrams(...)")
+            raise InputError("predict_candidates needs output=NGrams(...) or Candidates(...)")
         return [self.code_.candidates(z)[0] for z in G]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of right symbols: 1 - edit distance / length of the longer string, over all samples.
 
-        For ``Values`` the coefficient of determination.
+        For ``Values`` the coefficient of determination; for ``Candidates`` that are no sequences the share of
+        right outputs.
 
         Parameters
         ----------
@@ -429,6 +437,10 @@ class KernelRegression(BaseEstimator):
             from sklearn.metrics import r2_score
 
             return float(r2_score(y, predicted, sample_weight=weights))
+        sequences = all(isinstance(item, (str, list, tuple)) for item in (*y, *predicted))
+        if isinstance(self.code_, CandidateCode) and not sequences:
+            right = np.array([a == b for a, b in zip(y, predicted, strict=True)])
+            return float(np.average(right, weights=weights))
         check_sequences(y, "y")
         w = np.ones(len(predicted)) if weights is None else weights
         distance = Edit()
@@ -507,6 +519,6 @@ def as_output(output: Any) -> Any:
     if isinstance(output, tuple(_CODES)):
         return output
     raise InputError(
-        f"output must be Positions(), NGrams(n), Values() or one of {', '.join(map(repr, OUTPUTS))}, "
-        f"got {output!r:.80}"
+        "output must be Positions(), NGrams(n), Values(), Candidates() or one of "
+        f"{', '.join(map(repr, OUTPUTS))}, got {output!r:.80}"
     )

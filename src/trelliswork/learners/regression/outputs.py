@@ -1,4 +1,4 @@
-"""What kernel regression predicts: symbols at positions, n-gram counts, or plain numbers."""
+"""What kernel regression predicts: symbols at positions, n-gram counts, numbers, or candidates."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from sklearn.base import BaseEstimator, clone
 from trelliswork._errors import InputError
 from trelliswork._ngrams import distinct_rows, encode, ngram_windows, padded
 from trelliswork.language import NGramModel
+from trelliswork.learners.regression.candidates import Candidates
 from trelliswork.learners.regression.codes import NGramCode, PositionCode, ValueCode, kind_of, value_matrix
 
-__all__ = ["OUTPUTS", "NGrams", "Positions", "Values"]
+__all__ = ["OUTPUTS", "Candidates", "NGrams", "Positions", "Values"]
 
 _PREIMAGES = ("repair", "euler")
 _THRESHOLDS = ("loo", "train")
@@ -167,7 +168,7 @@ class Values(BaseEstimator):
 
 
 # Every output map is listed here once, under the name that the learner accepts.
-OUTPUTS = {"positions": Positions, "ngrams": NGrams, "values": Values}
+OUTPUTS = {"positions": Positions, "ngrams": NGrams, "values": Values, "candidates": Candidates}
 
 
 def _trained(output: Any, y: Any, weights: np.ndarray | None) -> Any:

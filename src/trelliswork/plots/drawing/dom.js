@@ -29,6 +29,7 @@ export function percent(p) {
 
 export function number(value) {
   if (value === null || value === undefined) return "";
+  if (Number.isInteger(value)) return value.toLocaleString("en");
   return Math.abs(value) >= 1000 || (value !== 0 && Math.abs(value) < 0.001) ? value.toExponential(2) : value.toFixed(3);
 }
 

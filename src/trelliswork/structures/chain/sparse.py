@@ -10,13 +10,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._ngrams import Coded, ngram_windows
 from trelliswork.structures.backoff import Contexts
+
+if TYPE_CHECKING:
+    from trelliswork.structures.chain.backoff import Entries
 
 __all__ = ["Failures", "SparseContexts", "observed_grams"]
 
@@ -129,6 +132,19 @@ class SparseContexts:
         from trelliswork.dp.chain.sparse import contexts_before
 
         return contexts_before(labels, offsets, self.successor)
+
+    @cached_property
+    def steps(self) -> np.ndarray:
+        """Context after each label, contexts numbered from the single labels on."""
+        return np.ascontiguousarray(self.successor[self.n_labels :] - self.n_labels)
+
+    @cached_property
+    def entries(self) -> Entries:
+        """Steps as entries of a sparse product."""
+        from trelliswork.structures.chain.backoff import Entries
+
+        last = np.array([c[-1] for c in self._automaton.contexts[1:]], dtype=np.int64)
+        return Entries.of(self.failures, last)
 
     @cached_property
     def failures(self) -> Failures:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from trelliswork._threads import balanced_chunks, run
-from trelliswork.dp.chain.trellis import Expected, Trellis
+from trelliswork.dp.chain.trellis import Trellis
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain.verbs import ChainVerbs
     from trelliswork.structures.limits import ChainLimits
 
-__all__ = ["NO_EDGES", "Lanes", "TransitionTables", "Trellis", "arrange", "factors_of", "sparse_sums"]
+__all__ = ["NO_EDGES", "Lanes", "TransitionTables", "Trellis", "arrange", "factors_of"]
 
 NO_EDGES = np.zeros((0, 0, 0))
 _MAX_LANES = 32
@@ -65,8 +65,8 @@ class TransitionTables:
         return self.values if self.each else self.values.sum(axis=0)
 
 
-def arrange(offsets: np.ndarray, n_labels: int, limits: ChainLimits) -> Lanes:
-    """Sort the sequences of each chunk by falling length and cut them into groups."""
+def arrange(offsets: np.ndarray, n_labels: int, limits: ChainLimits, most: int = _MAX_LANES) -> Lanes:
+    """Sort the sequences of each chunk by falling length and cut them into groups of at most ``most``."""
     lengths = np.diff(offsets)
     members, bounds, chunks = [], [0], []
     for first, last in balanced_chunks(offsets, limits.tokens_per_chunk):
@@ -76,9 +76,7 @@ def arrange(offsets: np.ndarray, n_labels: int, limits: ChainLimits) -> Lanes:
         longest, lanes = 0, 0
         for length in lengths[order].tolist():
             if lanes and (
-                lanes == _MAX_LANES
-                or 2 * length < longest
-                or (lanes + 1) * longest * n_labels > limits.lane_floats
+                lanes == most or 2 * length < longest or (lanes + 1) * longest * n_labels > limits.lane_floats
             ):
                 bounds.append(bounds[-1] + lanes)
                 lanes = 0
@@ -90,48 +88,3 @@ def arrange(offsets: np.ndarray, n_labels: int, limits: ChainLimits) -> Lanes:
         chunks.append((group_first, len(bounds) - 1))
     flat = np.concatenate(members) if members else np.zeros(0, dtype=np.int64)
     return Lanes(flat.astype(np.int64), np.array(bounds, dtype=np.int64), chunks)
-
-
-def sparse_sums(
-    batch: ChainVerbs, trellis: Trellis, weights: np.ndarray | None, out: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Log sums, expected labels (into ``out``) and expected steps where contexts are kept as observed; steps
-    count for the contexts that make them. Without ``out`` the sums alone.
-    """
-    from trelliswork.dp.chain import any_order, sparse
-
-    space, n = batch.space, len(batch)
-    assert space.sparse is not None
-    w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
-    first = space.n_labels
-    factors, top, _ = factors_of(trellis.trans)
-    failures, labels = space.sparse.failures, np.zeros((0, space.n_labels)) if out is None else out
-    chunks = [(int(part[0]), int(part[-1]) + 1) for (part,) in batch._sequence_chunks() if part.size]
-    log_z, failed = np.empty(n), np.zeros(n, dtype=bool)
-    shape = (len(chunks) + 1, *space.successor.shape)
-    trans = np.zeros(shape if out is not None else (len(chunks) + 1, first, 0))
-
-    def task(number: int, a: int, b: int) -> None:
-        sparse.expect(
-            trellis.unary,
-            factors[0, first:],
-            top[0],
-            tuple(failures),
-            batch.offsets,
-            a,
-            b,
-            w,
-            log_z,
-            labels,
-            trans[number, first:],
-            failed,
-        )
-
-    run(task, [(i, a, b) for i, (a, b) in enumerate(chunks)], batch._threads)
-    again = np.flatnonzero(failed)
-    if again.size and out is None:
-        any_order.inside(trellis, batch._graph(), again, log_z)
-    elif again.size:
-        expected = Expected(labels, trans[-1:], np.zeros(n, dtype=np.int64), NO_EDGES)
-        any_order.marginals(trellis, batch._graph(), again, w, log_z, expected)
-    return log_z, trans.sum(axis=0)

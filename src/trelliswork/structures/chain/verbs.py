@@ -11,6 +11,7 @@ from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork._threads import balanced_chunks, run
 from trelliswork.dp.chain.trellis import Contexts, Expected, Groups, ScaledTrellis, Sums, Trellis
 from trelliswork.structures.base import Decoded, Parts
+from trelliswork.structures.chain.backoff import sparse_best, sparse_sums
 from trelliswork.structures.chain.parts import ChainParts
 from trelliswork.structures.chain.trellis import (
     NO_EDGES,
@@ -18,7 +19,6 @@ from trelliswork.structures.chain.trellis import (
     TransitionTables,
     arrange,
     factors_of,
-    sparse_sums,
 )
 from trelliswork.structures.tokens import TokenMap
 
@@ -120,6 +120,10 @@ class ChainVerbs(ChainParts):
     def _is_shared(self, trellis: Trellis) -> bool:
         return trellis.trans.shape[0] == 1 and trellis.edge.size == 0 and self.space.sparse is None
 
+    def _is_sparse(self, trellis: Trellis) -> bool:
+        """Whether contexts are kept as observed, with steps that those that end alike share."""
+        return trellis.trans.shape[0] == 1 and self.space.sparse is not None
+
     def _scales(self, trellis: Trellis) -> bool:
         """Whether the recursions with scaled probabilities apply, which know all contexts by arithmetic."""
         return not trellis.edge.size and self.space.sparse is None
@@ -173,6 +177,8 @@ class ChainVerbs(ChainParts):
                 self.sequence_ranges(),
                 self._threads,
             )
+        elif self._is_sparse(trellis):
+            sparse_best(self, trellis, labels, value)
         else:
             run(
                 lambda part: _viterbi(self._piece(trellis, part), labels, value),
@@ -215,7 +221,7 @@ class ChainVerbs(ChainParts):
         from trelliswork.dp.chain import scaled as chain_scaled
 
         trellis = self._trellis(scores, costs)
-        if self.space.sparse is not None and trellis.trans.shape[0] == 1:
+        if self._is_sparse(trellis):
             return sparse_sums(self, trellis, None, None)[0]
         if self._is_shared(trellis):
             return self._forward_backward(trellis, None, np.zeros((0, self.space.n_labels)))[0]
@@ -243,7 +249,11 @@ class ChainVerbs(ChainParts):
         weights: np.ndarray | None = None,
         each: bool = False,
     ) -> Parts:
-        """Label and context probabilities (times the weight of their sequence)."""
+        """Label and context probabilities (times the weight of their sequence).
+
+        Where n-grams are kept as observed, a step counts for the context that makes it, which may be a suffix
+        of the one it was taken from; with ``each`` for the latter.
+        """
         log_z, parts = self._expected(self._trellis(scores, costs), weights, each)
         self._check_possible(log_z)
         return parts
@@ -257,18 +267,17 @@ class ChainVerbs(ChainParts):
         if self._scratch is None:
             self._scratch = (np.empty(shape), np.empty(shape))
         trellis = self._trellis(self.scores(w, out=self._scratch[0]), costs, in_place=True)
-        if self.space.sparse is not None and trellis.trans.shape[0] == 1:
-            log_z, trans = sparse_sums(self, trellis, weights, self._scratch[1])
-            return log_z, self.pull(Parts(unary=self._scratch[1], trans=trans, edge=None))
         log_z, parts = self._expected(trellis, weights, False, out=self._scratch[1])
         return log_z, self.pull(parts)
 
     def _expected(
         self, trellis: Trellis, weights: np.ndarray | None, each: bool, out: np.ndarray | None = None
     ) -> tuple[np.ndarray, Parts]:
-        if self._is_shared(trellis) and not each:
+        sparse = self._is_sparse(trellis)
+        if (sparse or self._is_shared(trellis)) and not each:
             out = np.empty_like(trellis.unary) if out is None else out
-            log_z, trans = self._forward_backward(trellis, weights, out)
+            sums = sparse_sums if sparse else type(self)._forward_backward
+            log_z, trans = sums(self, trellis, weights, out)
             return log_z, Parts(unary=out, trans=trans, edge=None)
         return self._any_order_expected(trellis, weights, each)
 

@@ -206,12 +206,20 @@ def best_paths(
 
 
 def align(
-    x: Coded, y: Coded, sizes: tuple[int, int], shapes: np.ndarray, weights: np.ndarray, n_iter: int
+    x: Coded,
+    y: Coded,
+    sizes: tuple[int, int],
+    shapes: np.ndarray,
+    weights: np.ndarray,
+    n_iter: int,
+    restarts: int = 0,
+    seed: int = 0,
 ) -> tuple[Pieces, Aligned]:
     """Pieces of the best alignments of pairs, by expectation-maximisation.
 
     The model draws pieces independently. At first all of one symbol on both sides have the same probability,
-    and all others a lower one.
+    and all others a lower one; every restart multiplies these by random numbers, and the counts of the
+    largest likelihood are taken.
     """
     lattice = pair_lattice(x, y, shapes, sizes)
     keys, number = np.unique(lattice.keys, return_inverse=True)
@@ -221,7 +229,13 @@ def align(
     shape = np.zeros(keys.size, dtype=np.int64)
     shape[piece_of[inner]] = lattice.steps[inner, 2]
     start = np.where((shapes[shape] == 1).all(axis=1), 1.0, _UNEVEN)
-    counts = _maximised(lattice, piece_of, start, weights, n_iter)
+    counts, likelihood = _maximised(lattice, piece_of, start, weights, n_iter)
+    rng = np.random.default_rng(seed)
+    for _ in range(restarts):
+        moved = start * rng.exponential(size=start.size)
+        other, reached = _maximised(lattice, piece_of, moved, weights, n_iter)
+        if reached > likelihood:
+            counts, likelihood = other, reached
     log_p = np.log(np.maximum(counts, _RARE) / max(counts.sum(), _RARE))
     found, _ = best_paths(lattice, np.append(log_p, 0.0), piece_of, x)
     used, piece = np.unique(found.piece, return_inverse=True)
@@ -247,16 +261,19 @@ def _symbols(key: int, base: int) -> tuple[int, ...]:
 
 def _maximised(
     lattice: PairLattice, number: np.ndarray, counts: np.ndarray, weights: np.ndarray, n_iter: int
-) -> np.ndarray:
-    """Expected counts of pieces after some rounds of expectation-maximisation."""
+) -> tuple[np.ndarray, float]:
+    """Expected counts of pieces after some rounds of expectation-maximisation, and the log-likelihood
+    before the last.
+    """
     from trelliswork.dp.transducer.lattice import inside_outside
 
     nothing, still = np.full(number.size, -1, dtype=np.int32), np.zeros(lattice.place.size)
     graph_ptr, node_ptr, place, tail = lattice[:4]
+    log_z = np.zeros(weights.size)
     for _ in range(n_iter):
         counts = np.maximum(counts, _RARE)
         factor = np.append(counts / counts.sum(), 1.0)
-        log_z, counts = np.empty(weights.size), np.zeros(counts.size)
+        counts = np.zeros(counts.size)
         inside_outside(
             graph_ptr,
             node_ptr,
@@ -274,4 +291,4 @@ def _maximised(
             counts,
             np.zeros(1),
         )
-    return counts
+    return counts, float(weights @ log_z)

@@ -14,7 +14,9 @@ from trelliswork._stored import fitting, lengths, numbers, whole
 from trelliswork._validate import warn_nothing_known
 from trelliswork.structures.backoff import Contexts
 from trelliswork.structures.base import Space, Structure
+from trelliswork.structures.known import check_known
 from trelliswork.structures.transducer import names, store
+from trelliswork.structures.transducer.agreeing import agreeing
 from trelliswork.structures.transducer.batch import TransducerBatch
 from trelliswork.structures.transducer.features import Grams, Windows
 from trelliswork.structures.transducer.law import PieceLaw
@@ -131,8 +133,8 @@ class TransducerSpace(Space):
 
     # -- samples ------------------------------------------------------------------------------
 
-    def pack(
-        self, X: Any, y: Any = None, *, n_jobs: int | None = None, unknown: str = "error", **constraints: Any
+    def pack(  # type: ignore[override]
+        self, X: Any, y: Any = None, *, n_jobs: int | None = None, known: Any = None, unknown: str = "error"
     ) -> TransducerBatch:
         """Compile inputs, and their outputs, into lattices.
 
@@ -142,13 +144,11 @@ class TransducerSpace(Space):
             Inputs and outputs; y may be None.
         n_jobs : int or None
             Threads.
+        known : list or None
+            Instead of ``y``: of every input the only output, or outputs, that are possible; None for any.
         unknown : {"error", "mark"}
             What to do about outputs that the pieces cannot write.
-        **constraints
-            None are known.
         """
-        if constraints:
-            raise InputError(f"Transducer has no constraint {next(iter(constraints))!r}; it has none")
         check_sequences(X)
         inputs = [symbols_of(x, i, "an input") for i, x in enumerate(X)]
         batch = store.packed(self, inputs, n_jobs)
@@ -156,7 +156,10 @@ class TransducerSpace(Space):
             if batch.x.values.size and batch.x.values.max() < 0:
                 n, example = batch.x.values.size, next(s for symbols in inputs for s in symbols)
                 warn_nothing_known("symbols", n, example, self.input_symbols[0])
-            return batch
+            if known is None:
+                return batch
+            check_known(known, len(inputs))
+            return agreeing(batch, known)
         if not hasattr(y, "__len__") or len(y) != len(inputs):
             got = len(y) if hasattr(y, "__len__") else type(y).__name__
             raise InputError(f"X has {len(inputs)} inputs but y has {got}")

@@ -63,6 +63,11 @@ class Transducer(Structure):
     law : float, default=0.4
         Weight of the log-probability of a Kneser-Ney model of the pieces, which :class:`CRF` adds to its
         scores in prediction; 0 for none.
+    restarts : int, default=0
+        Further starts of expectation-maximisation, from random probabilities of pieces; the alignments of
+        the largest likelihood are kept. The first start, from pieces of one symbol, is rarely beaten.
+    seed : int, default=0
+        Of the random starts.
     output : {"symbols", "pieces"}, default="symbols"
         What an output is: the string, or its alignment, a list of pairs (input piece, output piece). With
         "pieces" the alignments of the training data are given and not hidden.
@@ -109,6 +114,8 @@ class Transducer(Structure):
         min_context: int = 2,
         prune: float = 0.001,
         law: float = 0.4,
+        restarts: int = 0,
+        seed: int = 0,
         output: str = "symbols",
     ):
         self.order = order
@@ -120,6 +127,8 @@ class Transducer(Structure):
         self.min_context = min_context
         self.prune = prune
         self.law = law
+        self.restarts = restarts
+        self.seed = seed
         self.output = output
 
     def check(self) -> None:
@@ -127,6 +136,8 @@ class Transducer(Structure):
         for name, low in (("order", 0), ("max_in", 1), ("window", 0), ("longest", 1), ("min_count", 1)):
             check_number(name, getattr(self, name), low, whole=True)
         check_number("min_context", self.min_context, 1, whole=True)
+        for name in ("restarts", "seed"):
+            check_number(name, getattr(self, name), 0, whole=True)
         for name in ("prune", "law"):
             check_number(name, getattr(self, name), 0)
         if self.prune >= 1:
@@ -156,7 +167,9 @@ class Transducer(Structure):
         pairs = Coded(rows.values, rows.offsets)
         shapes = step_shapes(self.max_in, self._widest(pairs, given.codes, owner))
         weights = 1.0 / np.diff(given.ptr)[owner]
-        pieces, found = align(pairs, given.codes, (len(x_symbols), len(y_symbols)), shapes, weights, _ROUNDS)
+        sizes = len(x_symbols), len(y_symbols)
+        starts = self.restarts, self.seed
+        pieces, found = align(pairs, given.codes, sizes, shapes, weights, _ROUNDS, *starts)
         return self._space(x_symbols, y_symbols, (text_in, text_out), pairs, pieces, found)
 
     def _widest(self, x: Coded, y: Coded, owner: np.ndarray) -> int:

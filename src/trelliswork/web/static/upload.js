@@ -41,7 +41,7 @@ function scores(answer) {
   const rows = [];
   (function flat(prefix, value) {
     for (const [name, item] of Object.entries(value || {})) {
-      if (item !== null && typeof item === "object" && !Array.isArray(item)) flat(`${prefix}${name} `, item);
+      if (item !== null && typeof item === "object" && !Array.isArray(item)) flat(`${prefix}${name.replaceAll("_", " ")} `, item);
       else if (typeof item === "number") rows.push([prefix + name.replaceAll("_", " "), item]);
     }
   })("", answer.scores);

@@ -55,6 +55,10 @@ class AlignmentView(View):
         """By the number of cells."""
         return 5e-4 + 3e-8 * len(x[0]) * len(x[1])
 
+    def factor(self, k: int, sums: bool) -> float:
+        """Lists of alignments are found in graphs of all cells, which take much longer."""
+        return 1.0 + (70.0 + 0.5 * k if k > 1 else 0.0) + (4.0 if sums else 0.0)
+
     def size(self, x: Any) -> int:
         """Symbols of both."""
         return len(x[0]) + len(x[1])

@@ -41,6 +41,10 @@ class RetrievalView(View):
         """By the number of cells of all alignments."""
         return 1e-3 + 3e-8 * len(x[0]) * sum(len(candidate) for candidate in x[1])
 
+    def factor(self, k: int, sums: bool) -> float:
+        """As for alignments."""
+        return 1.0 + (70.0 + 0.5 * k if k > 1 else 0.0) + (4.0 if sums else 0.0)
+
     def size(self, x: Any) -> int:
         """Symbols of all sequences."""
         return len(x[0]) + sum(len(candidate) for candidate in x[1])
