@@ -171,7 +171,7 @@ class Structure(BaseEstimator):
         --------
         >>> from trelliswork import RNA
         >>> next(RNA.examples())
-        (RNA(), ['GGAAACC', 'GAAAC', 'ACGU'], ['((...))', '(...)', '....'])
+        (RNA(grammar='g6'), ['GGAAACC', 'GAAAC', 'ACGU'], ['((...))', '(...)', '....'])
         """
         return iter(())
 

@@ -45,7 +45,7 @@ class Evidence:
     >>> from trelliswork import CRF, RNA
     >>> from trelliswork.structures import Evidence
     >>> X, y = ["GGGAAACCC", "GCGCAAAGCGC", "GGAUUCGCC"], ["(((...)))", "((((...))))", "((.....))"]
-    >>> model = CRF(RNA()).fit(X, y)
+    >>> model = CRF(RNA("g6")).fit(X, y)
     >>> model.predict(["GGGAAACCC", Evidence("GGGAAACCC", constraint="x.......x")])
     ['(((...)))', '.((...)).']
     """
