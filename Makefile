@@ -32,7 +32,7 @@ test-web: $(VENV)/.dev
 nojit: $(VENV)/.dev
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto tests/dp tests/structures
 
-# Damaged model files, calls of any kind, extreme weights: make fuzz MINUTES=30 tries each kind for so long.
+# Damaged model and input files, calls of any kind, extreme weights: make fuzz MINUTES=30 tries each kind for so long.
 MINUTES ?= 5
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)

@@ -17,10 +17,14 @@ import trelliswork
 LAYERS = (
     (
         "_blas",
+        "_code_cache",
         "_counts",
         "_dotbracket",
         "_errors",
+        "_files",
+        "_front_door",
         "_interning",
+        "_interrupts",
         "_jit",
         "_names",
         "_ngrams",

@@ -6,6 +6,7 @@ installation (no place for the cache) costs compile time, not an exception.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
 import threading
@@ -13,14 +14,19 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numba
-from numba.core import event
+from trelliswork._interrupts import held_back
+
+with held_back():  # Numba that is imported by half cannot be imported again
+    import numba
+    from numba.core import event
+
+    from trelliswork._code_cache import CodeCache
 
 __all__ = ["compiled_elsewhere", "njit"]
 
 
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Compile a recursion with ``cache=True, nogil=True, error_model="numpy"``.
+    """Compile a recursion with a cache on disk, ``nogil=True, error_model="numpy"``.
 
     To Numba a literal number in a call is a type of its own, so that the called recursion would be compiled
     once more for every one of them; recursions made here are compiled for numbers, whatever they are. Write
@@ -41,11 +47,10 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         "no_cpython_wrapper": function.__name__.startswith("_"),
         **options,
     }
-    try:
-        recursion = numba.njit(cache=True, **settings)(function)
-    except RuntimeError:  # "no locator available": nowhere to write the cache
-        recursion = numba.njit(**settings)(function)
+    recursion = numba.njit(**settings)(function)
     if hasattr(recursion, "get_call_template"):  # not a plain function, as with NUMBA_DISABLE_JIT=1
+        with contextlib.suppress(RuntimeError):  # "no locator available": nowhere to write the cache
+            recursion._cache = CodeCache(function)
         resolve = recursion.get_call_template
         recursion.get_call_template = lambda args, kws: resolve(
             tuple(map(numba.types.unliteral, args)), {k: numba.types.unliteral(v) for k, v in kws.items()}

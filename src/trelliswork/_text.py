@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from trelliswork._errors import InputError
+from trelliswork._files import replacing
 
 __all__ = ["MAX_SIZE", "is_biopython", "plain_sequence", "read_text", "write_text"]
 
@@ -45,7 +46,10 @@ def read_text(source: Any, encoding: str = "utf-8") -> tuple[str, str]:
 
 
 def write_text(target: Any, text: str, encoding: str = "utf-8") -> None:
-    """Write to a path (gzip when it ends in ``.gz``), ``"-"`` (standard output) or an open file."""
+    """Write to a path (gzip when it ends in ``.gz``), ``"-"`` (standard output) or an open file.
+
+    A file that was there stays as it was until the new text is complete.
+    """
     if hasattr(target, "write"):
         try:
             target.write(text)
@@ -60,14 +64,26 @@ def write_text(target: Any, text: str, encoding: str = "utf-8") -> None:
             rest = rest[sys.stdout.buffer.write(rest) or 0 :]
         sys.stdout.buffer.flush()
         return
-    path = Path(target)
-    path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    path = os.fspath(target)
+    data = gzip.compress(data, mtime=0) if path.endswith(".gz") else data
+    if _replaceable(path):
+        with replacing(path, "the output") as file:
+            file.write(data)
+    else:
+        Path(path).write_bytes(data)
+
+
+def _replaceable(path: str) -> bool:
+    """Whether a file can be replaced as a whole: not a device, and in a folder that can be written."""
+    target = os.path.realpath(path)
+    ordinary = os.path.isfile(target) or not os.path.lexists(target)
+    return ordinary and os.access(os.path.dirname(target), os.W_OK)
 
 
 def _unzip(data: bytes, name: str) -> bytes:
     if data[:2] != b"\x1f\x8b":
         return data
-    limit = int(os.environ.get("TRELLISWORK_MAX_SIZE", MAX_SIZE))
+    limit = _limit()
     pieces, size = [], 0
     try:
         with gzip.open(io.BytesIO(data)) as file:
@@ -84,6 +100,14 @@ def _unzip(data: bytes, name: str) -> bytes:
     except (EOFError, OSError, zlib.error) as e:
         raise InputError.at(name, None, f"broken gzip data ({e}); expected a whole gzip file") from None
     return b"".join(pieces)
+
+
+def _limit() -> int:
+    """Bytes that a compressed file may unpack to."""
+    text = os.environ.get("TRELLISWORK_MAX_SIZE") or str(MAX_SIZE)
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise InputError(f"TRELLISWORK_MAX_SIZE must be a number of bytes, got {text!r:.60}")
+    return int(text)
 
 
 def _decode(data: bytes, encoding: str, name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Mapping, Set
 from numbers import Real
 from typing import Any
 
@@ -74,13 +75,14 @@ def check_number(name: str, value: Any, low: float, *, whole: bool = False, abov
 
 def check_samples(X: Any, y: Any = None, *, empty: bool = False) -> None:
     """Refuse inputs that are not lists of samples, and lists of different lengths."""
-    if isinstance(X, (str, bytes)) or not (hasattr(X, "__len__") or hasattr(X, "shape")):
+    unordered = isinstance(X, (str, bytes, Mapping, Set))
+    if unordered or not (hasattr(X, "__len__") or hasattr(X, "shape")):
         raise InputError(f"X must be a list of samples, got {type(X).__name__}")
     n = count_samples(X)
     if n == 0 and not empty:
         raise InputError("X is empty: at least one sample is needed")
     if y is not None:
-        if isinstance(y, (str, bytes)) or not hasattr(y, "__len__"):
+        if isinstance(y, (str, bytes, Mapping, Set)) or not hasattr(y, "__len__"):
             raise InputError(f"y must be a list of outputs, got {type(y).__name__}")
         if count_samples(y) != n:
             raise InputError(f"X has {n} samples but y has {count_samples(y)}")

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 from trelliswork._ngrams import Coded, encode, match_rows, ngram_windows
 from trelliswork._validate import as_number, weights_or_ones
 
@@ -66,6 +67,7 @@ class NGramModel(BaseEstimator):
 
     # -- counting ------------------------------------------------------------------------
 
+    @readable
     def fit(self, y: Any, _ignored: Any = None, sample_weight: Any = None) -> NGramModel:
         """Count the n-grams of strings.
 

@@ -11,12 +11,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from trelliswork._errors import InputError
+from trelliswork._front_door import FOREIGN
 from trelliswork.learners.base import StructuredEstimator
 from trelliswork.learners.calls import accepts_iterators, as_samples
 
 __all__ = ["Pipeline", "make_pipeline"]
 
-_FOREIGN = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
 _KNOWN = ("sklearn", "trelliswork", "builtins")  # the last for "passthrough"
 
 
@@ -120,8 +120,9 @@ class Pipeline(pipeline.Pipeline):
             return self[:-1].transform(X)
         except (InputError, NotFittedError):
             raise
-        except _FOREIGN as error:
-            # What scikit-learn says about strange data, in one line; a user's transformers speak for themselves.
+        except FOREIGN as error:
+            # What scikit-learn says about strange data, in one line; the transformers of users speak for
+            # themselves.
             known = all(type(step).__module__.split(".")[0] in _KNOWN for _, step in self.steps[:-1])
             if not known:
                 raise

@@ -28,12 +28,13 @@ class Format(NamedTuple):
 
 CONLL = b"the D O\nold A O\ncat N B-X\n\nAna P B-PER\nRuiz P I-PER\nsleeps V O\n\na D O\ndog N B-X\n"
 CONLLU = (
-    b"# sent_id = 1\n# text = the cat\n1\tthe\tthe\tDET\tDT\tA=B\t2\tdet\t_\t_\n2\tcat\tcat\tNOUN\tNN\t_\t0\troot"
-    b"\t_\tSpaceAfter=No\n\n1-2\tdel\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\t_\t_\t2\tcase\t_\t_\n2\tel\tel\tDET"
+    b"# sent_id = 1\n# text = the cat\n1\tthe\tthe\tDET\tDT\tA=B\t2\tdet\t_\t_\n2\tcat\tcat\tNOUN"
+    b"\tNN\t_\t0\troot\t_\tSpaceAfter=No\n\n1-2\tdel\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\t_\t_\t2\tcase\t_\t_\n2\tel\tel\tDET"
     b"\t_\t_\t0\troot\t_\t_\n2.1\tx\tx\tX\t_\t_\t_\t_\t_\t_\n"
 )
 TREES = (
-    b"(S (NP (D the) (N cat)) (VP (V sleeps)))\n( (S (NP-SBJ (D a)\n  (N dog)) (VP (V barks) (NP (-NONE- *)))))\n"
+    b"(S (NP (D the) (N cat)) (VP (V sleeps)))\n"
+    b"( (S (NP-SBJ (D a)\n  (N dog)) (VP (V barks) (NP (-NONE- *)))))\n"
     b"(S (NP (N Ana)) (VP (V sees) (NP (D the) (N dog))))\n"
 )
 SENTENCES = b"the cat sleeps\nAna sees the dog\n\na dog barks\n"
@@ -53,7 +54,10 @@ PAIRS = b">a\nAC-GT\n>b\nACCG-\n>c\nGATTACA\n>d\nGA-TACA\n"
 SVMLIGHT = b"a 1:0.5 3:2 # note\nb 2:1\na 1:-1 2:1e-3\nc 3:4\n"
 CSV = b'u,v,w,label\n1,2,red,a\n0.5,,blue,b\n-1,1e3,"gr,een",a\n2,2,red,c\n'
 TSV = b"u\tv\tlabel\n1\t2\ta\n0.5\t3\tb\n"
-JSONL = b'{"u": 1, "v": "red", "label": "a"}\n{"u": 2.5, "t": ["x", "y"], "label": "b"}\n{"v": {"x": 1}, "label": "a"}\n'
+JSONL = (
+    b'{"u": 1, "v": "red", "label": "a"}\n{"u": 2.5, "t": ["x", "y"], "label": "b"}\n'
+    b'{"v": {"x": 1}, "label": "a"}\n'
+)
 ARFF = (
     b"% note\n@relation r\n@attribute u numeric\n@attribute 'v w' {red,blue}\n"
     b"@attribute class hierarchical a,a/b,a/c,d\n@data\n1,red,a/b\n?,blue,d\n{0 2.5, 1 blue, 2 a/c@d}\n"

@@ -4,7 +4,7 @@ import pytest
 from tests.fuzz.cases import KEPT
 from tests.fuzz.driver import run
 
-CASES = {"models": 150, "weights": 100, "calls": 200, "inputs": 440}
+CASES = {"models": 150, "weights": 100, "calls": 200, "inputs": 440, "functions": 300}
 
 
 @pytest.mark.parametrize("attack", CASES)

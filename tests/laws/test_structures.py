@@ -212,6 +212,7 @@ CASES = {
     "grammar-tags": (Grammar(input="tags", horizontal=0), TAGS_OF, TAGGED),
     "grammar-pairs": (Grammar(input="tags", unary="strict", binarize="left"), BOTH_OF, SENTENCES),
     "grammar-keep": (Grammar(input="tags", unary="keep", horizontal=1, vertical=3), TAGS_OF, TAGGED),
+    "grammar-spans": (Grammar(input="tags", vertical=1, span_features=True), BOTH_OF, SENTENCES),
     "grammar-rules": (Grammar(ODD), [list("aaaa"), list("baba"), ["a"]], ODD_TREES),
     "grammar-cycle": (
         Grammar(["S -> S S | A | 'a'", "A -> S | 'a'"], max_unary=2),

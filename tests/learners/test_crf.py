@@ -496,3 +496,51 @@ def test_prior_by_name_is_kept_in_model_files(tmp_path):
     for bad in ({("transition", "A", "?"): 1.0}, [1.0], np.full(model.coef_.size, np.nan)):
         with pytest.raises(tw.InputError, match="prior"):
             tw.CRF(tw.Chain(), prior=bad).fit(X, y)
+
+
+def _sentences(n, seed=0):
+    """Words that mostly tell their label, in sentences of up to ten."""
+    rng = np.random.default_rng(seed)
+    y = [[int(label) for label in rng.integers(0, 3, rng.integers(0, 11))] for _ in range(n)]
+    X = [
+        [f"{label if rng.random() < 0.97 else rng.integers(3)}{rng.integers(20)}" for label in row]
+        for row in y
+    ]
+    return X, y
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.02])
+def test_steps_on_unsure_tokens_lead_to_the_same_minimum(l1):
+    X, y = _sentences(150)
+    weights = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
+    fits = []
+    for n_tokens in (1, 10**9):
+        chain = tw.Chain().with_limits(settling_tokens=n_tokens, settled=0.95)
+        fits.append(tw.CRF(chain, l1, 0.05, tol=1e-7, max_iter=500).fit(X, y, weights))
+    with_models, plain = fits
+    assert with_models.converged_
+    assert with_models.n_iter_ != plain.n_iter_
+    assert with_models.objective_ == pytest.approx(plain.objective_, rel=1e-9)
+    np.testing.assert_allclose(with_models.coef_, plain.coef_, atol=1e-3)
+    assert all(a["objective"] >= b["objective"] for a, b in itertools.pairwise(with_models.history_))
+    threaded = tw.CRF(with_models.structure, l1, 0.05, tol=1e-7, max_iter=500, n_jobs=2).fit(X, y, weights)
+    np.testing.assert_array_equal(with_models.coef_, threaded.coef_)
+
+
+def test_pieces_of_unsure_tokens_bend_as_the_whole_does():
+    X, y = _sentences(100)
+    w = tw.CRF(tw.Chain(), 0.0, 0.001).fit(X, y).coef_
+    step = 1e-3 * np.random.default_rng(2).normal(size=w.size)
+    left_out = []
+    for settled in (0.9, 0.99, 0.999):
+        limits = {"settling_tokens": 1, "settling_share": 1.0, "settled": settled}
+        _, batch = tw.Chain().with_limits(**limits).compile(X, y)
+        here = batch.expect(w)[1]
+        pieces = batch.unsettled()
+        assert 0 < pieces.batch.n_tokens < batch.n_tokens
+        assert pieces.owners.size == len(pieces.batch)
+        there = pieces.batch.expect(w)[1]
+        whole, part = batch.expect(w + step)[1] - here, pieces.batch.expect(w + step)[1] - there
+        left_out.append(np.linalg.norm(whole - part) / np.linalg.norm(whole))
+    assert left_out == sorted(left_out, reverse=True)
+    assert left_out[-1] < 0.05

@@ -99,6 +99,10 @@ def test_what_is_known_is_kept(service):
         "penguin",
         "duck",
     )
+    assert (
+        service.result("greek", input="ποταμος", known=["potams", "pohtamos"], draw=True)["output"]
+        == "potams"
+    )
     columns = service.result("dna", input=["GATTACA", "GATACA"], known=[[2, None]], draw=True)["columns"]
     assert [2, None] in columns
 

@@ -229,10 +229,16 @@ def test_keyboard_alone(page):
         keys.press("ArrowDown")
     page.quiet()
     assert page.page.locator(".token.fixed").count() == 1
-    page.choose("trees")
-    page.page.locator("svg g[role='button']").first.focus()
-    with page.page.expect_response(lambda r: r.url.endswith("/predict")):
-        keys.press("Enter")
+    for name, selector in (("trees", "svg g[role='button']"), ("dna", "canvas.heat")):
+        page.choose(name)
+        page.page.locator(selector).first.focus()
+        if name == "dna":
+            keys.press("ArrowDown")
+            keys.press("ArrowRight")
+        with page.page.expect_response(lambda r: r.url.endswith("/predict")):
+            keys.press("Enter")
+        page.quiet()
+        assert page.page.is_visible("#reset")
 
 
 def test_everything_has_a_name(page):
@@ -256,7 +262,7 @@ def test_the_static_page_of_the_demonstration(browser, tmp_path):
     import trelliswork as tw
     from trelliswork.demo import Row, _page, handwritten_dates
 
-    train, test = handwritten_dates(n_train=40, n_test=12)
+    train, test = handwritten_dates(n_train=15, n_test=12)
     path = tmp_path / "index.html"
     row = Row("CRF", 0.9, 0.5, tw.CRF(tw.Chain()).fit(*train))
     path.write_text(_page([row], test), encoding="utf-8")

@@ -8,6 +8,7 @@ import numpy as np
 
 from trelliswork._dotbracket import base_pairs
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 from trelliswork._validate import weights_or_ones
 
 __all__ = ["BasePairScores", "base_pair_scores"]
@@ -50,6 +51,7 @@ class BasePairScores(NamedTuple):
         return 2.0 * self.right / size if size else 1.0
 
 
+@readable
 def base_pair_scores(y_true: Any, y_pred: Any, *, slip: int = 0, sample_weight: Any = None) -> BasePairScores:
     """Compare predicted with true structures, pair by pair, over all samples together.
 

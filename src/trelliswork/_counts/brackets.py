@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 from trelliswork._trees import Node, as_node, brackets, normalized, tags
 from trelliswork._validate import weights_or_ones
 
@@ -64,6 +65,7 @@ class BracketReport:
         )
 
 
+@readable
 def bracket_scores(
     y_true: Any, y_pred: Any, *, root: bool = True, punctuation: bool = True, sample_weight: Any = None
 ) -> BracketReport:

@@ -6,6 +6,9 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from trelliswork._errors import InputError
+from trelliswork._front_door import readable
+
 __all__ = ["entity_spans", "looks_like_entities"]
 
 # Prefix -> role. BILOU's "last" and "unit" are the "end" and "single" of BIOES.
@@ -14,6 +17,7 @@ _SCHEMES = ("auto", "raw")
 _ROLE_AND_TYPE = re.compile(r"[BIESLU]-.+")
 
 
+@readable
 def entity_spans(labels: Any, *, scheme: str = "auto") -> list[tuple[int, int, str]]:
     """Entities of one tag sequence, by the rules of the CoNLL script ``conlleval``.
 
@@ -61,15 +65,15 @@ def entity_spans(labels: Any, *, scheme: str = "auto") -> list[tuple[int, int, s
     ([(0, 2, 'PER')], [(0, 1, 'PER'), (1, 2, 'PER')])
     """
     if scheme not in _SCHEMES:
-        raise ValueError(f"scheme must be one of {', '.join(map(repr, _SCHEMES))}, got {scheme!r}")
+        raise InputError(f"scheme must be one of {', '.join(map(repr, _SCHEMES))}, got {scheme!r}")
     if isinstance(labels, str):
-        raise ValueError(f"labels must be a sequence of tags, got the string {labels!r}")
+        raise InputError(f"labels must be a sequence of tags, got the string {labels!r}")
     parse = _parse if scheme == "auto" else _parse_raw
     spans = []
     start, kind, closed = -1, "", False  # start = -1: outside; closed: the entity cannot go on
     for i, label in enumerate(labels):
         if not isinstance(label, str):
-            raise ValueError(f"tags must be strings, got {label!r} at position {i}")
+            raise InputError(f"tags must be strings, got {label!r} at position {i}")
         role, this_kind = parse(label)
         if start >= 0 and (closed or role in "OBS" or this_kind != kind):
             spans.append((start, i, kind))

@@ -7,12 +7,14 @@ import math
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 from trelliswork._validate import check_number
 from trelliswork.bounds._base import Bound, check_delta
 
 __all__ = ["pac"]
 
 
+@readable
 def pac(
     n_features: int, n_samples: int, delta: float = 0.05, *, largest: int = 1, error: float | None = None
 ) -> Bound:

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 from trelliswork._stored import fitting, numbers
 
 __all__ = ["RowScaler"]
@@ -54,6 +55,7 @@ class RowScaler(TransformerMixin, BaseEstimator):
         self.text = text
         self.numbers = numbers
 
+    @readable
     def fit(self, X: Any, y: Any = None) -> RowScaler:
         """Count words, and measure numbers.
 
@@ -100,6 +102,7 @@ class RowScaler(TransformerMixin, BaseEstimator):
         if not np.all(self.scale_ > 0):
             raise InputError("the stored columns are damaged: one has no scale")
 
+    @readable
     def transform(self, X: Any) -> list[dict[str, Any]]:
         """Scaled rows.
 

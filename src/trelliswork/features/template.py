@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 
 __all__ = ["PLAIN", "USUAL_FLAGS", "Feature", "affix", "column", "flag", "parse_template"]
 
@@ -22,7 +23,7 @@ NAMED = {
 }
 _FLAGS = ("alnum", "alpha", "ascii", "decimal", "digit", "lower", "numeric", "title", "upper")
 USUAL_FLAGS = ("upper", "title", "digit")
-_LONGEST, _DIGITS = 100, 9
+_LONGEST, _DIGITS, _FARTHEST = 100, 15, 10**9
 _REPEATS = re.compile(r"([^d])\1+|(d{4})d+")
 
 
@@ -103,6 +104,8 @@ def _span(first: str, last: str | None, piece: str) -> range:
     if max(len(first), len(last or "")) > _DIGITS:
         raise InputError(f"template: {piece!r:.60} has a number of more than {_DIGITS} characters")
     numbers = range(int(first), int(last or first) + 1)
+    if abs(numbers.start) > _FARTHEST:
+        raise InputError(f"template: {piece!r} goes beyond {_FARTHEST:,}")
     if not 0 < len(numbers) <= _LONGEST:
         raise InputError(f"template: {piece!r} must count upwards, over at most {_LONGEST} numbers")
     return numbers
@@ -138,6 +141,7 @@ def _parse_offsets(text: str) -> list[int]:
     return out
 
 
+@readable
 def parse_template(text: str) -> dict[int, list[Feature]]:
     """Read a feature template: which features at which offsets.
 

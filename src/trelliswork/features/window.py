@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 from trelliswork._ragged import Ragged
 from trelliswork._tokens import TokenBlock, TokenTable
 from trelliswork.features._distinct import DistinctTokens, check_sentences
@@ -200,6 +201,7 @@ class TokenWindow(TransformerMixin, BaseEstimator):
         """Least number of columns of a token that these features need (``extra`` apart)."""
         return 1 + max(f.column for features in self._window().values() for f in features)
 
+    @readable
     def fit(self, X: Any, y: Any = None) -> TokenWindow:
         """Check the parameters and that ``X`` is a list of sentences; nothing is learnt.
 
@@ -225,6 +227,7 @@ class TokenWindow(TransformerMixin, BaseEstimator):
         check_sentences(X)
         return self
 
+    @readable
     def transform(self, X: Any) -> Ragged:
         """Features of all tokens.
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from trelliswork._front_door import readable
+
 __all__ = ["clustal", "paf"]
 
 _WIDTH = 60  # columns of a block
 
 
+@readable
 def clustal(names: tuple[str, str], rows: tuple[str, str]) -> str:
     """A gapped pair in blocks of 60 columns, with ``*`` below equal residues.
 
@@ -41,6 +44,7 @@ def clustal(names: tuple[str, str], rows: tuple[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+@readable
 def paf(names: tuple[str, str], x: tuple[str, str], path: Any, score: float) -> str:
     r"""A line of the pairwise mapping format (PAF): the second sequence on the first.
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 from trelliswork._text import read_text, write_text
 
 __all__ = ["ConllData", "read_conll", "read_conllu", "write_conll"]
@@ -319,6 +320,7 @@ def _conllu_blocks(text: str, name: str) -> list[tuple[int, str]]:
     return blocks
 
 
+@readable
 def write_conll(
     path_or_file: Any, X: Any, *labels: Any, separator: str = " ", encoding: str = "utf-8"
 ) -> None:

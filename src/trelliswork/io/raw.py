@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+from trelliswork._front_door import readable
+
 __all__ = ["tokenize"]
 
 # Letters, digits and marks, joined by one of - ' . , @ / : _ between two of them (well-known, 3.14, don't).
 _TOKEN = re.compile(r"\w+(?:[-'\u2019.,@/:]\w+)*|[^\w\s]", re.UNICODE)
 
 
+@readable
 def tokenize(line: str) -> list[str]:
     """Tokens of a line of text.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 from trelliswork._text import read_text, write_text
 from trelliswork._trees import as_node, leaves, normalized, parse_tree, split_trees, tags, to_string
 
@@ -121,6 +122,7 @@ def read_trees(
     return data
 
 
+@readable
 def some_brackets(text: str) -> tuple[list[str], set[tuple[str | None, int, int]]]:
     """Words of a sentence and the brackets that are known of its tree.
 
@@ -162,6 +164,7 @@ def some_brackets(text: str) -> tuple[list[str], set[tuple[str | None, int, int]
     return words, found
 
 
+@readable
 def write_trees(path_or_file: Any, y: Any, *, encoding: str = "utf-8") -> None:
     """Write trees, one per line; an empty line for None.
 

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 from trelliswork._tuning import Path, Tunable
 
 __all__ = ["RBF", "Kernel", "Linear", "Polynomial"]
@@ -29,6 +30,13 @@ class Kernel(BaseEstimator):
     """
 
     tuning: ClassVar[tuple[Tunable, ...]] = ()  # what is worth tuning
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Make arguments of any kind a value or one line that says what is wrong."""
+        super().__init_subclass__(**more)
+        for name in ("__call__", "diagonal"):
+            if name in vars(cls) and cls.__module__.startswith("trelliswork."):
+                setattr(cls, name, readable(vars(cls)[name]))
 
     def __call__(self, A: Any, B: Any) -> np.ndarray:
         """Matrix of shape (n_rows of A, n_rows of B)."""

@@ -6,8 +6,8 @@ from trelliswork._registry import registered as _registered
 from trelliswork.learners.base import FitInterrupted as FitInterrupted
 from trelliswork.learners.base import StructuredEstimator as StructuredEstimator
 from trelliswork.learners.crf import CRF as CRF
-from trelliswork.learners.explain import Explanation as Explanation
-from trelliswork.learners.explain import explain as explain
+from trelliswork.learners.explanation import Explanation as Explanation
+from trelliswork.learners.explanation import explain as explain
 from trelliswork.learners.generative import Fixed as Fixed
 from trelliswork.learners.generative import Generative as Generative
 from trelliswork.learners.klrso.estimator import KLRSO as KLRSO

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from trelliswork._errors import InputError, Unsupported
+from trelliswork._front_door import FOREIGN
 from trelliswork._validate import count_samples
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["reading"]
 
-# What Python and NumPy raise about values of a kind that nobody thought of.
-_FOREIGN = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 _LENGTH = 200
 
 
@@ -48,7 +47,7 @@ def reading(structure: Structure, X: Any, y: Any = None) -> Iterator[None]:
         yield
     except (InputError, Unsupported):
         raise
-    except _FOREIGN as error:
+    except FOREIGN as error:
         if getattr(error, "__notes__", None):
             raise
         name, reason = type(structure).__name__, " ".join(str(error).split())[:_LENGTH]
@@ -65,6 +64,6 @@ def _culprit(structure: Structure, X: Any, y: Any) -> int | None:
             structure.compile(X[i : i + 1], [None] if y is None else y[i : i + 1])
         except (InputError, Unsupported):
             continue  # without an output, or without the labels of the others
-        except _FOREIGN:
+        except FOREIGN:
             return i
     return None

@@ -395,7 +395,8 @@ class ModelVerbs(ClassifierVerbs):
         X : list of inputs
             Its input.
         """
-        return self.coef_
+        # Kernel models have no weights: all of their scores are listed by part.
+        return self.coef_ if hasattr(self, "coef_") else np.zeros(self.space_.n_features)
 
     # -- reading the model ---------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 from trelliswork._ragged import Ragged
 from trelliswork.losses.automata import MAX_STATES, LossAutomaton
 from trelliswork.structures.abilities import Labelled, require
@@ -45,6 +46,12 @@ class Loss(BaseEstimator):
     of_items: ClassVar[bool] = False
     all_or_nothing: ClassVar[bool] = False  # whether all wrong outputs cost the same
     signed: ClassVar[bool] = False  # whether it may be negative, where a search has a head start
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Make outputs of any kind a number or one line that says what is wrong."""
+        super().__init_subclass__(**more)
+        if "__call__" in vars(cls) and cls.__module__.startswith("trelliswork."):
+            cls.__call__ = readable(vars(cls)["__call__"])  # type: ignore[method-assign]
 
     @classmethod
     def by_name(cls) -> Loss:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from trelliswork._counts.brackets import bracket_scores
+from trelliswork._front_door import readable
 
 __all__ = ["bracket_f1", "bracket_precision", "bracket_recall", "tag_accuracy", "tree_accuracy"]
 
 
+@readable
 def bracket_f1(y_true: Any, y_pred: Any, *, root: bool = True, sample_weight: Any = None) -> float:
     """F1 of labelled brackets; see :func:`bracket_scores`.
 
@@ -30,6 +32,7 @@ def bracket_f1(y_true: Any, y_pred: Any, *, root: bool = True, sample_weight: An
     return bracket_scores(y_true, y_pred, root=root, sample_weight=sample_weight).f1
 
 
+@readable
 def bracket_precision(y_true: Any, y_pred: Any, *, root: bool = True) -> float:
     """Share of the predicted brackets that are right; see :func:`bracket_scores`.
 
@@ -49,6 +52,7 @@ def bracket_precision(y_true: Any, y_pred: Any, *, root: bool = True) -> float:
     return bracket_scores(y_true, y_pred, root=root).precision
 
 
+@readable
 def bracket_recall(y_true: Any, y_pred: Any, *, root: bool = True) -> float:
     """Share of the true brackets that were predicted; see :func:`bracket_scores`.
 
@@ -68,6 +72,7 @@ def bracket_recall(y_true: Any, y_pred: Any, *, root: bool = True) -> float:
     return bracket_scores(y_true, y_pred, root=root).recall
 
 
+@readable
 def tree_accuracy(y_true: Any, y_pred: Any) -> float:
     """Share of predicted trees whose brackets are all right (exact match).
 
@@ -85,6 +90,7 @@ def tree_accuracy(y_true: Any, y_pred: Any) -> float:
     return bracket_scores(y_true, y_pred).exact
 
 
+@readable
 def tag_accuracy(y_true: Any, y_pred: Any) -> float:
     """Share of words whose tag in the predicted tree is right.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from trelliswork._counts.entities import entity_spans
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 from trelliswork.metrics._tokens import judged, paired
 
 __all__ = [
@@ -108,6 +109,7 @@ def _row(c: EntityCounts) -> str:
     return f"precision: {p:6.2f}%; recall: {r:6.2f}%; FB1: {f:6.2f}"
 
 
+@readable
 def entity_scores(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> EntityReport:
     """Precision, recall and F1 of entities, overall and by type.
 
@@ -172,6 +174,7 @@ def entity_scores(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> EntityRe
     )
 
 
+@readable
 def entity_precision(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> float:
     """Share of predicted entities that are right, all types together.
 
@@ -194,6 +197,7 @@ def entity_precision(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> float
     return entity_scores(y_true, y_pred, scheme=scheme).precision
 
 
+@readable
 def entity_recall(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> float:
     """Share of true entities that were found, all types together.
 
@@ -216,6 +220,7 @@ def entity_recall(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> float:
     return entity_scores(y_true, y_pred, scheme=scheme).recall
 
 
+@readable
 def entity_f1(y_true: Any, y_pred: Any, *, scheme: str = "auto") -> float:
     """F1 of entities, all types together (micro average), the score of the CoNLL tasks.
 

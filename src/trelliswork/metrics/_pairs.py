@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from trelliswork._counts.base_pairs import base_pair_scores
+from trelliswork._front_door import readable
 
 __all__ = ["base_pair_f1"]
 
 
+@readable
 def base_pair_f1(y_true: Any, y_pred: Any, *, slip: int = 0) -> float:
     """F1 measure of base pairs over all samples together.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 from trelliswork._validate import check_number, count_samples
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ __all__ = ["relative_rank"]
 _FIRST_LIST = 16
 
 
+@readable
 def relative_rank(
     model: Any,
     X: Any,

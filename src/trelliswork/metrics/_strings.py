@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from trelliswork._errors import InputError
+from trelliswork._front_door import readable
+
 __all__ = ["edit_error", "mean_edit_distance"]
 
 
@@ -11,11 +14,12 @@ def _distances(y_true: Any, y_pred: Any) -> list[float]:
     from trelliswork.losses import Edit
 
     if len(y_true) != len(y_pred):
-        raise ValueError(f"y_true has {len(y_true)} strings but y_pred has {len(y_pred)}")
+        raise InputError(f"y_true has {len(y_true)} strings but y_pred has {len(y_pred)}")
     distance = Edit()
     return [distance(a, b) for a, b in zip(y_true, y_pred, strict=True)]
 
 
+@readable
 def edit_error(y_true: Any, y_pred: Any) -> float:
     """Insertions, deletions and substitutions per true symbol (character or phoneme error rate).
 
@@ -39,6 +43,7 @@ def edit_error(y_true: Any, y_pred: Any) -> float:
     return sum(_distances(y_true, y_pred)) / total if total else 0.0
 
 
+@readable
 def mean_edit_distance(y_true: Any, y_pred: Any) -> float:
     """Mean number of insertions, deletions and substitutions in a string.
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from trelliswork._front_door import readable
+
 __all__ = ["hierarchical_f1"]
 
 
+@readable
 def hierarchical_f1(y_true: Any, y_pred: Any, taxonomy: Any) -> float:
     """F1 of the nodes above the labels: how much of the way down the taxonomy is right.
 

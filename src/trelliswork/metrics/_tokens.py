@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 
 __all__ = ["judged", "paired", "sequence_accuracy", "token_accuracy", "token_error"]
 
 
+@readable
 def token_error(y_true: Any, y_pred: Any) -> float:
     """Share of tokens that have a wrong label (normalised Hamming loss over all tokens).
 
@@ -44,6 +46,7 @@ def token_error(y_true: Any, y_pred: Any) -> float:
     return n_wrong / n_tokens if n_tokens else 0.0
 
 
+@readable
 def token_accuracy(y_true: Any, y_pred: Any) -> float:
     """Share of tokens that have the right label; see :func:`token_error`.
 
@@ -67,6 +70,7 @@ def token_accuracy(y_true: Any, y_pred: Any) -> float:
     return (n_tokens - n_wrong) / n_tokens if n_tokens else 1.0
 
 
+@readable
 def sequence_accuracy(y_true: Any, y_pred: Any) -> float:
     """Share of sequences in which every label is right.
 
@@ -93,7 +97,7 @@ def sequence_accuracy(y_true: Any, y_pred: Any) -> float:
 def paired(y_true: Any, y_pred: Any) -> Iterator[tuple[int, Sequence[Any], Sequence[Any]]]:
     """Yield ``(sample index, true labels, predicted labels)``, lengths checked, arrays as lists."""
     if len(y_true) != len(y_pred):
-        raise ValueError(f"y_true has {len(y_true)} sequences, y_pred has {len(y_pred)}")
+        raise InputError(f"y_true has {len(y_true)} sequences, y_pred has {len(y_pred)}")
     for i, (true, pred) in enumerate(zip(y_true, y_pred)):
         a, b = _labels(true, i, "y_true"), _labels(pred, i, "y_pred")
         if len(a) != len(b):

@@ -205,7 +205,14 @@ def _checked_info(info: Any) -> dict[str, Any]:
 def _as_path(path: Any) -> str:
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(f"path must be a string or a path, got {type(path).__name__}")
-    return os.fsdecode(os.fspath(path))
+    try:
+        text = os.fsdecode(os.fspath(path))
+        os.fsencode(text)
+    except UnicodeError:
+        raise InputError(f"path is no name of a file: {path!r:.100}") from None
+    if "\0" in text:
+        raise InputError(f"path is no name of a file: {text!r:.100}")
+    return text
 
 
 def _check_given(

@@ -12,21 +12,21 @@ import io
 import json
 import os
 import re
-import secrets
 import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
 import numpy as np
 
 from trelliswork._errors import InputError, ModelFileError
+from trelliswork._files import replacing
 from trelliswork.persist._values import storable
 
-__all__ = ["FORMAT", "LIMITS", "VERSION", "Archive", "Limits", "read", "replacing", "write"]
+__all__ = ["FORMAT", "LIMITS", "VERSION", "Archive", "Limits", "read", "write"]
 
 FORMAT = "trelliswork-model"
 VERSION = 1
@@ -100,7 +100,7 @@ def write(path: str, manifest: dict[str, Any], arrays: list[np.ndarray], limits:
     check = f"{hashlib.sha256(text).hexdigest()}  manifest.json\n".encode()
     content = [("manifest.json", [text]), ("manifest.sha256", [check]), *members]
     total = sum(_size(parts) for _, parts in content)
-    with replacing(path) as file:
+    with replacing(path, "the model") as file:
         _write_zip(file, content, lambda parts: _size(parts) <= limits.deflated and _shrinks(parts))
         if limits.is_bomb(total, file.tell()):  # reading would refuse it
             file.seek(0)
@@ -148,66 +148,6 @@ def _shrinks(parts: list[Any]) -> bool:
     """Whether compression pays, by the first bytes."""
     sample = bytes(memoryview(parts[-1])[:_SAMPLE])
     return len(zlib.compress(sample, 1)) < 0.9 * len(sample)
-
-
-@contextmanager
-def replacing(path: str) -> Iterator[IO[bytes]]:
-    """File to write to that takes the place of ``path`` when the block ends without an error.
-
-    Parameters
-    ----------
-    path : str
-        The file; a symbolic link is followed.
-    """
-    target = os.path.realpath(path)
-    temporary = os.path.join(os.path.dirname(target), f".tw-{secrets.token_hex(8)}.tmp")
-    made = False
-    try:
-        mode = _mode_of(target)
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        handle = os.open(temporary, flags, 0o666)  # the umask applies
-        made = True
-        with os.fdopen(handle, "w+b") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is not None:
-            os.chmod(temporary, mode)
-        os.replace(temporary, target)
-        made = False
-        _sync_folder(os.path.dirname(target))
-    except OSError as error:
-        number = error.errno or errno.EIO
-        reason = f"the model was not saved: {error.strerror or error}"
-        raise OSError(number, reason, path) from None
-    finally:
-        if made:
-            with suppress(OSError):
-                os.unlink(temporary)
-
-
-def _mode_of(target: str) -> int | None:
-    """Permissions of the file to be replaced; None when there is none."""
-    try:
-        mode = os.stat(target).st_mode
-    except FileNotFoundError:
-        return None
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, "this is a directory")
-    if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "this is a device or pipe, not a file")
-    if not os.access(target, os.W_OK):
-        raise PermissionError(errno.EACCES, "the existing file is read-only")
-    return stat.S_IMODE(mode)
-
-
-def _sync_folder(folder: str) -> None:
-    with suppress(OSError):  # not every file system can
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 # -- reading ---------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import numpy as np
 
 from trelliswork._dotbracket import base_pairs, crossing
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 
 __all__ = ["arcs", "dot_plot", "figure", "mountain", "planar"]
 
@@ -18,6 +19,7 @@ _LEAST_SIZE = 3.0  # points; smaller letters are left out
 _MOST_LETTERS = 150  # the letters of longer sequences would not be readable
 
 
+@readable
 def arcs(
     sequence: str, structure: str, reference: str | None = None, *, title: str | None = None, ax: Any = None
 ) -> Any:
@@ -113,6 +115,7 @@ def figure(size: tuple[float, float]) -> Any:
     return _matplotlib("figure").Figure(figsize=size, layout="constrained")
 
 
+@readable
 def planar(
     sequence: str,
     structure: str,
@@ -200,6 +203,7 @@ def _number(ax: Any, places: np.ndarray, size: float) -> None:
         ax.text(place.real, place.imag, k + 1, ha="center", va="center", fontsize=size, color="#8a8a8a")
 
 
+@readable
 def mountain(
     sequence: str,
     structure: str,
@@ -260,6 +264,7 @@ def _heights(n: int, pairs: Iterable[tuple[int, int, float]]) -> list[float]:
     return out
 
 
+@readable
 def dot_plot(
     sequence: str,
     probabilities: Iterable[tuple[int, int, float]],

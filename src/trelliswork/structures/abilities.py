@@ -38,7 +38,9 @@ __all__ = [
     "ReferenceLaw",
     "RowView",
     "Rows",
+    "Settling",
     "Storable",
+    "Unsettled",
     "require",
     "unsupported",
 ]
@@ -340,6 +342,36 @@ class PartlyKnown(Batch):
         bad = np.flatnonzero(values == -np.inf)
         if bad.size:
             raise InputError("no output agrees with what is known of this one", sample=bad[0])
+
+
+class Unsettled(NamedTuple):
+    """The parts of samples about which a model is not sure yet.
+
+    Attributes
+    ----------
+    batch : Batch
+        Pieces of the samples, without outputs.
+    owners : ndarray of int64
+        Sample that each piece comes from.
+    """
+
+    batch: Batch
+    owners: np.ndarray
+
+
+class Settling(Batch):
+    """Samples fall apart where a model is sure, so that most of their expected features can be kept."""
+
+    @abstractmethod
+    def unsettled(self, weights: np.ndarray | None = None) -> Unsettled | None:
+        """Pieces whose log partition bends nearly as that of all samples does, near the weights of the last
+        ``expect``; None where that does not pay, or was not asked with these sample weights.
+
+        Parameters
+        ----------
+        weights : ndarray or None
+            Weight of each sample, as in ``expect``.
+        """
 
 
 class RowView(NamedTuple):

@@ -58,6 +58,12 @@ class ChainLimits(Limits):
 
     Attributes
     ----------
+    settling_tokens : int
+        Tokens from which on training makes steps on the unsure ones alone, between steps on all.
+    settling_share : float
+        Share of the tokens up to which that pays.
+    settled : float
+        Probability from which on a label is sure; the others' share of the curvature is what counts.
     tokens_per_chunk : int
         Tokens that a thread takes at a time.
     tokens_per_sum : int
@@ -82,6 +88,9 @@ class ChainLimits(Limits):
         Labels up to which the direct solver is tried; its last system has their square as its size.
     """
 
+    settling_tokens: int = 20_000
+    settling_share: float = 0.6
+    settled: float = 0.99
     tokens_per_chunk: int = 16384
     tokens_per_sum: int = 65536
     graph_edges_per_chunk: int = 200_000
@@ -153,6 +162,9 @@ class GrammarLimits(Limits):
         cheaper without a forest.
     row_bytes : int
         Largest table of one value per sample and rule; a larger one is refused.
+    sentence_work : int
+        Largest work for one sentence, its length cubed times the rules of two symbols; a longer sentence is
+        refused before the work begins.
     """
 
     work_per_chunk: int = 40_000
@@ -160,6 +172,7 @@ class GrammarLimits(Limits):
     kept_edges: int = 12_000_000
     listed_work: int = 10_000_000
     row_bytes: int = 4 << 30
+    sentence_work: int = 1_000_000_000_000
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ __all__ = ["Block", "Layout", "TokenMap"]
 _DWARFS = 1000.0
 _SCATTER_FROM = 8  # entries per attribute
 _PARTIAL_TABLES = 4
+_ENTRIES_PER_TABLE = 12  # and attribute, else adding the tables up costs more than filling them
 _STORED = {
     "matrix": matrix_of("rows", "columns of the table"),
     "rows": whole("tokens", low=-1, high="rows"),  # -1 for tokens without a row
@@ -131,7 +132,8 @@ class Block:
         elif m.nnz > _SCATTER_FROM * m.shape[1]:
             # Many entries per attribute: walking the rows in order and adding into the table is
             # kinder to the caches than gathering. A fixed number of partial tables, one order.
-            chunks = balanced_chunks(m.indptr, -(-m.nnz // _PARTIAL_TABLES))
+            n_tables = min(_PARTIAL_TABLES, -(-m.nnz // (_ENTRIES_PER_TABLE * m.shape[1])))
+            chunks = balanced_chunks(m.indptr, -(-m.nnz // n_tables))
             partial = np.zeros((len(chunks), *table.shape))
             run(
                 lambda i, a, b: dp_rows.scatter_times(m.indptr, m.indices, m.data, rows, partial[i], a, b),

@@ -423,7 +423,7 @@ def _marginals(case: _Case) -> None:
 
 def _explanation(case: _Case) -> None:
     """What features add to the difference of two scores makes up the difference."""
-    from trelliswork.learners.explain import explain
+    from trelliswork.learners.explanation import explain
 
     case.needs(hasattr(case.learner, "predict_kbest"), "has no predict_kbest")
     model = case.model

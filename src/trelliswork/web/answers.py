@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trelliswork._errors import InputError, Unsupported
-from trelliswork.learners.explain import explain
+from trelliswork.learners.explanation import explain
 from trelliswork.web.asked import Asked, Options
 from trelliswork.web.limits import Refused
 
@@ -125,7 +125,7 @@ def _answered(served: Any, asked: Asked) -> list[dict[str, Any]]:
         for i, (x, result) in enumerate(zip(X, results, strict=True)):
             known = None if asked.known is None else asked.known[i]
             result["why"] = _why(view, served.opened.model, x, options.why, known)
-    if options.draw and hasattr(view, "pieces"):
+    if options.draw and hasattr(view, "pieces") and asked.known is None:
         for x, result in zip(X, results, strict=True):
             result["pieces"] = view.pieces(x)
     return results

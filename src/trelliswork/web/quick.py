@@ -16,7 +16,6 @@ import numpy as np
 
 from trelliswork.features import TokenWindow
 from trelliswork.learners.base import StructuredEstimator
-from trelliswork.learners.crf import CRF
 from trelliswork.structures import Chain
 
 __all__ = ["QuickTagger"]
@@ -81,16 +80,14 @@ class QuickTagger:
             return None
         if type(learner.structure) is not Chain or hasattr(learner, "dual_coef_"):
             return None
-        if type(learner).part_scores not in (StructuredEstimator.part_scores, CRF.part_scores):
-            return None
+        if type(learner).weights_of_input is not StructuredEstimator.weights_of_input:
+            return None  # the weights differ from input to input, or are not all
         space = learner.space_
         plain = space.order == 1 and space.edge_layout is None and space.sparse is None
         size = 8 * (len(space.attributes) + 3) * space.n_labels
         if not plain or space.symbol_mask is not None or space.width is not None or size > _MOST_BYTES:
             return None
-        quick = cls(steps[0], learner)
-        quick.labels([["a"]] if steps[0].n_columns == 1 else [])  # compiles
-        return quick
+        return cls(steps[0], learner) if _is_linear(steps[0], learner) else None
 
     def labels(self, X: list[list[Any]], most: int | None = None) -> list[list[str]] | None:
         """Labels of sentences; None where ``predict`` must be asked (odd tokens, nothing possible).
@@ -182,3 +179,16 @@ class QuickTagger:
                 self._counts[start + i, number] = int(used.sum())
         for i, token in enumerate(tokens):
             self._places[token] = start + i
+
+
+def _is_linear(window: TokenWindow, learner: Any) -> bool:
+    """Whether scores come from the weights alone; asks for a sentence, which also compiles what is needed."""
+    columns = ("a",) * window.n_columns
+    X = window.transform([["a" if len(columns) == 1 else columns] * 2])
+    batch = learner.pack(X)
+    given, linear = learner.part_scores(batch, X), batch.scores(learner.coef_)
+    batch.argmax(given)
+    return all(
+        np.array_equal(values, linear.__dict__.get(name)) if values is not None else True
+        for name, values in given.items()
+    )

@@ -341,3 +341,49 @@ def test_unary_cycles_in_trees():
     assert model.predict(X) == y
     with pytest.raises(InputError, match="too many unary rules in a row"):
         CRF(Grammar(unary="keep", max_unary=0, min_count=1)).fit(X, y)
+
+
+SPANS_X = [["d", "n", "v"], ["n", "v"], ["d", "n", "v", "n"]]
+SPANS_Y = ["(S (NP (D d) (N n)) (VP (V v)))", "(S (NP (N n)) (VP (V v)))"]
+SPANS_Y.append("(S (NP (D d) (N n)) (VP (V v) (NP (N n))))")
+
+
+def test_span_features_are_those_of_the_training_trees(tmp_path):
+    structure = tw.Grammar(min_count=1, vertical=1, span_features=["first", "after", "length"])
+    space = structure.bind(SPANS_X, SPANS_Y)
+    names = space.feature_names[len(space.rules) :]
+    assert ("span", "first word", "d", "NP") in names
+    assert ("span", "after word", "v", "NP") in names
+    assert ("span", "length", "2", "NP") in names
+    assert not any(name[1].startswith(("last", "second", "before", "around")) for name in names)
+    # The second tree has one NP, over its first word.
+    counts = dict(zip(space.feature_names, space.pack(SPANS_X, SPANS_Y).gold().toarray()[1], strict=True))
+    own = [name for name, value in counts.items() if value and name[0] == "span" and name[3].startswith("NP")]
+    assert sorted(name[1:3] for name in own) == [("after word", "v"), ("first word", "n"), ("length", "1")]
+    model = tw.CRF(structure, l2=0.01).fit(SPANS_X, SPANS_Y)
+    assert model.predict(SPANS_X) == SPANS_Y
+    assert model.tables()["top"]["span"]
+    tw.save(model, tmp_path / "model.tw")
+    again = tw.load(tmp_path / "model.tw")
+    assert np.allclose(again.log_prob(SPANS_X, SPANS_Y), model.log_prob(SPANS_X, SPANS_Y))
+
+
+def test_span_features_tell_attachments_apart():
+    # The same tags: only the word decides whether the last phrase belongs to the noun.
+    tags = ["V", "N", "P", "N"]
+    high = "(S (V {}) (NP (N {})) (PP (P {}) (NP (N {}))))"
+    low = "(S (V {}) (NP (NP (N {})) (PP (P {}) (NP (N {})))))"
+    rows = [(["saw", "dogs", word, "parks"], shape) for word, shape in (("with", high), ("of", low))] * 3
+    X = [list(zip(words, tags, strict=True)) for words, _ in rows]
+    y = [shape.format(*words) for words, shape in rows]
+    options = {"input": "tags", "vertical": 1, "unary": "keep"}
+    with pytest.warns(tw.FitWarning, match="no weight other than zero"):
+        assert tw.CRF(tw.Grammar(**options)).fit(X, y).score(X, y) < 1.0
+    assert tw.CRF(tw.Grammar(**options, span_features=True), l2=0.01).fit(X, y).score(X, y) == 1.0
+
+
+def test_span_features_that_there_are_not():
+    with pytest.raises(tw.InputError, match="span_features must be True, None or a list of 'first'"):
+        tw.Grammar(span_features=["middle"]).bind(SPANS_X, SPANS_Y)
+    with pytest.raises(tw.Unsupported, match="span_features does not tell its factors"):
+        tw.Grammar(span_features=True).bind(SPANS_X, SPANS_Y).pack(SPANS_X).factors()

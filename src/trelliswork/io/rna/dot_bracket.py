@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 from trelliswork._text import read_text, write_text
 from trelliswork.io.rna.data import GAPS, RnaData, check_any, check_bases, check_structure
 
@@ -96,6 +97,7 @@ def read_dot_bracket(source: Any, *, encoding: str = "utf-8") -> RnaData:
     return RnaData(names, X, y if given else None)
 
 
+@readable
 def write_dot_bracket(
     target: Any,
     names: Sequence[str],

@@ -8,6 +8,7 @@ from typing import Any
 
 from trelliswork._dotbracket import dot_bracket, pair_table
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 from trelliswork._text import read_text, write_text
 from trelliswork.io.rna.data import RnaData, check_any
 
@@ -124,6 +125,7 @@ def _whole(text: str, source: str, line: int) -> int:
         raise InputError.at(source, line, f"{text!r} is not a whole number") from None
 
 
+@readable
 def write_bpseq(target: Any, names: Sequence[str], X: Sequence[str], y: Sequence[str]) -> None:
     """Write structures as bpseq, see :func:`read_bpseq`.
 
@@ -153,6 +155,7 @@ def write_bpseq(target: Any, names: Sequence[str], X: Sequence[str], y: Sequence
     write_text(target, "".join(out))
 
 
+@readable
 def write_ct(target: Any, names: Sequence[str], X: Sequence[str], y: Sequence[str]) -> None:
     """Write structures as connect tables, see :func:`read_ct`.
 

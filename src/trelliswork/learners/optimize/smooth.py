@@ -16,11 +16,27 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork.learners.optimize.stops import StopReason
 
-__all__ = ["Minimum", "Stop", "check_finite", "gradient_norm", "lbfgs", "newton_cg", "pseudo_gradient"]
+__all__ = [
+    "Minimum",
+    "Narrow",
+    "Pairs",
+    "Stop",
+    "check_finite",
+    "gradient_norm",
+    "lbfgs",
+    "newton_cg",
+    "pseudo_gradient",
+]
 
 Value = Callable[[np.ndarray], tuple[float, np.ndarray]]
+Narrow = Callable[[np.ndarray, np.ndarray], Value | None]
 
-_PERIOD, _FLAT = 10, 0.1  # iterations that must lower the objective by this part of the tolerance
+_MODEL_STEPS = 12  # on a model before the function itself is asked again
+_NARROW_UNTIL = 3e-4
+_MISLED = 3  # models that led nowhere, after which there are no more
+_MODEL_TOL = 0.03  # of the gradient that a model begins with: further steps are lost on what it leaves out
+
+_PERIOD, _FLAT = 10, 100.0  # iterations that must lower the objective by so many squares of the tolerance
 
 
 class Stop(Exception):
@@ -83,18 +99,30 @@ def gradient_norm(g: np.ndarray) -> float:
         return float(np.linalg.norm(g))
 
 
-class _Memory:
-    """The last pairs of steps and gradient changes, in two ring buffers."""
+class Pairs:
+    """The last pairs of steps and gradient changes, in two ring buffers.
 
-    def __init__(self, size: int, d: int):
+    Parameters
+    ----------
+    size : int
+        Number of pairs.
+    d : int
+        Number of weights.
+    inverse : ndarray or None
+        About the inverse of the curvature of every weight, up to a factor; None takes all as alike.
+    """
+
+    def __init__(self, size: int, d: int, inverse: np.ndarray | None = None):
+        self.inverse = inverse
         self.s, self.y = np.empty((size, d)), np.empty((size, d))
         self.rho = np.empty(size)
         self.size, self.count = size, 0
         self.scale = 1.0
 
     def add(self, step: np.ndarray, change: np.ndarray) -> None:
+        """Keep one more pair, unless it has no curvature."""
         curvature = float(step @ change)
-        norm = float(change @ change)
+        norm = float(change @ (change if self.inverse is None else self.inverse * change))
         if curvature <= 1e-10 * norm:  # a pair without curvature would spoil the model
             return
         i = self.count % self.size
@@ -111,7 +139,7 @@ class _Memory:
             i = n % self.size
             alpha[i] = self.rho[i] * float(self.s[i] @ d)
             d -= alpha[i] * self.y[i]
-        d *= self.scale
+        d *= self.scale if self.inverse is None else self.scale * self.inverse
         for n in recent:
             i = n % self.size
             d += (alpha[i] - self.rho[i] * float(self.y[i] @ d)) * self.s[i]
@@ -129,6 +157,9 @@ def lbfgs(
     reference: float | None = None,
     measure: Callable[[np.ndarray, np.ndarray, np.ndarray | float], float] | None = None,
     callback: Callable[[int, np.ndarray, float, float], Any] | None = None,
+    narrow: Narrow | None = None,
+    inverse: np.ndarray | None = None,
+    pairs: Pairs | None = None,
 ) -> Minimum:
     """Minimise ``f(w) + sum(l1 * |w|)``.
 
@@ -144,17 +175,25 @@ def lbfgs(
         Number of pairs kept; maximum number of iterations.
     tol : float
         Stop when the norm of the (pseudo-)gradient falls to ``tol`` times ``reference``, or when ten
-        iterations have lowered the objective by less than a tenth of ``tol``, relative to it.
+        iterations have lowered the objective by less than ``100 * tol**2``, relative to it.
     reference : float or None
         A gradient norm; None is the norm at the start, which a warm start makes too small.
     measure : callable or None
         ``measure(w, gradient of f, l1)`` to stop by; None is the norm of the (pseudo-)gradient.
     callback : callable or None
         Called as ``callback(iteration, w, objective, gradient_norm)``; may raise :class:`Stop`.
+    narrow : callable or None
+        ``narrow(w, gradient)`` is a cheap function with that gradient at ``w`` and nearly the curvature of
+        ``f``, or None. An iteration then is some steps on it, and one evaluation of ``f`` where they end.
+        It is not asked any more near the minimum.
+    inverse : ndarray or None
+        About the inverse of the curvature of every weight, up to a factor; for ``l1 = 0``.
+    pairs : Pairs or None
+        Steps and changes of the gradient to begin with, to which more are added.
     """
     sparse = bool(np.any(np.asarray(l1) > 0))
     w = w.copy()
-    pairs = _Memory(memory, w.size)
+    pairs = Pairs(memory, w.size, inverse) if pairs is None else pairs
     smooth, g = value(w)
     n_evaluations = 1
     objective = smooth + _penalty(w, l1, sparse)
@@ -166,6 +205,7 @@ def lbfgs(
     stop: StopReason = "converged"
     recent = deque([objective], maxlen=_PERIOD + 1)
     stalled = 0  # iterations without a decrease that rounding would let us see
+    misled, n_misled = False, 0  # by a model, just now and so far
     while not converged:
         if n_iter >= max_iter:
             stop, message = "max_iter", f"stopped after max_iter={max_iter} iterations"
@@ -173,24 +213,27 @@ def lbfgs(
         if stalled >= 3:
             stop, message = "no progress", "rounding hides any further decrease"
             break
-        d = pairs.direction(pseudo)
-        if sparse:
-            d[d * pseudo >= 0] = 0.0
-        if float(d @ pseudo) >= 0:  # a broken model: start again from steepest descent
-            pairs.count = 0
-            d = -pseudo
-        step = 1.0 if pairs.count else min(1.0, 1.0 / gradient_norm(pseudo))
-        search = _orthant_search if sparse else _wolfe_search
-        point = search(value, w, objective, g, pseudo, d, step, l1)
-        n_evaluations += point.n_evaluations
-        if point.w is None:
-            if pairs.count:
-                pairs.count = 0
+        close = norm <= _NARROW_UNTIL * first  # what models leave out begins to count
+        model = None if narrow is None or misled or close else narrow(w, g)
+        misled = False
+        if model is not None:
+            point = _by_model(model, value, w, objective, g, l1, pairs)
+            n_evaluations += point.n_evaluations
+            if point.w is None:
+                pairs.count, misled, n_misled = 0, True, n_misled + 1
+                narrow = narrow if n_misled < _MISLED else None
                 continue
-            stop, message = "no progress", "the line search found no lower point"
-            break
+        else:
+            point = _one_step(value, w, objective, g, pseudo, l1, pairs)
+            n_evaluations += point.n_evaluations
+            if point.w is None:
+                if pairs.count:
+                    pairs.count = 0
+                    continue
+                stop, message = "no progress", "the line search found no lower point"
+                break
+            pairs.add(point.w - w, point.g - g)
         stalled = stalled + 1 if objective - point.objective <= 1e-15 * abs(objective) else 0
-        pairs.add(point.w - w, point.g - g)
         w, objective, g = point.w, point.objective, point.g
         pseudo = pseudo_gradient(w, g, l1) if sparse else g
         norm = gradient_norm(pseudo) if measure is None else measure(w, g, l1)
@@ -204,9 +247,9 @@ def lbfgs(
         recent.append(objective)
         if norm <= tol * first:
             converged, message = True, f"gradient fell below {tol:g} of the reference"
-        elif len(recent) > _PERIOD and recent[0] - objective <= _FLAT * tol * abs(objective):
+        elif len(recent) > _PERIOD and recent[0] - objective <= _FLAT * tol**2 * abs(objective):
             converged = True
-            message = f"{_PERIOD} iterations lowered the objective by less than {_FLAT * tol:g} of it"
+            message = f"{_PERIOD} iterations lowered the objective by less than {_FLAT * tol**2:g} of it"
     return Minimum(w, objective, n_iter, n_evaluations, stop, message)
 
 
@@ -229,6 +272,54 @@ class _Found:
     objective: float
     g: np.ndarray
     n_evaluations: int
+
+
+def _one_step(
+    value: Value,
+    w: np.ndarray,
+    objective: float,
+    g: np.ndarray,
+    pseudo: np.ndarray,
+    l1: np.ndarray | float,
+    pairs: Pairs,
+) -> _Found:
+    """Direction from the pairs, and a search along it."""
+    sparse = pseudo is not g
+    d = pairs.direction(pseudo)
+    if sparse:
+        d[d * pseudo >= 0] = 0.0
+    if float(d @ pseudo) >= 0:  # a broken model: start again from steepest descent
+        pairs.count = 0
+        d = -pseudo
+    step = 1.0 if pairs.count else min(1.0, 1.0 / gradient_norm(pseudo))
+    if pairs.count == 0 and pairs.inverse is not None:
+        d = -pairs.inverse * pseudo
+        step = min(1.0, 1.0 / np.sqrt(-float(d @ pseudo)))
+    search = _orthant_search if sparse else _wolfe_search
+    return search(value, w, objective, g, pseudo, d, step, l1)
+
+
+def _by_model(
+    model: Value,
+    value: Value,
+    w: np.ndarray,
+    objective: float,
+    g: np.ndarray,
+    l1: np.ndarray | float,
+    pairs: Pairs,
+) -> _Found:
+    """Where some steps on the model end, or a point on the way there."""
+    end = lbfgs(model, w, l1=l1, max_iter=_MODEL_STEPS, tol=_MODEL_TOL, pairs=pairs).w
+    slope = float(g @ (end - w)) + float(np.sum(l1 * (np.abs(end) - np.abs(w))))
+    step = 1.0
+    for n in range(1, 4):
+        trial = w + step * (end - w)
+        smooth, g_new = value(trial)
+        new = smooth + float(np.sum(l1 * np.abs(trial)))
+        if new <= objective + 1e-4 * step * slope and new < objective:
+            return _Found(trial, new, g_new, n)
+        step *= 0.25
+    return _Found(None, objective, g, n)
 
 
 def _orthant_search(

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 from trelliswork._ngrams import encode, match_rows, ngram_windows, padded, sorted_symbols
 from trelliswork.language import NGramModel
 from trelliswork.learners.regression.preimage_graph import DeBruijn
@@ -60,6 +61,7 @@ class Preimage(NamedTuple):
     excess: float = 0.0
 
 
+@readable
 def ngram_counts(y: Any, n: int, *, boundary: tuple[Any, Any] | None = BOUNDARY) -> dict[Any, int]:
     """Counts of the n-grams of a string.
 

@@ -44,8 +44,8 @@ class StructBoost(Voted):
         zero is better.
     max_iter, tol, memory : default=500, 1e-4 and 10
         Iterations; stop when the norm of the proximal gradient falls to this part of the norm of the
-        penalties, or when ten iterations have lowered the objective by less than a tenth of this, relative
-        to it, or, with ``form="max"``, when the relative gap does; pairs of the quasi-Newton method.
+        penalties, or when ten iterations have lowered the objective by less than ``100 * tol**2``,
+        relative to it, or, with ``form="max"``, when the relative gap does; pairs of the quasi-Newton method.
     class_weight : dict, "balanced" or None, default=None
         Weight of each label; a sample weighs the mean over its labels.
     random_state : int or None, default=0

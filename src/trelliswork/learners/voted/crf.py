@@ -62,7 +62,7 @@ class VotedCRF(Voted):
         Maximum number of iterations.
     tol : float, default=1e-4
         Stop when the norm of the proximal gradient falls to this part of its value at zero, or (``"owlqn"``)
-        when ten iterations have lowered the objective by less than a tenth of this, relative to it.
+        when ten iterations have lowered the objective by less than ``100 * tol**2`` of it.
     memory : int, default=10
         Pairs that the quasi-Newton method keeps.
     step, batch_size : float and int, default=0.1 and 8

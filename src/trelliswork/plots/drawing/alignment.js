@@ -34,7 +34,7 @@ export function drawHeat(x, marginals, columns, {onCell = null, fixed = []} = {}
   const unit = Math.max(1, Math.min(18, Math.floor(420 / Math.max(rows, width, 1))));
   const canvas = el("canvas", {class: "heat", width: width * unit, height: rows * unit, role: "img", tabindex: 0,
     "aria-label": `posterior probabilities of ${rows} by ${width} pairs of symbols`});
-  const readout = el("p", {class: "note", "aria-live": "polite"}, "Point at a cell to read its probability; click to fix the pair.");
+  const readout = el("p", {class: "note", "aria-live": "polite"}, "Point at a cell, or go to it with the arrow keys, to read its probability; click or Enter fixes the pair.");
   const shade = getComputedStyle(document.documentElement).getPropertyValue("--shade").trim().split(/\s+/).join(",");
   const mark = getComputedStyle(document.documentElement).getPropertyValue("--mark").trim();
   const pen = canvas.getContext("2d");
@@ -51,10 +51,22 @@ export function drawHeat(x, marginals, columns, {onCell = null, fixed = []} = {}
     const box = canvas.getBoundingClientRect();
     return [Math.floor(((event.clientY - box.top) / box.height) * rows), Math.floor(((event.clientX - box.left) / box.width) * width)];
   };
-  canvas.addEventListener("mousemove", (event) => {
-    const [i, j] = cellOf(event);
+  const tell = (i, j) => {
     if (marginals.match[i] && marginals.match[i][j] !== undefined) readout.textContent = `${x[0][i]}${i + 1} with ${x[1][j]}${j + 1}: ${percent(marginals.match[i][j])}`;
-  });
+  };
+  canvas.addEventListener("mousemove", (event) => tell(...cellOf(event)));
   if (onCell) canvas.addEventListener("click", (event) => onCell(...cellOf(event)));
+  const steps = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
+  let [row, column] = [0, 0];
+  canvas.addEventListener("keydown", (event) => {
+    const step = steps[event.key];
+    if (step) {
+      row = Math.max(0, Math.min(rows - 1, row + step[0]));
+      column = Math.max(0, Math.min(width - 1, column + step[1]));
+      tell(row, column);
+    } else if ((event.key === "Enter" || event.key === " ") && onCell) onCell(row, column);
+    else return;
+    event.preventDefault();
+  });
   return el("div", {}, canvas, readout);
 }

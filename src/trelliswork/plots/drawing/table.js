@@ -32,6 +32,7 @@ export function drawWhy(why) {
     el("td", {}, times(row.count)), el("td", {}, number(row.value)), el("td", {}, bar(Math.abs(row.value) / top, row.value < 0))));
   if (why.others.count) rows.push(el("tr", {}, el("td", {class: "text"}, `${why.others.count} others`), el("td", {}), el("td", {}), el("td", {}, number(why.others.value)), el("td", {})));
   rows.push(el("tr", {}, el("td", {class: "text"}, el("b", {}, "difference of the scores")), el("td", {}), el("td", {}), el("td", {}, el("b", {}, number(why.difference))), el("td", {})));
+  if (!why.contributions.length) rows.unshift(el("tr", {}, el("td", {class: "text", colspan: 5}, "both outputs have the same features")));
   const heads = ["feature", "weight", "more often", "adds", ""].map((name, i) => el("th", {scope: "col", class: i ? null : "text"}, name));
   const more = el("button", {type: "button", onclick: () => { for (const row of rows) row.hidden = false; more.remove(); }}, `all ${why.contributions.length}`);
   return el("div", {class: "scroll"}, why.contributions.length > FIRST ? more : null, el("table", {class: "why"}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...rows)));

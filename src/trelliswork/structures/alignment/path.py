@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 
 __all__ = ["AlignPath"]
 
@@ -101,6 +102,7 @@ class AlignPath:
         return cls.from_moves(moves)
 
     @classmethod
+    @readable
     def from_cigar(cls, text: str, start: tuple[int, int] = (0, 0)) -> AlignPath:
         """Path of a CIGAR string; ``=`` and ``X`` are matches, the first sequence is the reference.
 

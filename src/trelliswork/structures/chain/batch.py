@@ -19,7 +19,9 @@ from trelliswork.structures.abilities import (
     ReferenceLaw,
     Rows,
     RowView,
+    Settling,
     Storable,
+    Unsettled,
     unsupported,
 )
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
@@ -48,6 +50,7 @@ class ChainBatch(
     Rows,
     Labelled,
     PartlyKnown,
+    Settling,
 ):
     """Packed label sequences and every question about them; their verbs are those of :class:`ChainVerbs`."""
 
@@ -68,6 +71,35 @@ class ChainBatch(
         )
         part._by_symbols = None if self._by_symbols is None else self._by_symbols[tokens]
         return part
+
+    def unsettled(self, weights: np.ndarray | None = None) -> Unsettled | None:
+        """Tokens whose true label is not sure, each run of them with a sure token on either side; order 1."""
+        space, n = self.space, self.n_tokens
+        ends = space.start_mask is not None or space.end_mask is not None
+        if space.order > 1 or self.edge is not None or self.allowed is not None or ends:
+            return None
+        if n < self.limits.settling_tokens or self._scratch is None or not self.has_gold:
+            return None
+        sure = self._scratch[1][np.arange(n), self.gold_codes.values]  # probabilities, times the weights
+        if weights is not None:
+            sure /= np.repeat(np.where(weights > 0, weights, 1.0), np.diff(self.offsets))
+        unsure = np.flatnonzero(sure < self.limits.settled)
+        if 2 * unsure.size > n:
+            return None
+        filled = self.offsets[:-1][np.diff(self.offsets) > 0]
+        first, kept = np.zeros(n + 1, dtype=bool), np.zeros(n + 1, dtype=bool)
+        first[filled] = first[n] = True
+        kept[unsure] = True
+        kept[unsure[~first[unsure + 1]] + 1] = True
+        kept[unsure[~first[unsure]] - 1] = True
+        tokens = np.flatnonzero(kept)
+        if not tokens.size or tokens.size > self.limits.settling_share * n:
+            return None
+        starts = np.flatnonzero((np.diff(tokens, prepend=-2) != 1) | first[tokens])
+        owners = np.searchsorted(self.offsets, tokens[starts], side="right") - 1
+        offsets = np.append(starts, tokens.size)
+        part = ChainBatch(space, offsets, self.emission.subset(tokens), None, None, None, self.n_jobs)
+        return Unsettled(part, owners)
 
     # -- labels that are known in part -------------------------------------------------------------
 

@@ -25,6 +25,10 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
     def factors(self) -> Factors:
         """One factor per symbol and stretch of words; its values are rules with their splits."""
         d = self.space.n_features
+        if len(self.space.spans):
+            raise Unsupported(
+                "a Grammar with span_features does not tell its factors; use span_features=None"
+            )
 
         def edges(i: int) -> tuple[int, np.ndarray]:
             forest = self.forest(i)
@@ -84,6 +88,12 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
 
     def kbest(self, scores: Parts, k: int, costs: Parts | None = None) -> list[Decoded]:
         """Up to ``k`` best trees; a sentence without trees has one entry without codes, of value -inf."""
+        if k == 1:  # needs no list of all trees, which are many where words are unknown
+            best = self.argmax(scores, costs)
+            return [
+                Decoded(Ragged(codes, [0, codes.size]), best.values[i : i + 1])
+                for i, codes in enumerate(best.codes)
+            ]
         from trelliswork.dp.derivations import hypergraph
         from trelliswork.dp.derivations import kbest as derivations_kbest
 
@@ -111,7 +121,7 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
         def chunk(a: int, b: int) -> list[float]:
             out = []
             for i in range(a, b):
-                if augmented.node is None and self._is_long(i):
+                if augmented.node is None and self.store.everything:  # a forest costs more than one sum
                     row, words = rows[min(i, rows.shape[0] - 1)], self.store.words[self.index[i]]
                     out.append(inside.inside(t.arrays, t.context, t.word_class, row, words)[0])
                     continue
@@ -211,8 +221,9 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
         self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Log partitions and summed expected rule counts, in one pass."""
-        log_z, found = self._expected(self.scores(w), costs, weights, nodes=False)
-        return log_z, found.rule
+        spans = len(self.space.spans) > 0
+        log_z, found = self._expected(self.scores(w), costs, weights, nodes=spans)
+        return log_z, self.pull(found)
 
     def tangent(
         self,
@@ -325,7 +336,7 @@ class _RuleCovariance(Covariance):
         from trelliswork.dp.derivations import hypergraph
 
         batch, d = self.batch, self.n_features
-        if d > batch.limits.increment_features:
+        if d > batch.limits.increment_features or len(batch.space.spans):
             return super()._covariance()
         weight = np.ones(len(batch)) if self.weights is None else self.weights
 

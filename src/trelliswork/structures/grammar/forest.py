@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from trelliswork.structures.derivations.graph import Graph
 from trelliswork.structures.grammar.tables import GrammarTables
 from trelliswork.structures.limits import GrammarLimits
 
-__all__ = ["Forest", "ForestStore"]
+__all__ = ["Forest", "ForestStore", "check_work"]
 
 
 class Forest(NamedTuple):
@@ -58,6 +59,29 @@ class Forest(NamedTuple):
         return np.where(symbol < 0, self.n_nodes - 1, np.where(known, place, -1))
 
 
+def check_work(sizes: Any, n_rules: int, limits: GrammarLimits) -> None:
+    """Refuse a sentence that would take hours before anything is done.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Words of every sentence.
+    n_rules : int
+        Rules of two symbols.
+    limits : GrammarLimits
+        How much work a sentence may take.
+    """
+    n_rules = max(n_rules, 1)
+    most = math.floor((limits.sentence_work / n_rules) ** (1 / 3) * (1 + 1e-9))
+    for i, size in enumerate(sizes):
+        if size > most:
+            raise InputError(
+                f"a sentence of {size:,} words takes too long with {n_rules:,} or more rules (at most "
+                f"{most:,} words); is it one sentence? Grammar.with_limits(sentence_work=...) allows more",
+                sample=i,
+            )
+
+
 class ForestStore:
     """Forests of the sentences of a batch and of its subsets.
 
@@ -79,13 +103,15 @@ class ForestStore:
         self.words = words
         self.n_nodes = np.full(len(words), -1, dtype=np.int64)
         sizes = np.array([w.size for w in words], dtype=np.int64)
+        check_work(sizes, int(tables.arrays.left_rule.size), limits)
         self.listed = np.cumsum(sizes**3) <= limits.listed_work
         self.counts: dict[tuple[int, bytes], tuple[int, np.ndarray, np.ndarray]] = {}  # of brackets
         self._kept: dict[int, Forest] = {}
+        self.spans: dict[int, Any] = {}  # features of the words that nodes span
         self._room = limits.kept_edges
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_kept": {}, "counts": {}, "_room": self.limits.kept_edges}
+        return {**self.__dict__, "_kept": {}, "counts": {}, "spans": {}, "_room": self.limits.kept_edges}
 
     def get(self, i: int, sample: int) -> Forest:
         """Forest of sentence ``i``, which messages call ``sample``."""

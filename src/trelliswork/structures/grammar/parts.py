@@ -153,25 +153,58 @@ class GrammarParts(Storable, Multinomials, PartlyKnown):
         """Packed forest of sample ``i``."""
         return self.store.get(int(self.index[i]), i)
 
+    def span_rows(self, i: int) -> sp.csr_matrix:
+        """Span features of the nodes of sample ``i``, kept while there is room."""
+        key = int(self.index[i])
+        rows = self.store.spans.get(key)
+        if rows is None:
+            forest = self.forest(i)
+            rows = self.space.spans.rows(self.inputs[i], forest.symbol, forest.start, forest.end)
+            if sum(kept.nnz for kept in self.store.spans.values()) + rows.nnz <= self.limits.kept_edges:
+                self.store.spans[key] = rows
+        return rows
+
     def scores(self, w: np.ndarray) -> Parts:
-        """Rule scores of a weight vector: the weights."""
-        return Parts(rule=np.array(w, dtype=np.float64), node=None)
+        """Rule scores of a weight vector, the weights; and scores of nodes by their span features."""
+        rule = np.array(w, dtype=np.float64)
+        if not len(self.space.spans):
+            return Parts(rule=rule, node=None)
+        own = rule[len(self.space.rules) :]
+        node = [self.span_rows(i) @ own for i in range(len(self))]
+        return Parts(rule=rule, node=np.concatenate([np.zeros(0), *node]))
 
     def scores_each(self, W: np.ndarray) -> Parts:
-        """Rule scores of one weight vector per sample: the weights."""
-        return Parts(rule=np.array(W, dtype=np.float64), node=None)
+        """The same for one weight vector per sample."""
+        rule = np.array(W, dtype=np.float64)
+        if not len(self.space.spans):
+            return Parts(rule=rule, node=None)
+        own = rule[:, len(self.space.rules) :]
+        node = [self.span_rows(i) @ own[i] for i in range(len(self))]
+        return Parts(rule=rule, node=np.concatenate([np.zeros(0), *node]))
 
     def pull(self, parts: Parts) -> np.ndarray:
-        """Rule values to features, summed over samples."""
-        return np.array(parts.rule if parts.rule.ndim == 1 else parts.rule.sum(axis=0))
+        """Values of rules and nodes to features, summed over samples."""
+        zeros = np.zeros(self.space.n_features)
+        rule = zeros if parts.rule is None else parts.rule
+        out = np.array(rule if rule.ndim == 1 else rule.sum(axis=0))
+        if len(self.space.spans) and parts.node is not None:
+            offsets, first = self.node_ptr, len(self.space.rules)
+            for i in range(len(self)):
+                out[first:] += self.span_rows(i).T @ parts.node[offsets[i] : offsets[i + 1]]
+        return out
 
     def pull_each(self, parts: Parts) -> sp.csr_matrix:
-        """Rule values, one row per sample."""
-        return sp.csr_matrix(parts.rule)
+        """Values of rules and nodes to features, one row per sample."""
+        if not len(self.space.spans) or parts.node is None:
+            return sp.csr_matrix(parts.rule)
+        out, offsets, first = np.array(parts.rule), self.node_ptr, len(self.space.rules)
+        for i in range(len(self)):
+            out[i, first:] += self.span_rows(i).T @ parts.node[offsets[i] : offsets[i + 1]]
+        return sp.csr_matrix(out)
 
     def indicators(self, codes: Ragged, weights: np.ndarray | None = None, *, each: bool = False) -> Parts:
         """How often each rule and each node occurs in given trees."""
-        rows = self.features(codes)
+        rows = self._rule_counts(codes)
         if weights is not None:
             rows = sp.csr_matrix(sp.diags_array(np.asarray(weights, dtype=np.float64)) @ rows)
         nodes, offsets = self._nodes(codes), self.node_ptr
@@ -182,6 +215,18 @@ class GrammarParts(Storable, Multinomials, PartlyKnown):
         return Parts(rule=rule, node=counted)
 
     def features(self, codes: Ragged) -> sp.csr_matrix:
+        """Rule counts and span features of one given tree per sample."""
+        rules = self._rule_counts(codes)
+        if not len(self.space.spans):
+            return rules
+        rows = []
+        for i, row in enumerate(codes):
+            used = self._nodes_of(i, row) if row.size else np.zeros(0, dtype=np.int64)
+            rows.append(sp.csr_matrix(self.span_rows(i)[used].sum(axis=0)))
+        spans = sp.vstack(rows) if rows else sp.csr_matrix((0, len(self.space.spans)))
+        return sp.csr_matrix(sp.hstack([rules[:, : len(self.space.rules)], spans]))
+
+    def _rule_counts(self, codes: Ragged) -> sp.csr_matrix:
         """Rule counts of one given tree per sample."""
         rule = self.grammar.feature[codes.values]
         owner = np.repeat(np.arange(len(codes)), codes.lengths)[rule >= 0]

@@ -17,6 +17,7 @@ from trelliswork.structures.grammar.brackets import Brackets
 from trelliswork.structures.grammar.forest import ForestStore
 from trelliswork.structures.grammar.known import KnownBrackets, is_open, read_brackets
 from trelliswork.structures.grammar.shape import Rule, Writer, tree_of
+from trelliswork.structures.grammar.spans import SpanName, SpanTable, check_kinds, check_name, span_values
 from trelliswork.structures.grammar.tables import GrammarTables, check_rule, sorted_rules
 from trelliswork.structures.grammar.tokens import check_inputs, short, spelled, terminals, tokens
 from trelliswork.structures.grammar.words import WordMap
@@ -46,11 +47,20 @@ class GrammarSpace(Space):
         Label of the trees of sentences without any tree.
     as_nltk : bool
         Whether outputs are nltk trees.
+    spans : list of tuple
+        Names of span features: ``("span", kind, value, symbol)``.
     """
 
     structure: Grammar
 
-    def __init__(self, structure: Grammar, rules: Sequence[Rule], top: str, as_nltk: bool):
+    def __init__(
+        self,
+        structure: Grammar,
+        rules: Sequence[Rule],
+        top: str,
+        as_nltk: bool,
+        spans: Sequence[SpanName] = (),
+    ):
         self.structure = structure
         self.rules = sorted_rules(rules)
         self.top = top
@@ -63,17 +73,39 @@ class GrammarSpace(Space):
         heads = self.rule_head.tolist()
         labels = [() if kind == "root" else self.grammar.labels[h] for kind, h in zip(kinds, heads)]
         self._writer = Writer(kinds, labels)
+        kinds_of_spans = check_kinds(structure.span_features)
+        self.spans = SpanTable(sorted(set(spans)), self.grammar.symbols, kinds_of_spans, structure.input)
         self._words = WordMap(self.grammar.terminals, structure.unknown)
 
     @property
     def n_features(self) -> int:
-        """Number of rules."""
-        return len(self.rules)
+        """Number of rules and span features."""
+        return len(self.rules) + len(self.spans)
 
     @property
     def feature_names(self) -> list[tuple[Any, ...]]:
-        """The rules: ``("binary", A, B, C)``, ``("lexical", A, word)``, and so on."""
-        return list(self.rules)
+        """The rules: ``("binary", A, B, C)``, ``("lexical", A, word)``, and so on; then span features."""
+        return [*self.rules, *self.spans.names]
+
+    def with_spans(self, X: Any, y: Any) -> GrammarSpace:
+        """The space with the span features of true trees."""
+        batch = self.pack(X, y)
+        names: dict[SpanName, None] = {}
+        symbols = self.grammar.symbols
+        for i in range(len(batch)):
+            row = batch.gold_codes[i]
+            row = row[self.rule_kind[row] != 0] if batch.known is None or batch.known[i] is None else row[:0]
+            if not row.size:
+                continue
+            start, end = batch._spans(batch.gold_codes[i])
+            inner = self.rule_kind[batch.gold_codes[i]] != 0
+            heads = [symbols[h] for h in self.rule_head[row]]
+            kinds = self.spans.kinds
+            for kind, values in span_values(
+                batch.inputs[i], self.structure.input, kinds, start[inner], end[inner]
+            ):
+                names |= {("span", kind, v, h): None for v, h in zip(values, heads, strict=True)}
+        return GrammarSpace(self.structure, self.rules, self.top, self.as_nltk, list(names))
 
     def pack(  # type: ignore[override]
         self,
@@ -222,7 +254,8 @@ class GrammarSpace(Space):
         """Space with the rules of both."""
         assert isinstance(other, GrammarSpace)
         rules = [*self.rules, *other.rules]
-        return GrammarSpace(self.structure, rules, self.top or other.top, self.as_nltk)
+        spans = [*self.spans.names, *other.spans.names]
+        return GrammarSpace(self.structure, rules, self.top or other.top, self.as_nltk, spans)
 
     @property
     def outputs_fixed(self) -> bool:
@@ -249,16 +282,18 @@ class GrammarSpace(Space):
     def tables(self, weights: np.ndarray, top: int = 10) -> dict[str, Any]:
         """Rules with the largest weights, by kind."""
         by_kind: dict[str, Any] = {}
+        names = self.feature_names
         for i in np.argsort(-np.abs(weights), kind="stable").tolist():
-            rows = by_kind.setdefault(self.rules[i][0], [])
+            rows = by_kind.setdefault(names[i][0], [])
             if len(rows) < top:
-                rows.append((_shown(self.rules[i]), float(weights[i])))
-        kinds = ("root", "binary", "unary", "wrap", "lexical")
+                rows.append((_shown(names[i]), float(weights[i])))
+        kinds = ("root", "binary", "unary", "wrap", "lexical", "span")
         return {"top": {kind: by_kind[kind] for kind in kinds if kind in by_kind}}
 
     def state(self) -> dict[str, Any]:
         """Rules, the label of last resort and the kind of outputs."""
-        return {"grammar": [list(rule) for rule in self.rules], "top": self.top, "nltk": self.as_nltk}
+        state = {"grammar": [list(rule) for rule in self.rules], "top": self.top, "nltk": self.as_nltk}
+        return state | ({"spans": [list(name) for name in self.spans.names]} if len(self.spans) else {})
 
     @classmethod
     def from_state(cls, structure: Structure, state: Mapping[str, Any]) -> GrammarSpace:
@@ -266,10 +301,13 @@ class GrammarSpace(Space):
         rules = [check_rule(tuple(rule)) for rule in state["grammar"]]
         if len(set(rules)) != len(rules):
             raise InputError("a rule occurs twice")
-        return cls(cast("Grammar", structure), rules, str(state["top"]), bool(state["nltk"]))
+        spans = [check_name(tuple(name)) for name in state.get("spans", [])]
+        return cls(cast("Grammar", structure), rules, str(state["top"]), bool(state["nltk"]), spans)
 
 
-def _shown(rule: Rule) -> str:
+def _shown(rule: Any) -> str:
+    if rule[0] == "span":
+        return f"{rule[3]}: {rule[1]} {rule[2]!r}"
     if rule[0] == "lexical":
         return f"{rule[1]} -> {rule[2]!r}"
     if rule[0] == "wrap":

@@ -14,9 +14,11 @@ from trelliswork._errors import InputError
 from trelliswork._tuning import Choice
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.grammar.batch import GrammarBatch
+from trelliswork.structures.grammar.forest import check_work
 from trelliswork.structures.grammar.known import is_open
 from trelliswork.structures.grammar.shape import Rule, Shape, labels_of, rules_of
 from trelliswork.structures.grammar.space import GrammarSpace
+from trelliswork.structures.grammar.spans import check_kinds, check_name
 from trelliswork.structures.grammar.tables import check_rule
 from trelliswork.structures.grammar.tokens import (
     check_inputs,
@@ -75,6 +77,11 @@ class Grammar(Structure):
     no_parse : {"flat", "none", "error"}, default="flat"
         Output for sentences without any tree: all words below one phrase (of the most frequent
         label of whole trees, tags ``X``), None, or an error.
+    span_features : bool or list of str, default=None
+        Features of the words that a phrase spans, for every symbol, as they occur in the training trees: its
+        "first" and "last" word, those next to them ("inside"), those "before" and "after" it, both of these
+        ("around"), and its "length"; True for all. Of pairs (word, tag) words and tags. They need the forest
+        of all trees of a sentence.
     beam : float or None, default=None
         Prediction drops phrases whose score is worse than the best over the same words by more
         than this: faster, but the tree may be second best or missing. None is exact.
@@ -137,6 +144,7 @@ class Grammar(Structure):
         unknown: str | None = "signature",
         min_count: int = 2,
         no_parse: str = "flat",
+        span_features: Any = None,
         beam: float | None = None,
     ):
         self.rules = rules
@@ -152,6 +160,7 @@ class Grammar(Structure):
         self.unknown = unknown
         self.min_count = min_count
         self.no_parse = no_parse
+        self.span_features = span_features
         self.beam = beam
 
     @property
@@ -175,6 +184,7 @@ class Grammar(Structure):
                 raise InputError(
                     f"{name} must be one of {', '.join(map(repr, values))}, got {getattr(self, name)!r}"
                 )
+        check_kinds(self.span_features)
         least = {"vertical": 1, "min_count": 1, "horizontal": 0, "max_unary": 0}
         for name, low in least.items():
             value = getattr(self, name)
@@ -191,6 +201,7 @@ class Grammar(Structure):
         """Read the rules off the trees, or take the given ones."""
         self.check()
         sentences = [tokens(i, x) for i, x in enumerate(check_inputs(X))]
+        check_work([len(x) for x in sentences], 1, self.limits)  # before rules are read off
         as_nltk = any(trees.is_tree(tree) for tree in (y if y is not None else ()))
         if self.rules is not None:
             return GrammarSpace(self, *self._given_rules(), as_nltk)
@@ -229,7 +240,8 @@ class Grammar(Structure):
                 "no tree is known as a whole, so that there are no rules; give rules= to Grammar"
             )
         top = min(roots, key=lambda label: (-roots[label], label)) if roots else ""
-        return GrammarSpace(self, list(rules), top, as_nltk)
+        space = GrammarSpace(self, list(rules), top, as_nltk)
+        return space.with_spans(sentences, y) if check_kinds(self.span_features) and sentences else space
 
     def symbols(self, X: Any) -> list[Any]:
         """The words, or the tags where these are parsed, as they stand in trees."""
@@ -240,11 +252,12 @@ class Grammar(Structure):
         self.check()
         if self.rules is not None:
             return GrammarSpace(self, *self._given_rules(), False)
-        rules = [check_rule(name) for name in names]
+        spans = [check_name(name) for name in names if name[0] == "span"]
+        rules = [check_rule(name) for name in names if name[0] != "span"]
         roots = [labels_of(rule[1]) for rule in rules if rule[0] == "root"]
         if not roots:
             raise InputError("the weights name no ('root', A): no symbol of whole trees")
-        return GrammarSpace(self, rules, roots[0][0], False)
+        return GrammarSpace(self, rules, roots[0][0], False, spans)
 
     def _given_rules(self) -> tuple[list[Rule], str]:
         """The rules that were given, and the symbol of whole trees."""

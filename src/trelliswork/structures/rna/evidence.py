@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork._front_door import readable
 from trelliswork._ragged import Ragged
 from trelliswork.dp.rna.rules import KIND
 
@@ -67,6 +68,7 @@ class Evidence:
     def __len__(self) -> int:
         return len(self.seq)
 
+    @readable
     def scores(self, bases: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Scores of cells (``left``, ``right``), equal for unpaired bases; -inf forbids.
 

@@ -15,6 +15,7 @@ class TransducerView(View):
 
     name = "transducer"
     hint = "a string"
+    takes_known = True
 
     def __init__(self, opened: Any):
         super().__init__(opened)
@@ -28,6 +29,15 @@ class TransducerView(View):
         if not isinstance(given, list) or not all(isinstance(symbol, str) for symbol in given):
             raise InputError("expected a text or a list of symbols")
         return given
+
+    def known(self, given: Any, x: Any) -> Any:
+        """The only output that is possible, or a list of such outputs."""
+        outputs = [given] if isinstance(given, str) else given
+        if not isinstance(outputs, list) or not outputs or not all(isinstance(y, str) for y in outputs):
+            raise InputError("known must be an output, or a list of outputs, as texts")
+        if self.learner.space_.text[1]:
+            return set(outputs)
+        return tuple(y.split() for y in outputs)
 
     def seconds(self, x: Any) -> float:
         """By the length; pieces and their contexts are bounded."""

@@ -34,7 +34,7 @@ class Contribution(NamedTuple):
 
     Examples
     --------
-    >>> from trelliswork.learners.explain import Contribution
+    >>> from trelliswork.learners.explanation import Contribution
     >>> Contribution(("emission", "cat", "N"), 2.0, 1.0, 2.0).value
     2.0
     """

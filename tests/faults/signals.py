@@ -1,0 +1,88 @@
+"""Ctrl-C and SIGTERM during the fit of every learner, on two threads."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import warnings
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+import trelliswork as tw
+from trelliswork.cli._training import _sigterm_interrupts
+from trelliswork.learners import LEARNERS
+
+LONG = {
+    "CRF": {"l2": 1e-9, "tol": 1e-300, "max_iter": 10_000},
+    "Perceptron": {"max_iter": 10_000},
+    "StructuredSVM": {"C": 1e6, "tol": 1e-300, "max_iter": 10_000},
+    "VotedCRF": {"lam": 1e-9, "beta": 1e-9, "tol": 1e-300, "max_iter": 10_000},
+    "StructBoost": {"max_iter": 10_000},
+    "KLRSO": {},
+    "ZScore": {},
+    "SODA": {},
+    "Generative": {},
+}
+
+
+def data(n=200):
+    rng = np.random.default_rng(0)
+    X = [[f"w{i}" for i in rng.integers(60, size=12)] for _ in range(n)]
+    return X, [[f"L{i}" for i in rng.integers(6, size=12)] for _ in range(n)]
+
+
+def interrupted(model, X, y, number, seconds):
+    """How a fit ended to which a signal came after some time."""
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), number))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            timer.start()
+            model.fit(X, y)
+            timer.join()  # the signal of a fit that was quick comes here
+            ended = "finished"
+        except KeyboardInterrupt:
+            ended = "raised"
+        timer.join()
+    if any(issubclass(w.category, tw.FitInterrupted) for w in caught):
+        ended = "kept"
+    return ended
+
+
+def main():
+    X, y = data()
+    seen = {}
+    for name, params in LONG.items():
+        cls = LEARNERS[name]
+        small = 40 if name in ("KLRSO", "StructBoost") else len(X)
+        short = params | ({"max_iter": 2} if "max_iter" in params else {})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            cls(tw.Chain(), n_jobs=2, **short).fit(X[:small], y[:small])  # compiled code is there
+        for number in (signal.SIGINT, signal.SIGTERM):
+            model = cls(tw.Chain(), n_jobs=2, **params)
+            with _sigterm_interrupts():
+                ended = interrupted(
+                    model, X[:small], y[:small], number, 0.03 if name == "Generative" else 0.3
+                )
+            seen.setdefault(name, set()).add(ended)
+            try:
+                assert len(model.predict(X[:3])) == 3
+            except NotFittedError:
+                assert ended == "raised", name
+            again = cls(tw.Chain(), n_jobs=2, **short)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                assert len(again.fit(X[:20], y[:20]).predict(X[:3])) == 3
+        print(name, sorted(seen[name]), flush=True)
+    assert set(LONG) == set(LEARNERS) - {"Fixed"}
+    for name in ("CRF", "Perceptron", "StructuredSVM", "VotedCRF", "StructBoost"):
+        assert "kept" in seen[name], seen
+
+
+if __name__ == "__main__":
+    main()
+    sys.exit(0)
