@@ -124,7 +124,7 @@ def ner(arguments: Sequence[str]) -> None:
         chosen = [] if given.settings == "stored" else [int(number) for number in given.settings.split(",")]
     name = "partly/ner" if given.learner == "CRF" else f"partly/ner_{given.learner.lower()}"
     name += f"_seed{given.seed}" if given.seed else ""
-    kept = load(name)
+    kept = {} if given.sentences else load(name)
     for number in chosen:
         title = list(settings)[number]
         index, rows = settings[title]
