@@ -216,6 +216,24 @@ def test_numpy_scalars_become_python_values():
     assert same(back, [3, 0.5, True, "a", (0.5,)])
 
 
+@pytest.mark.parametrize(
+    ("shape", "data", "indices", "indptr"),
+    [
+        ([2, 3], [], [], [0, 5, 0]),  # SciPy takes it, and reads outside of its arrays later
+        ([2, 3], [], [], [0, 0]),
+        ([1, 3], [1.0], [3], [0, 1]),
+        ([1, 3], [1.0], [-1], [0, 1]),
+        ([1, 3], [1.0], [0, 1], [0, 1]),
+    ],
+)
+def test_sparse_rows_that_refer_to_nothing(shape, data, indices, indptr):
+    from trelliswork.persist._values import _check_csr
+
+    parts = np.array(data, dtype=float), np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int32)
+    with pytest.raises(ValueError, match="sparse matrix"):
+        _check_csr(shape, *parts)
+
+
 def test_sparse_rows():
     matrix = sp.random(5, 7, 0.3, format="csr", random_state=0)
     for value in (matrix, sp.csr_array(matrix)):
