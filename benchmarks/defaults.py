@@ -115,7 +115,7 @@ def make_cells(cells: Cells, args: Any) -> Iterator[None]:
 
 def table(tasks: dict[str, Any], cells: Cells) -> str:
     """One row per task that has cells."""
-    rows = [name for name in tasks if name in cells]
+    rows = [name for name in tasks if name in cells and cells[name]["learners"]]
     columns = [*LEARNERS, *(x for x in SLOW if any(x in cells[name]["learners"] for name in rows))]
     head = ["task", "trivial", "peer", *columns]
     lines = ["| " + " | ".join(head) + " |", "| " + " | ".join("---" for _ in head) + " |"]
@@ -162,7 +162,11 @@ def verdict(tasks: dict[str, Any], cells: Cells) -> str:
     if beside:
         good = sum(error <= peer for _, error, peer in beside)
         best = {name for name in tasks if name in cells and _best(cells[name]) <= _peer(cells[name])}
-        among = [name for name in tasks if name in cells and cells[name]["peer"][0] is not None]
+        among = [
+            name
+            for name in tasks
+            if name in cells and cells[name]["peer"][0] is not None and cells[name]["learners"]
+        ]
         lines.append(
             f"- At least as good as the default of the peer: {good} of {len(beside)} cells; the best of our "
             f"learners on {len(best & set(among))} of {len(among)} tasks."
@@ -171,7 +175,10 @@ def verdict(tasks: dict[str, Any], cells: Cells) -> str:
 
 
 def _best(row: dict[str, Any]) -> float:
-    return min(cell["error"] for cell in row["learners"].values() if cell["error"] is not None)
+    return min(
+        (cell["error"] for cell in row["learners"].values() if cell["error"] is not None),
+        default=float("inf"),
+    )
 
 
 def _peer(row: dict[str, Any]) -> float:
