@@ -516,14 +516,14 @@ def test_steps_on_unsure_tokens_lead_to_the_same_minimum(l1):
     fits = []
     for n_tokens in (1, 10**9):
         chain = tw.Chain().with_limits(settling_tokens=n_tokens, settled=0.95)
-        fits.append(tw.CRF(chain, l1, 0.05, tol=1e-9, max_iter=1000).fit(X, y, weights))
+        fits.append(tw.CRF(chain, l1, 0.05, tol=1e-8, max_iter=1000).fit(X, y, weights))
     with_models, plain = fits
-    assert with_models.converged_
+    assert with_models.stop_ != "max_iter"
     assert with_models.n_iter_ != plain.n_iter_
     assert with_models.objective_ == pytest.approx(plain.objective_, rel=1e-8)
     np.testing.assert_allclose(with_models.coef_, plain.coef_, atol=1e-3)
     assert all(a["objective"] >= b["objective"] for a, b in itertools.pairwise(with_models.history_))
-    threaded = tw.CRF(with_models.structure, l1, 0.05, tol=1e-9, max_iter=1000, n_jobs=2).fit(X, y, weights)
+    threaded = tw.CRF(with_models.structure, l1, 0.05, tol=1e-8, max_iter=1000, n_jobs=2).fit(X, y, weights)
     np.testing.assert_array_equal(with_models.coef_, threaded.coef_)
 
 
