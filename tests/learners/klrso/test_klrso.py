@@ -486,7 +486,7 @@ def test_alignment():
 
 def test_mixture_with_the_generative_model():
     X, y = tagged_by_sign(60)
-    options = {"reg": 0.1, "min_count": 1}
+    options = {"reg": 0.1, "min_count": 1, "smoothing": 1.0}
     plain = tw.KLRSO(Chain(), **options).fit(X, y)
     whole = tw.KLRSO(Chain(), mixture=1.0, **options).fit(X, y)
     none = tw.KLRSO(Chain(), mixture=0.0, **options).fit(X, y)
