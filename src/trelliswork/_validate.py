@@ -75,7 +75,8 @@ def check_number(name: str, value: Any, low: float, *, whole: bool = False, abov
 
 def check_samples(X: Any, y: Any = None, *, empty: bool = False) -> None:
     """Refuse inputs that are not lists of samples, and lists of different lengths."""
-    unordered = isinstance(X, (str, bytes, Mapping, Set))
+    # Sparse matrices of some formats are dicts.
+    unordered = isinstance(X, (str, bytes, Mapping, Set)) and not hasattr(X, "shape")
     if unordered or not (hasattr(X, "__len__") or hasattr(X, "shape")):
         raise InputError(f"X must be a list of samples, got {type(X).__name__}")
     n = count_samples(X)

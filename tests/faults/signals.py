@@ -64,7 +64,7 @@ def main():
             cls(tw.Chain(), n_jobs=2, **short).fit(X[:small], y[:small])  # compiled code is there
         for number in (signal.SIGINT, signal.SIGTERM):
             model = cls(tw.Chain(), n_jobs=2, **params)
-            with _sigterm_interrupts():
+            with _sigterm_interrupts(60.0):
                 ended = interrupted(
                     model, X[:small], y[:small], number, 0.03 if name == "Generative" else 0.3
                 )

@@ -60,6 +60,7 @@ BAD = {
         "min_count": [Derivations(list, min_count=-1), Derivations(list, min_count=None)],
     },
     "Grammar": {
+        "span_features": [Grammar(span_features=["words"]), Grammar(span_features=1)],
         "rules": [Grammar("S NP VP"), Grammar(3), Grammar([]), Grammar("S -> A")],
         "input": [Grammar(input="letters")],
         "start": [Grammar("S -> 'a'", start="X")],
@@ -94,6 +95,8 @@ BAD = {
         "min_context": [Transducer(min_context=0)],
         "prune": [Transducer(prune=-0.1), Transducer(prune=1.0)],
         "law": [Transducer(law=-1.0), Transducer(law="much")],
+        "restarts": [Transducer(restarts=-1)],
+        "seed": [Transducer(seed=0.5)],
         "output": [Transducer(output="text")],
     },
 }

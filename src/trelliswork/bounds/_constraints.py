@@ -48,8 +48,8 @@ def svm_constraints(
     Examples
     --------
     >>> from trelliswork import bounds
-    >>> bounds.svm_constraints(10, 1.0, 2.0, 0.1, slack="l2")
-    1400.0
+    >>> round(bounds.svm_constraints(10, 1.0, 2.0, 0.1, slack="l2"))
+    1400
     """
     for name, value in (("C", C), ("radius", radius), ("epsilon", epsilon), ("largest_loss", largest_loss)):
         check_number(f"svm_constraints: {name}", value, 0, above=True)

@@ -45,7 +45,7 @@ def pac(
     >>> bounds.pac(50, 1000).vacuous, bounds.pac(50, 100_000).vacuous
     (True, False)
     >>> round(bounds.pac(10, 100_000, error=0.05).value, 3)
-    0.07
+    0.068
     """
     check_delta(delta)
     for name, value, least in (

@@ -108,7 +108,7 @@ class LearnerEntry:
     >>> from trelliswork.cli._entries import learner_table
     >>> crf = learner_table()["crf"]
     >>> crf.about, crf.options["max_iter"].default_in_words
-    ('conditional random field', '200')
+    ('conditional random field', '500')
     >>> crf.build(Chain(), {"l2": 0.1, "seed": 3})
     CRF(l2=0.1, structure=Chain())
     """

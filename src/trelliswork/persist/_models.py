@@ -129,7 +129,7 @@ class ModelDecoder(Decoder):
             structure = self.decode(content[0], depth + 1)
             if not isinstance(structure, Structure):
                 raise ValueError("a space without a structure")
-            structure.check()
+            structure.check_stored()
             value = space_class(structure).from_state(structure, self.decode(content[1], depth + 1))
         elif tag == "!path":
             cigar, i, j = content

@@ -83,6 +83,10 @@ class Structure(BaseEstimator):
         trelliswork._errors.InputError: depth must be a whole number from 1 to 20, got 0
         """
 
+    def check_stored(self) -> None:
+        """Refuse hyper-parameters of a model file that make no sense; opens no file that they name."""
+        self.check()
+
     def prepare(self, X: Any) -> Any:
         """Read the inputs once into a form that :meth:`bind` and ``Space.pack`` share."""
         return X

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -101,6 +102,11 @@ class Classes(Structure):
             taxonomy.ancestor_weights(self.ancestor_weight)
             if self.labels is not None:
                 taxonomy.check_classes(self.labels)
+
+    def check_stored(self) -> None:
+        """As :meth:`check`; the taxonomy itself is in the model file, wherever it once came from."""
+        structure = self.with_params(taxonomy=None) if isinstance(self.taxonomy, (str, os.PathLike)) else self
+        structure.check()
 
     def prepare(self, X: Any) -> TokenTable:
         """Compile the rows once (idempotent)."""

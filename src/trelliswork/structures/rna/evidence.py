@@ -46,8 +46,8 @@ class Evidence:
     >>> from trelliswork.structures import Evidence
     >>> X, y = ["GGGAAACCC", "GCGCAAAGCGC", "GGAUUCGCC"], ["(((...)))", "((((...))))", "((.....))"]
     >>> model = CRF(RNA("g6")).fit(X, y)
-    >>> model.predict(["GGGAAACCC", Evidence("GGGAAACCC", constraint="x.......x")])
-    ['(((...)))', '.((...)).']
+    >>> model.predict(["GGGAAACCC", Evidence("GGGGAAACCCC", constraint="x.........x")])
+    ['(((...)))', '.(((...))).']
     """
 
     def __init__(
