@@ -55,8 +55,8 @@ def test_classes(run):
 
 def test_folds(run):
     run("train", "fold", "folds", "-o", "m.tw", folds=FOLDS)
-    out = run("predict", "m.tw", "new", "--known", new=">a\nGGGGAAACCCC\nx?????????x\n")
-    assert out.splitlines()[2] == ".(((...)))."
+    out = run("predict", "m.tw", "new", "--known", new=">a\nGCGGGAAACCCGC\nx???????????x\n")
+    assert out.splitlines()[2] == ".((((...))))."
 
 
 def test_trees(run):

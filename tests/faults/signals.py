@@ -26,6 +26,7 @@ LONG = {
     "SODA": {},
     "Generative": {},
 }
+SEARCHING = ("CRF", "Perceptron", "StructuredSVM", "VotedCRF", "StructBoost")
 
 
 def data(n=200):
@@ -63,12 +64,13 @@ def main():
             warnings.simplefilter("ignore")
             cls(tw.Chain(), n_jobs=2, **short).fit(X[:small], y[:small])  # compiled code is there
         for number in (signal.SIGINT, signal.SIGTERM):
-            model = cls(tw.Chain(), n_jobs=2, **params)
-            with _sigterm_interrupts(60.0):
-                ended = interrupted(
-                    model, X[:small], y[:small], number, 0.03 if name == "Generative" else 0.3
-                )
-            seen.setdefault(name, set()).add(ended)
+            for seconds in (0.3, 0.1, 0.03, 0.01):  # on some machines a fit is over sooner than on others
+                model = cls(tw.Chain(), n_jobs=2, **params)
+                with _sigterm_interrupts(60.0):
+                    ended = interrupted(model, X[:small], y[:small], number, seconds)
+                seen.setdefault(name, set()).add(ended)
+                if ended == "kept" or name not in SEARCHING:
+                    break
             try:
                 assert len(model.predict(X[:3])) == 3
             except NotFittedError:
@@ -79,7 +81,7 @@ def main():
                 assert len(again.fit(X[:20], y[:20]).predict(X[:3])) == 3
         print(name, sorted(seen[name]), flush=True)
     assert set(LONG) == set(LEARNERS) - {"Fixed"}
-    for name in ("CRF", "Perceptron", "StructuredSVM", "VotedCRF", "StructBoost"):
+    for name in SEARCHING:
         assert "kept" in seen[name], seen
 
 
