@@ -44,9 +44,9 @@ def basis(arguments: Sequence[str]) -> None:
         ).fit(*data.train)
         near[method] = float(COSINE(model.X_fit_, whole.X_fit_).mean())
     body += (
-        "\n\nWhy greedy is not ahead with few functions: it takes the letter with the largest residual, and "
-        "while all residuals are large these are the odd letters. The mean similarity of the first 50 chosen "
-        f"letters to all others is {near['greedy']:.4f} for greedy, {near['random']:.4f} for random ones."
+        "\n\nGreedy takes the letter with the largest residual. If with few functions these were letters unlike "
+        "the others, it would not be ahead there: the mean similarity of the first 50 chosen letters to all "
+        f"others is {near['greedy']:.4f} for greedy, {near['random']:.4f} for random ones."
     )
     body += f"\n\nAll {len(whole.dual_coef_)} training letters: error {error:.2f} %."
     _picture(curves, sizes, error, len(whole.dual_coef_))

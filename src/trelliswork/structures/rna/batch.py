@@ -13,7 +13,7 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork.dp.rna.nearest.layout import n_cells
-from trelliswork.dp.rna.rules import BASE, BASES, F_LS, F_PAIR, L_PAIR, N_RULES, PAIRS, S_L, S_LS
+from trelliswork.dp.rna.rules import N_RULES
 from trelliswork.structures.abilities import (
     CountedParts,
     Factored,
@@ -27,6 +27,7 @@ from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.factors import Factors, RuleFactors
 from trelliswork.structures.known import joined_known
 from trelliswork.structures.rna import graph as rna_graph
+from trelliswork.structures.rna.covariance import RuleCovariance
 from trelliswork.structures.rna.evidence import forbidden_cells
 
 if TYPE_CHECKING:
@@ -462,7 +463,7 @@ class RNABatch(Storable, LossProfiles, CountedParts, Factored, Multinomials, Par
         self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"
     ) -> Covariance:
         """Second moments of the features."""
-        return _RuleCovariance(self, scores, weights, about)
+        return RuleCovariance(self, scores, weights, about)
 
     # -- outputs ---------------------------------------------------------------------------------
 
@@ -559,54 +560,3 @@ class RNABatch(Storable, LossProfiles, CountedParts, Factored, Multinomials, Par
     def multinomials(self) -> dict[str, np.ndarray]:
         """Rules of every left-hand side."""
         return self.space.multinomials
-
-
-class _RuleCovariance(Covariance):
-    """Second moments of rule counts."""
-
-    batch: RNABatch
-
-    def means(self) -> sp.csr_matrix:
-        """Mean features of every sample, not weighted."""
-        return sp.csr_matrix(self.batch._expect("expect", self.law)[1])
-
-    def deviation(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Sum of gold less mean features, times the weights of the samples or other ones."""
-        rows = self.batch._expect("expect", self.law)[1]
-        if weights is not None:
-            return self.batch.gold_sum(weights) - weights @ rows
-        return self.batch.gold_sum(self.weights) - self._summed(rows)
-
-    def _summed(self, rows: np.ndarray) -> np.ndarray:
-        return rows.sum(axis=0) if self.weights is None else self.weights @ rows
-
-    def product(self, v: np.ndarray) -> np.ndarray:
-        """The matrix times a vector, or times columns."""
-        if v.ndim == 2:
-            return super().product(v)
-        moved = self._summed(self.batch._expect("tangent", self.law, direction=self.batch.scores(v))[1])
-        if self.about == "gold":
-            b = self.deviations()
-            lift = b @ v
-            moved = moved + b.T @ (lift if self.weights is None else lift * self.weights)
-        return moved
-
-    def _covariance(self) -> np.ndarray:
-        """Without depths: one tangent per pair rule, the other rules follow from these.
-
-        What is not paired is unpaired; there are as many ``F -> L S`` as ``L -> pair``, as many ``S -> L``
-        but for one, and the other elements take ``S -> L S``.
-        """
-        d = self.n_features
-        if self.batch.space.n_depths > 1:
-            return super()._covariance()
-        plain = self.turned("mean")
-        rows = np.array([plain.product(np.eye(d)[j])[L_PAIR:] for j in range(L_PAIR, d)])
-        follow = np.vstack([np.zeros((L_PAIR, d - L_PAIR)), np.eye(d - L_PAIR)])
-        for kind, bases in enumerate(PAIRS):
-            for base in bases:
-                follow[BASE + BASES.index(base), [kind, kind + len(PAIRS)]] -= 1.0
-        opened = follow[L_PAIR:F_PAIR].sum(axis=0)
-        follow[[F_LS, S_L]] = opened
-        follow[S_LS] = follow[BASE:L_PAIR].sum(axis=0) + opened - 2 * opened
-        return follow @ rows @ follow.T
