@@ -44,8 +44,8 @@ def basis(arguments: Sequence[str]) -> None:
         ).fit(*data.train)
         near[method] = float(COSINE(model.X_fit_, whole.X_fit_).mean())
     body += (
-        "\n\nGreedy takes the letter with the largest residual. If these were letters unlike the others while "
-        "functions are few, it would not be ahead there: the mean similarity of the first 50 letters to all "
+        "\n\nGreedy takes the letter with the largest residual. If these were letters unlike the others with "
+        "few functions, it would not be ahead there: the mean similarity of the first 50 letters to all "
         f"others is {near['greedy']:.4f} for greedy, {near['random']:.4f} for random ones."
     )
     body += f"\n\nAll {len(whole.dual_coef_)} training letters: error {error:.2f} %."
