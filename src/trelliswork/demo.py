@@ -206,7 +206,7 @@ def run(folder: str | Path = "demo-output", budget: float = 90.0) -> Path:
     page.write_text(_page(rows, test), encoding="utf-8")
     comparison.to_html(folder / "learners.html", title="Learners that read handwritten dates")
     console.print(f"Pictures, confidences and second guesses: {page}; curves: {folder / 'learners.html'}")
-    console.print("To try models of all kinds in a browser: pip install '.[web]', then trelliswork serve")
+    console.print("To try models of all kinds in a browser: pip install '.\\[web]', then trelliswork serve")
     return page
 
 
