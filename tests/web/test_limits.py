@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trelliswork.web.app import create_app
-from trelliswork.web.bodies import read_body
+from trelliswork.web.bodies import Bodies
 from trelliswork.web.limits import Limits, Refused
 from trelliswork.web.workers import Workers
 
@@ -151,9 +151,16 @@ def test_slow_clients_are_not_waited_for():
         await asyncio.sleep(0.05)
         return {"type": "http.request", "body": b"a", "more_body": True}
 
+    bodies = Bodies(Limits(sending=0.2))
+
+    async def read():
+        async with bodies.read(receive, "", 10_000):
+            pass
+
     with pytest.raises(Refused) as refused:
-        asyncio.run(read_body(receive, "", 10_000, 0.2))
+        asyncio.run(read())
     assert refused.value.status == 408
+    assert bodies.held == 0
 
 
 def test_a_full_queue_is_told():

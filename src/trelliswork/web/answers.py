@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from trelliswork._errors import InputError, Unsupported
@@ -11,6 +12,7 @@ from trelliswork.web.limits import Refused
 
 __all__ = ["answer", "answer_at_once", "answer_together"]
 
+_log = logging.getLogger("trelliswork.web")
 _AT_ONCE = 300  # tokens that are labelled without a thread, if their words are remembered
 _CONTRIBUTIONS = 40  # that are listed; the rest is summed up
 
@@ -34,6 +36,12 @@ def answer(served: Any, asked: Asked) -> list[dict[str, Any]]:
         raise Refused(422, " ".join(str(error).split())[:300]) from None
     except MemoryError:
         raise Refused(422, "not enough memory for this request; ask for less") from None
+    except Exception as error:
+        if not served.view.foreign:
+            raise
+        _log.warning("the structure's own code failed", exc_info=error)
+        kind = type(error).__name__
+        raise Refused(422, f"the structure's own code fails for this input ({kind})") from None
 
 
 def answer_at_once(served: Any, asked: Asked) -> list[dict[str, Any]] | None:

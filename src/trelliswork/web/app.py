@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import logging
@@ -18,14 +19,14 @@ import trelliswork
 from trelliswork.plots.drawing import drawing_files
 from trelliswork.web.answers import answer, answer_at_once, answer_together
 from trelliswork.web.asked import Asked
-from trelliswork.web.bodies import as_json, parsed, read_body
+from trelliswork.web.bodies import Bodies, as_json, parsed
 from trelliswork.web.card import model_card
 from trelliswork.web.files import evaluated, predicted
 from trelliswork.web.guard import Guard
 from trelliswork.web.limits import Limits, Refused
 from trelliswork.web.models import Models, Served
 from trelliswork.web.openapi import openapi
-from trelliswork.web.workers import Workers
+from trelliswork.web.workers import Workers, unless_gone
 
 __all__ = ["create_app"]
 
@@ -33,6 +34,7 @@ _log = logging.getLogger("trelliswork.web")
 _INTERNAL = "internal error; the server's log has the details"
 _PREDICT = re.compile(r"/models/([^/]+)/predict")
 _AT_ONCE = 1 << 14  # bytes of a request that is read without a thread
+_FRESH = (b"cache-control", b"no-store")  # answers may be private
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
@@ -109,14 +111,14 @@ class _Front:
             return
         headers: list[tuple[bytes, bytes]] = []
         try:
-            status, body = 200, as_json(await self.service.predict(found[1], dict(scope["headers"]), receive))
+            status, body = 200, as_json(await self.service.predict(found[1], scope, receive))
         except Refused as error:
             status, body, headers = error.status, as_json({"error": error.message}), _headers(error)
         except Exception as error:
             _log.error("internal error", exc_info=error)
             status, body = 500, as_json({"error": _INTERNAL})
         size = str(len(body)).encode()
-        headers += [(b"content-type", b"application/json"), (b"content-length", size)]
+        headers += [(b"content-type", b"application/json"), (b"content-length", size), _FRESH]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
@@ -126,58 +128,66 @@ class _Service:
 
     def __init__(self, models: Models, limits: Limits, threads: int):
         self.models, self.limits = models, limits
-        self.workers = Workers(limits, threads)
+        self.workers, self.bodies = Workers(limits, threads), Bodies(limits)
+        self._loading: dict[str, asyncio.Task[Any]] = {}
 
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
         """At the end what runs is finished."""
         yield
-        self.workers.close()
+        await asyncio.to_thread(self.workers.close)
 
     async def _ready(self, name: str) -> Served:
-        """The model of a request; trained or loaded if it has not been needed yet."""
+        """The model of a request; trained or loaded if it has not been needed yet, once for all who wait."""
         served = self.models.asked(name)
         if not served.ready:
-            await self.workers.run(self.limits.seconds, getattr, served, "view")
+            if name not in self._loading:
+                work = self.workers.run(self.limits.seconds, getattr, served, "view")
+                self._loading[name] = asyncio.ensure_future(work)
+                self._loading[name].add_done_callback(lambda _: self._loading.pop(name, None))
+            await asyncio.shield(self._loading[name])
         return served
 
-    async def predict(self, name: str, headers: dict[bytes, bytes], receive: Any) -> dict[str, Any]:
-        served = await self._ready(name)
+    async def predict(self, name: str, scope: Any, receive: Any) -> dict[str, Any]:
+        served, headers = await self._ready(name), dict(scope["headers"])
         if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
             raise Refused(415, "expected Content-Type: application/json")
         declared = headers.get(b"content-length", b"").decode("latin-1")
-        body = await read_body(receive, declared, self.limits.body, self.limits.sending)
-        read = functools.partial(self._read, body, served)
-        asked = read() if len(body) <= _AT_ONCE else await self.workers.run(0.0, read)
-        results = answer_at_once(served, asked)
-        if results is not None:
-            pass
-        elif asked.seconds <= self.limits.short and asked.known is None:
-            key, call = (served.name, asked.options), functools.partial(answer_together, served)
-            results = await self.workers.together(key, call, asked)
-        else:
-            results = await self.workers.run(asked.seconds, answer, served, asked)
+        async with self.bodies.read(receive, declared, self.limits.body) as body:
+            client = _client(scope)
+            read = functools.partial(self._read, body, served)
+            asked = read() if len(body) <= _AT_ONCE else await self.workers.run(0.0, read, client=client)
+            results = answer_at_once(served, asked)
+            if results is not None:
+                pass
+            elif asked.seconds <= self.limits.short and asked.known is None:
+                key, call = (served.name, asked.options), functools.partial(answer_together, served)
+                results = await self.workers.together(key, call, asked, client)
+            else:
+                work = self.workers.run(asked.seconds, answer, served, asked, client=client)
+                results = await unless_gone(receive, work)
         return {"model": served.name, "results": results}
 
     def _read(self, body: bytes, served: Served) -> Asked:
         return Asked.read(parsed(body), served.view, self.limits)
 
     async def file(self, request: Request) -> Response:
-        served, data, name = await self._file_of(request)
-        options = _file_options(request)
-        return _json(await self.workers.run(1.0, predicted, served, data, name, options, self.limits))
+        options = _file_options(request, self.limits)
+        return await self._of_file(request, predicted, options)
 
     async def evaluate(self, request: Request) -> Response:
-        served, data, name = await self._file_of(request)
-        return _json(await self.workers.run(1.0, evaluated, served, data, name, self.limits))
+        return await self._of_file(request, evaluated)
 
-    async def _file_of(self, request: Request) -> tuple[Served, bytes, str]:
+    async def _of_file(self, request: Request, function: Any, *options: Any) -> Response:
         served = await self._ready(request.path_params["name"])
         if request.headers.get("content-type", "") != "application/octet-stream":
             raise Refused(415, "expected the file as Content-Type: application/octet-stream")
         declared = request.headers.get("content-length", "")
-        data = await read_body(request.receive, declared, self.limits.file, self.limits.sending)
-        return served, data, request.query_params.get("name", "file")
+        name = request.query_params.get("name", "file")
+        async with self.bodies.read(request.receive, declared, self.limits.file) as data:
+            arguments = (function, served, data, name, *options, self.limits)
+            work = self.workers.run(1.0, *arguments, client=_client(request.scope))
+            return _json(await unless_gone(request.receive, work))
 
     async def listed(self, request: Request) -> Response:
         rows = [{"name": one.name, "about": one.about, "ready": one.ready} for one in self.models.values()]
@@ -189,7 +199,7 @@ class _Service:
         def make() -> dict[str, Any]:
             return served.brief() | {"card": model_card(served)}
 
-        return _json(await self.workers.run(0.5, make))
+        return _json(await self.workers.run(0.5, make, client=_client(request.scope)))
 
     async def described(self, request: Request) -> Response:
         return _json(openapi(self.limits))
@@ -205,11 +215,16 @@ class _Service:
         return _file(request.path_params["path"])
 
 
-def _file_options(request: Request) -> dict[str, Any]:
+def _client(scope: Any) -> str:
+    """Address of who asks."""
+    return str(scope["client"][0]) if scope.get("client") else ""
+
+
+def _file_options(request: Request, limits: Limits) -> dict[str, Any]:
     query = request.query_params
     kbest = query.get("k", "1")
-    if not kbest.isascii() or not kbest.isdigit() or not 1 <= int(kbest) <= 50:
-        raise Refused(400, "k must be a whole number from 1 to 50")
+    if not kbest.isascii() or not kbest.isdigit() or not 1 <= int(kbest[:9]) <= limits.k:
+        raise Refused(400, f"k must be a whole number from 1 to {limits.k}")
     options: dict[str, Any] = {"kbest": int(kbest)}
     for flag in ("probabilities", "mea", "raw"):
         options[flag] = query.get(flag, "0") == "1"
@@ -238,7 +253,9 @@ def _file(path: str) -> Response:
 
 
 def _json(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return Response(as_json(value), status, headers, "application/json")
+    name, kept = _FRESH
+    more = {name.decode(): kept.decode()} | (headers or {})
+    return Response(as_json(value), status, more, "application/json")
 
 
 async def _refused(request: Request, error: Any) -> Response:
@@ -248,7 +265,7 @@ async def _refused(request: Request, error: Any) -> Response:
 
 def _headers(error: Refused) -> list[tuple[bytes, bytes]]:
     headers = [] if error.retry is None else [(b"retry-after", str(error.retry).encode())]
-    if error.status in (408, 413):  # what is still being sent is not read
+    if error.status == 408:  # what is still being sent is not read
         headers.append((b"connection", b"close"))
     return headers
 
@@ -259,7 +276,5 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 async def _not_there(request: Request, error: Any) -> Response:
-    return _json(
-        {"error": "there is no such page" if error.status_code == 404 else "method not allowed"},
-        error.status_code,
-    )
+    text = "there is no such page" if error.status_code == 404 else "method not allowed"
+    return _json({"error": text}, error.status_code, dict(error.headers or {}))

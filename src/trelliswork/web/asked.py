@@ -98,12 +98,25 @@ class Asked:
         sums = options.marginals or options.mea or options.sample > 0
         k = max(options.k, 0 if options.why is None else max(options.why) + 1)
         factor = view.factor(k, sums) + 0.2 * options.sample
-        if options.marginals:
-            for x in X:
-                view.check_shown(x, limits)
+        _check_answer(X, options, view, limits)
         seconds = sum(view.seconds(x) for x in X) * factor + view.call
         limits.check_work(seconds, "this request")
         return cls(X, known, options, seconds)
+
+
+def _check_answer(X: list[Any], options: Options, view: Any, limits: Limits) -> None:
+    """Refuse answers that would be too long to send."""
+    outputs = max(1, options.k) + options.sample + options.mea
+    symbols = outputs * sum(view.size(x) for x in X)
+    if symbols > limits.symbols:
+        raise Refused(422, f"outputs of {symbols:,} symbols are too long to send; at most {limits.symbols:,}")
+    if not options.marginals:
+        return
+    for x in X:
+        view.check_shown(x)
+    cells = sum(view.shown(x) for x in X)
+    if cells > limits.cells:
+        raise Refused(422, f"{cells:,} probabilities are too many to send; at most {limits.cells:,}")
 
 
 def _inputs(body: dict[str, Any], limits: Limits) -> list[Any]:

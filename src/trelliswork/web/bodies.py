@@ -5,54 +5,77 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
-from trelliswork.web.limits import Refused
+from trelliswork.web.limits import Limits, Refused
 
-__all__ = ["as_json", "parsed", "read_body", "shortened"]
+__all__ = ["GONE", "Bodies", "as_json", "parsed", "shortened"]
 
+GONE = "the client went away"
 _DEEPEST = 50
+_TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 
 
-async def read_body(receive: Any, declared: str, most: int, seconds: float) -> bytes:
-    """Body of a request; 413 when it is too long, 408 when it takes too long.
+class Bodies:
+    """Reads the bodies of requests, as many bytes of all together as there may be.
 
     Parameters
     ----------
-    receive : callable
-        Gives the messages of the request (ASGI).
-    declared : str
-        Its Content-Length.
-    most : int
-        Bytes.
-    seconds : float
-        Time for all of it.
+    limits : Limits
+        Sizes and times.
     """
-    if declared.isdigit() and int(declared) > most:
-        raise Refused(413, f"the request has {int(declared):,} bytes; at most {most:,} are read")
-    pieces: list[bytes] = []
-    size = 0
 
-    async def read() -> None:
-        nonlocal size
+    def __init__(self, limits: Limits):
+        self.limits = limits
+        self.held = 0
+
+    @asynccontextmanager
+    async def read(self, receive: Any, declared: str, most: int) -> AsyncIterator[bytes]:
+        """Body of a request, counted until the request is answered.
+
+        413 when it is too long, 408 when it takes too long, 503 when there are too many.
+
+        Parameters
+        ----------
+        receive : callable
+            Gives the messages of the request (ASGI).
+        declared : str
+            Its Content-Length.
+        most : int
+            Bytes.
+        """
+        if declared.isascii() and declared.isdigit() and int(declared[:20]) > most:
+            raise Refused(413, f"the request has {int(declared[:20]):,} bytes; at most {most:,} are read")
+        pieces: list[bytes] = []
+        try:
+            await self._receive(receive, pieces, most)
+            yield pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        finally:
+            self.held -= sum(map(len, pieces))
+
+    async def _receive(self, receive: Any, pieces: list[bytes], most: int) -> None:
+        size, until = 0, asyncio.get_running_loop().time() + self.limits.sending
         while True:
-            message = await receive()
+            try:
+                async with asyncio.timeout_at(until + size / self.limits.rate):
+                    message = await receive()
+            except TimeoutError:
+                allowed = self.limits.sending + size / self.limits.rate
+                raise Refused(408, f"the request was not sent within {allowed:.3g} s") from None
             if message["type"] == "http.disconnect":
-                raise Refused(400, "the client went away")
-            piece = message.get("body", b"")
-            size += len(piece)
+                raise Refused(400, GONE)
+            pieces.append(message.get("body", b""))
+            size += len(pieces[-1])
+            self.held += len(pieces[-1])
             if size > most:
                 raise Refused(413, f"the request has more than {most:,} bytes")
-            pieces.append(piece)
+            if self.held > self.limits.received:
+                raise Refused(503, "too much is being sent at the same time; try again later", retry=1)
             if not message.get("more_body", False):
                 return
-
-    try:
-        async with asyncio.timeout(seconds):
-            await read()
-    except TimeoutError:
-        raise Refused(408, f"the request was not sent within {seconds:g} s") from None
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def parsed(body: bytes) -> dict[str, Any]:
@@ -85,9 +108,9 @@ def parsed(body: bytes) -> dict[str, Any]:
 
 
 def _depth(body: bytes) -> int:
-    """How deep brackets are nested, those in texts included: an upper bound."""
+    """How deep brackets are nested."""
     depth = deepest = 0
-    for byte in body:
+    for byte in _TEXT.sub(b"", body):
         if byte in b"[{":
             depth += 1
             deepest = max(deepest, depth)

@@ -15,7 +15,6 @@ __all__ = ["serve"]
 
 _SHORTEST_TOKEN = 16
 _SWITCH = 0.001  # seconds after which a busy thread lets others go on
-_ENDING = 60  # seconds that running requests have when the server is told to end
 
 
 def serve(
@@ -46,9 +45,8 @@ def serve(
         For long requests, and as many for short ones.
     """
     try:
-        import uvicorn
-
         from trelliswork.web.app import create_app
+        from trelliswork.web.connections import server_of
     except ImportError:
         raise ImportError("serve needs starlette and uvicorn; pip install 'trelliswork[web]'") from None
     from trelliswork.web.demos import demo_models
@@ -67,18 +65,6 @@ def serve(
     limits = Limits(seconds=seconds)
     app = create_app(models, host=host, names=names, token=token, limits=limits, threads=threads)
     listening = _listening(host, port)
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,  # whoever connects could write them
-        limit_concurrency=limits.connections,
-        timeout_keep_alive=20,
-        timeout_graceful_shutdown=_ENDING,
-        lifespan="on",
-        ws="none",
-    )
     sys.setswitchinterval(_SWITCH)
     warnings.simplefilter("ignore", InputWarning)  # anybody may type anything
     shown = f"[{host}]" if ":" in host else host
@@ -86,11 +72,12 @@ def serve(
     print(
         f"open http://{shown}:{listening.getsockname()[1]}/ in a browser; Ctrl-C ends the server", flush=True
     )
-    server = uvicorn.Server(config)
+    server = server_of(app, limits)
     try:
         server.run(sockets=[listening])
     except KeyboardInterrupt:
-        pass  # raised again by the server after everything was finished
+        if server.force_exit:  # a second Ctrl-C: what runs is not waited for
+            os._exit(130)
     finally:
         listening.close()
 

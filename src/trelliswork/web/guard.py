@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import ipaddress
 from collections.abc import Iterable
@@ -10,14 +11,14 @@ from urllib.parse import urlsplit
 
 from trelliswork.web.bodies import as_json
 
-__all__ = ["Guard", "is_loopback"]
+__all__ = ["HEADERS", "Guard", "is_loopback"]
 
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
     "trusted-types 'none'"
 )
-_HEADERS = [
+HEADERS = [
     (b"content-security-policy", _POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -25,7 +26,8 @@ _HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"x-frame-options", b"DENY"),
 ]
-_OPEN = ("/", "/health", "/favicon.ico")  # nothing of a model is there
+_OPEN = ("/", "/health", "/openapi.json", "/favicon.ico")  # nothing of a model is there
+_OTHER_SITE = 403, "requests from other sites are refused"
 
 
 def is_loopback(host: str) -> bool:
@@ -82,17 +84,28 @@ class Guard:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
+            elif scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
             return
+        started = False
 
         async def send_guarded(message: Any) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *_HEADERS]
+                started = True
+                message["headers"] = [*message.get("headers", ()), *HEADERS]
             await send(message)
 
         refusal = self._refusal(scope)
         if refusal is None:
-            await self.app(scope, receive, send_guarded)
-            return
+            try:
+                await self.app(scope, receive, send_guarded)
+            except asyncio.CancelledError:  # the server ends, and the time that it had for that is over
+                if started:
+                    raise
+                refusal = 503, "the server is shutting down"
+            else:
+                return
         status, text = refusal
         body = as_json({"error": text})
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
@@ -108,12 +121,14 @@ class Guard:
         host = headers[b"host"].decode("latin-1")
         if not self._is_ours(host):
             return 403, "the Host of this request is not that of this server; see --allow-host"
+        came_from = headers.get(b"sec-fetch-site", b"same-origin")
+        linked = scope["method"] == "GET" and headers.get(b"sec-fetch-mode") == b"navigate"
+        if came_from not in (b"same-origin", b"none") and not linked:
+            return _OTHER_SITE
         if scope["method"] not in ("GET", "HEAD"):
             origin = headers.get(b"origin")
             if origin is not None and not _same_origin(origin.decode("latin-1"), host):
-                return 403, "requests from other sites are refused"
-            if headers.get(b"sec-fetch-site", b"same-origin") not in (b"same-origin", b"none"):
-                return 403, "requests from other sites are refused"
+                return _OTHER_SITE
         path = scope["path"]
         if self.token is not None and path not in _OPEN and not path.startswith("/static/"):
             given = headers.get(b"authorization", b"")

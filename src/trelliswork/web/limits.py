@@ -54,15 +54,29 @@ class Limits:
     patience : float
         Time after which a request is answered with 503, although its work goes on.
     sending : float
-        Time that a client may take to send a request.
+        Time that a client may take to send the body of a request, or to read an answer, ...
+    rate : int
+        ... and one second more for so many bytes.
+    head : float
+        Time that a client may take to send the head of a request once it has begun.
+    idle : float
+        Time that a connection may stay open without a request.
+    header : int
+        Bytes of the head of a request.
+    received : int
+        Bytes of all requests that are being sent, wait or run; the next one is answered with 503.
     short : float
         Estimated time up to which requests are answered together, by threads of their own.
     waiting : int
         Requests that may wait or run; the next one is answered with 503.
+    share : int
+        Of these from one address; its next one is answered with 429.
     connections : int
-        Open connections.
+        Open connections; for one more the one that has been idle for longest is closed.
     cells : int
-        Cells of a matrix of probabilities that is sent.
+        Probabilities of all inputs of a request that are sent.
+    symbols : int
+        Labels, letters or words of all outputs of a request that are sent.
 
     Examples
     --------
@@ -80,10 +94,17 @@ class Limits:
     seconds: float = 10.0
     patience: float = 120.0
     sending: float = 15.0
+    rate: int = 1 << 16
+    head: float = 10.0
+    idle: float = 20.0
+    header: int = 1 << 16
+    received: int = 128 << 20
     short: float = 0.1
-    waiting: int = 256
-    connections: int = 1000
-    cells: int = 250_000
+    waiting: int = 400
+    share: int = 256
+    connections: int = 500
+    cells: int = 1_000_000
+    symbols: int = 2_000_000
 
     def check_work(self, seconds: float, what: str) -> None:
         """Refuse what would take too long.

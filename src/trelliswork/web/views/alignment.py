@@ -6,7 +6,6 @@ from typing import Any
 
 from trelliswork._errors import InputError
 from trelliswork.structures.alignment.path import AlignPath
-from trelliswork.web.limits import Limits, Refused
 from trelliswork.web.views.base import View, rounded
 
 __all__ = ["AlignmentView", "pair_of"]
@@ -63,12 +62,9 @@ class AlignmentView(View):
         """Symbols of both."""
         return len(x[0]) + len(x[1])
 
-    def check_shown(self, x: Any, limits: Limits) -> None:
-        """A probability for every cell."""
-        if len(x[0]) * len(x[1]) > limits.cells:
-            raise Refused(
-                422, f"{len(x[0]) * len(x[1]):,} cells are too many to send; at most {limits.cells:,}"
-            )
+    def shown(self, x: Any) -> int:
+        """One for every cell, and for every symbol without a partner."""
+        return len(x[0]) * len(x[1]) + self.size(x)
 
     def input(self, x: Any) -> Any:
         """The sequences."""

@@ -7,16 +7,24 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork.web.limits import Limits
 
-__all__ = ["View", "rounded", "text_of"]
+__all__ = ["View", "numbers_of", "rounded", "text_of"]
 
 _SMALLEST = 1e-3  # probabilities below are not sent
+_LISTED = 1000  # parts with their probabilities
 
 
 def rounded(values: Any) -> Any:
     """Numbers with a few digits, as lists."""
     return np.round(np.asarray(values, dtype=np.float64), 5).tolist()
+
+
+def numbers_of(values: Any, what: str) -> np.ndarray:
+    """Numbers as an array, or an error that says what was expected."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"expected {what}") from None
 
 
 def text_of(value: Any, what: str) -> str:
@@ -42,11 +50,14 @@ class View:
         What an input looks like.
     call : float
         Seconds that any prediction takes.
+    foreign : bool
+        Whether inputs are handed to code of the user, which may raise anything.
     """
 
     name: ClassVar[str] = "text"
     hint: ClassVar[str] = "JSON"
     call: ClassVar[float] = 5e-4
+    foreign: ClassVar[bool] = False
 
     def __init__(self, opened: Any):
         self.opened = opened
@@ -122,16 +133,24 @@ class View:
         """How much longer a list of ``k`` outputs, or sums over all of them, take."""
         return 1.0 + (1.0 + 0.5 * k if k > 1 else 0.0) + (4.0 if sums else 0.0)
 
-    def check_shown(self, x: Any, limits: Limits) -> None:
-        """Refuse probabilities that would be too many to send.
+    def check_shown(self, x: Any) -> None:
+        """Refuse probabilities that would be too many to compute.
 
         Parameters
         ----------
         x : object
             The input.
-        limits : Limits
-            Of the service.
         """
+
+    def shown(self, x: Any) -> int:
+        """How many probabilities are sent at most.
+
+        Parameters
+        ----------
+        x : object
+            The input.
+        """
+        return _LISTED
 
     # -- out --------------------------------------------------------------------------------------
 
@@ -150,4 +169,4 @@ class View:
     def marginals(self, x: Any, p: Any) -> Any:
         """Probabilities of parts as JSON."""
         rows = sorted(p.items(), key=lambda item: -item[1]) if isinstance(p, dict) else []
-        return [[str(part), round(float(v), 5)] for part, v in rows[:1000] if v >= _SMALLEST]
+        return [[str(part), round(float(v), 5)] for part, v in rows[:_LISTED] if v >= _SMALLEST]

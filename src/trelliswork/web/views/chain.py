@@ -6,8 +6,7 @@ from typing import Any
 
 from trelliswork._errors import InputError
 from trelliswork.io import tokenize
-from trelliswork.web.limits import Limits, Refused
-from trelliswork.web.views.base import View, rounded
+from trelliswork.web.views.base import View, numbers_of, rounded
 
 __all__ = ["ChainView"]
 
@@ -44,14 +43,10 @@ class ChainView(View):
         if not isinstance(given, list):
             raise InputError(f"expected {self.hint}, got {type(given).__name__}")
         if self.width is not None:
-            import numpy as np
-
-            try:
-                rows = np.array(given, dtype=np.float64)
-            except (TypeError, ValueError):
-                rows = np.zeros(0)
+            wanted = f"a list of rows of {self.width} numbers each"
+            rows = numbers_of(given, wanted)
             if given and rows.shape != (len(given), self.width):
-                raise InputError(f"expected a list of rows of {self.width} numbers each")
+                raise InputError(f"expected {wanted}")
             return rows.reshape(-1, self.width)
         if not all(isinstance(token, (str, list, dict)) for token in given):
             raise InputError("expected tokens that are texts, lists or objects")
@@ -72,10 +67,9 @@ class ChainView(View):
         """By the number of tokens and of pairs of labels."""
         return len(x) * self._step
 
-    def check_shown(self, x: Any, limits: Limits) -> None:
-        """A probability for every token and label."""
-        if len(x) * len(self.labels or ()) > limits.cells:
-            raise Refused(422, f"{len(x):,} tokens are too many to send all probabilities of")
+    def shown(self, x: Any) -> int:
+        """One for every token and label."""
+        return len(x) * len(self.labels or ())
 
     def input(self, x: Any) -> Any:
         """Tokens, of rows of numbers their places."""

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from trelliswork._errors import InputError
-from trelliswork.web.views.base import View, rounded
+from trelliswork.web.views.base import View, numbers_of, rounded
 
 __all__ = ["ClassesView"]
 
@@ -39,7 +39,7 @@ class ClassesView(View):
                 raise InputError("expected texts, numbers and lists of texts as values")
             return self._words(given)
         if isinstance(given, list) and given and all(type(v) in (int, float) for v in given):
-            return [float(v) for v in given]
+            return numbers_of(given, self.hint).tolist()
         if isinstance(given, list) and all(isinstance(v, str) for v in given):
             return given
         raise InputError(f"expected {self.hint}")
@@ -87,6 +87,10 @@ class ClassesView(View):
     def seconds(self, x: Any) -> float:
         """By the number of labels."""
         return 2e-4 + 2e-7 * len(self.labels or ())
+
+    def shown(self, x: Any) -> int:
+        """One for every label."""
+        return len(self.labels or ())
 
     def input(self, x: Any) -> Any:
         """The row."""

@@ -6,10 +6,13 @@ from typing import Any
 
 from trelliswork._errors import InputError
 from trelliswork._trees import Node, as_node
-from trelliswork.web.limits import Limits, Refused
+from trelliswork.web.limits import Refused
 from trelliswork.web.views.base import View
 
 __all__ = ["GrammarView"]
+
+_LISTED = 2000  # brackets with their probabilities
+_DEEPEST_DRAWING = 200
 
 
 class GrammarView(View):
@@ -62,7 +65,11 @@ class GrammarView(View):
         """By the cube of the length and the number of rules."""
         return 1e-3 + len(x) ** 3 * (2e-8 + 4e-10 * self._rules)
 
-    def check_shown(self, x: Any, limits: Limits) -> None:
+    def shown(self, x: Any) -> int:
+        """The likely ones of all brackets."""
+        return _LISTED
+
+    def check_shown(self, x: Any) -> None:
         """A probability for every bracket."""
         if len(x) > 400:
             raise Refused(422, f"{len(x):,} tokens are too many to send all brackets of; at most 400")
@@ -76,26 +83,28 @@ class GrammarView(View):
         return None if y is None else str(y)
 
     def drawn(self, x: Any, y: Any) -> dict[str, Any]:
-        """The tree as nested lists ``[label, child, ...]``."""
+        """The tree as nested lists ``[label, child, ...]``; None where it is too deep to be drawn."""
         return {"tree": None if y is None else _nested(as_node(str(y)))}
 
     def marginals(self, x: Any, p: Any) -> Any:
         """``[label, start, end, probability]`` of every bracket."""
-        rows = sorted(p.items(), key=lambda item: -item[1])[:2000]
+        rows = sorted(p.items(), key=lambda item: -item[1])[:_LISTED]
         return [[str(a), int(i), int(j), round(float(v), 5)] for (a, i, j), v in rows if v >= 1e-3]
 
 
-def _nested(node: Node) -> list[Any]:
+def _nested(node: Node) -> list[Any] | None:
     """Without recursion: trees of long sentences are deep."""
     out: list[Any] = [node.label]
-    stack = [(out, node)]
+    stack = [(out, node, 1)]
     while stack:
-        into, here = stack.pop()
+        into, here, depth = stack.pop()
+        if depth > _DEEPEST_DRAWING:
+            return None
         for child in here.children:
             if isinstance(child, Node):
                 below: list[Any] = [child.label]
                 into.append(below)
-                stack.append((below, child))
+                stack.append((below, child, depth + 1))
             else:
                 into.append(str(child))
     return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trelliswork._errors import InputError
-from trelliswork.web.views.base import View
+from trelliswork.web.views.base import View, numbers_of
 
 __all__ = ["RegressionView"]
 
@@ -30,12 +30,11 @@ class RegressionView(View):
             return given.split() if isinstance(units, list) and units[:1] == ["word"] else given
         if isinstance(given, list) and all(isinstance(symbol, str) for symbol in given):
             return given
-        try:
-            import numpy as np
-
-            return np.array(given, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError("expected a text, a list of symbols or rows of numbers") from None
+        wanted = "a text, a list of symbols or rows of numbers"
+        rows = numbers_of(given, wanted)
+        if not rows.ndim:
+            raise InputError(f"expected {wanted}")
+        return rows
 
     def seconds(self, x: Any) -> float:
         """By the number of training inputs that are compared with, and the search for a string."""

@@ -9,12 +9,13 @@ import numpy as np
 from trelliswork._dotbracket import base_pairs, crossing
 from trelliswork._errors import InputError
 from trelliswork.plots._radial import radial
-from trelliswork.web.limits import Limits, Refused
+from trelliswork.web.limits import Refused
 from trelliswork.web.views.base import View, text_of
 
 __all__ = ["RNAView"]
 
 _LONGEST_DRAWING = 1500
+_LISTED = 20_000  # pairs with their probabilities
 
 
 class RNAView(View):
@@ -40,7 +41,11 @@ class RNAView(View):
         n = len(x)
         return 1e-3 + 2e-7 * n**2 + 1e-10 * n**3
 
-    def check_shown(self, x: Any, limits: Limits) -> None:
+    def shown(self, x: Any) -> int:
+        """The likely ones of all pairs."""
+        return min(_LISTED, len(x) * (len(x) - 1) // 2)
+
+    def check_shown(self, x: Any) -> None:
         """Pairs are sent as a list, but come from a square."""
         if len(x) > 6000:
             raise Refused(422, f"{len(x):,} bases are too many to send all pairs of; at most 6,000")
@@ -68,7 +73,7 @@ class RNAView(View):
         else:
             rows, columns = np.nonzero(np.triu(p >= 1e-3, 1))
             values = p[rows, columns]
-        order = np.argsort(-values, kind="stable")[:20_000]
+        order = np.argsort(-values, kind="stable")[:_LISTED]
         return [
             [int(i), int(j), round(float(v), 5)]
             for i, j, v in zip(rows[order], columns[order], values[order])

@@ -15,6 +15,7 @@ class TextView(View):
     """Any structure: inputs as they come, outputs as text."""
 
     hint = "an input, as text or JSON"
+    foreign = True
 
     def seconds(self, x: Any) -> float:
         """Nothing is known of the structure; by the square of the size."""
@@ -48,6 +49,10 @@ class RetrievalView(View):
     def size(self, x: Any) -> int:
         """Symbols of all sequences."""
         return len(x[0]) + sum(len(candidate) for candidate in x[1])
+
+    def shown(self, x: Any) -> int:
+        """One for every candidate."""
+        return len(x[1])
 
     def input(self, x: Any) -> Any:
         """The query and its candidates."""
