@@ -146,6 +146,25 @@ def test_files_have_limits(strict):
     assert upload(strict, "names", "file", b"Ana\n", k="x").status_code == 400
 
 
+def test_files_that_take_too_long(service):
+    pairs = "".join(f">{i}\n{'ACGT' * 100}\n" for i in range(100)).encode()
+    assert upload(service, "dna", "file", pairs).status_code == 200
+    answer = upload(service, "dna", "file", pairs, k="9")  # lists take much longer
+    assert answer.status_code == 422
+    assert "would take about" in answer.json()["error"]
+
+
+def test_answers_that_are_too_long_to_send(service):
+    one = ["A" * 500, "C" * 500]
+    assert service.predict("dna", input=one, marginals=True).status_code == 200
+    answer = service.predict("dna", inputs=[one] * 5, marginals=True)
+    assert answer.status_code == 422
+    assert "probabilities are too many to send" in answer.json()["error"]
+    answer = service.predict("names", inputs=[["Ana"] * 1000] * 60, k=50)
+    assert answer.status_code == 422
+    assert "too long to send" in answer.json()["error"]
+
+
 def test_slow_clients_are_not_waited_for():
     async def receive():
         await asyncio.sleep(0.05)

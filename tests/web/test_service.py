@@ -61,6 +61,10 @@ def test_answers_are_those_of_the_library(service, models, name):
     candidates = opened.model.predict_kbest([x], k=3)[0]
     assert [c["output"] for c in got["candidates"]] == [view.output(x, c.output) for c in candidates]
     assert np.allclose([c["probability"] for c in got["candidates"]], [c.probability for c in candidates])
+    alone = service.result(name, input=INPUTS[name], k=1)["candidates"]  # found in another way
+    assert len(alone) == 1
+    assert alone[0]["output"] == got["candidates"][0]["output"]
+    assert alone[0]["probability"] == pytest.approx(got["candidates"][0]["probability"])
     assert (
         got["output"] == service.result(name, input=INPUTS[name])["output"] == got["candidates"][0]["output"]
     )
@@ -180,6 +184,7 @@ def test_remembered_words_give_the_labels_of_predict(bias, chain):
     assert quick.labels(new) == model.predict(new)
     assert [quick.labels([x])[0] for x in new] == model.predict(new)
     assert quick.labels([["Ana"]], most=0) is None
+    assert quick.labels([["Ana", "a" * 101]]) is None  # would fill the memory
     assert quick.labels([["never", "seen", "before"]], most=9) is None
     assert quick.labels(new[-1:], most=9) == model.predict(new[-1:])
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trelliswork._errors import InputError
+from trelliswork.cli._report import say
 from trelliswork.cli.tasks import TASKS
 
 __all__ = ["OpenModel", "Request", "open_model", "opened_model"]
@@ -33,6 +34,14 @@ class Request:
     show_alignment: bool = False
     known: bool = False
     stream: Any = None  # where ``evaluate`` prints JSON; None is standard output
+    notes: list[str] | None = None  # where warnings are collected; None is standard error
+
+    def note(self, text: str) -> None:
+        """Warn of something in the file."""
+        if self.notes is None:
+            say(f"trelliswork: warning: {text}")
+        else:
+            self.notes.append(text)
 
     def print_json(self, scores: Any) -> None:
         """Print the scores of ``evaluate --json``."""

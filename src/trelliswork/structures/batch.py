@@ -231,6 +231,9 @@ class Batch(ABC):
 
     def candidates(self, scores: Parts, k: int) -> list[Decoded]:
         """Up to ``k`` outputs to list for every sample, best first; here the ``k`` best."""
+        if k == 1:  # lists of a single output are found much sooner without a list
+            best = self.argmax(scores)
+            return [Decoded(best.codes[np.array([i])], best.values[i : i + 1]) for i in range(len(self))]
         return self.kbest(scores, k)
 
     @abstractmethod

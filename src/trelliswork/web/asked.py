@@ -95,7 +95,7 @@ class Asked:
             except RecursionError:
                 raise Refused(422, f"input {i} is nested too deeply") from None
         known = _known(body, X, view)
-        sums = options.marginals or options.mea or options.sample > 0
+        sums = options.marginals or options.mea or options.sample > 0 or options.why is not None
         k = max(options.k, 0 if options.why is None else max(options.why) + 1)
         factor = view.factor(k, sums) + 0.2 * options.sample
         _check_answer(X, options, view, limits)

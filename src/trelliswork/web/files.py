@@ -40,9 +40,11 @@ def predicted(served: Any, data: bytes, name: str, options: dict[str, Any], limi
     from trelliswork.cli._models import Request
 
     with _on_disk(data, name, limits) as (path, folder):
-        request = Request(str(path), output=str(folder / "out"), **options)
+        notes: list[str] = []
+        request = Request(str(path), output=str(folder / "out"), notes=notes, **options)
         X = _inputs(served.opened, request)
-        _check(served, X, limits, 2.0)
+        sums = options["mea"] or options["probabilities"]
+        _check(served, X, limits, served.view.factor(options["kbest"], sums) + 1.0)
         served.opened.run("predict", request)
         text = (folder / "out").read_text(encoding="utf-8")
         view, learner = served.view, served.opened.learner
@@ -64,6 +66,7 @@ def predicted(served: Any, data: bytes, name: str, options: dict[str, Any], limi
         "rows": rows,
         "name": f"{PurePath(path).stem}.predicted{path.suffix}",
         "text": text,
+        "notes": notes,
     }
 
 
@@ -156,11 +159,11 @@ def _inputs(opened: Any, request: Any) -> list[Any]:
         )
         return list(document.take(document.match(layout)[0]))
     if opened.task == "parse":
-        from trelliswork.io import tokenize
+        from trelliswork.cli.tasks.parse import read_sentences, tokens_of
 
-        lines = Path(request.source).read_text(encoding="utf-8").split("\n")
-        found = [tokenize(line) if request.raw else line.split() for line in lines]
-        return [tokens for tokens in found if tokens]
+        lines, rows, _ = read_sentences(request)
+        tagged = opened.learner.structure.input == "tags"
+        return [tokens_of(lines[i].split(), tagged) for i in rows]
     if opened.task == "fold":
         from trelliswork.io import read_rna
 

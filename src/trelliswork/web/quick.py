@@ -21,6 +21,8 @@ from trelliswork.structures import Chain
 __all__ = ["QuickTagger"]
 
 _MOST_BYTES = 64 << 20  # of remembered scores, and of the table of weights
+_LONGEST = 100  # letters of a word that is remembered
+_BESIDE = 500  # bytes of a word, beside its scores
 
 
 class QuickTagger:
@@ -57,7 +59,7 @@ class QuickTagger:
         # One block of features per offset, then one for the boundaries.
         self._offsets = [o for o, fs in window._window().items() if any(f.kind != "boundary" for f in fs)]
         self._reach = max(map(abs, self._offsets), default=0)
-        self._capacity = max(64, _MOST_BYTES // (8 * (k + 1) * max(1, len(self._offsets))))
+        self._capacity = max(64, _MOST_BYTES // (8 * (k + 1) * max(1, len(self._offsets)) + _BESIDE))
         self._lock = threading.Lock()
         self._forget()
 
@@ -123,6 +125,8 @@ class QuickTagger:
         try:
             if new:
                 missing = [token for token in dict.fromkeys(tokens) if token not in self._places]
+                if any(len(part) > _LONGEST for token in missing for part in _parts(token)):
+                    return None
                 if len(self._places) + len(missing) > self._capacity:
                     self._forget()
                     missing = list(dict.fromkeys(tokens))
@@ -179,6 +183,10 @@ class QuickTagger:
                 self._counts[start + i, number] = int(used.sum())
         for i, token in enumerate(tokens):
             self._places[token] = start + i
+
+
+def _parts(token: Any) -> tuple[Any, ...]:
+    return token if isinstance(token, tuple) else (token,)
 
 
 def _is_linear(window: TokenWindow, learner: Any) -> bool:

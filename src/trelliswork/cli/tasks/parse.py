@@ -10,7 +10,6 @@ import typer
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
 from trelliswork.cli._learners import Learning, learns
-from trelliswork.cli._report import say
 from trelliswork.cli._training import finish, watched
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ def _bracketed(
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             words, known = _some_brackets(line, name, number)
-            X.append([_token(word, tagged) for word in words])
+            X.append(tokens_of(words, tagged))
             y.append(known)
             numbers.append(number)
     return X, y, numbers, name
@@ -199,27 +198,17 @@ def predict(opened: OpenModel, request: Request) -> None:
         sentence and an empty line after them; ``probabilities`` puts the probability of the tree and a tab
         before it.
     """
-    from trelliswork._text import read_text, write_text
-    from trelliswork.io import tokenize
+    from trelliswork._text import write_text
 
     _options.check_output(request.output)
-    text, name = read_text(request.source, request.encoding or "utf-8")
-    learner = opened.learner
-    lines = text.split("\n")
-    if lines and not lines[-1]:
-        lines.pop()
-    if request.raw:
-        lines = [" ".join(tokenize(line)) for line in lines]
-    rows = [i for i, line in enumerate(lines) if line.split()]
-    if not rows:
-        raise InputError.at(name, 1, "no sentence in the file; expected one per line")
-    tagged, limits = learner.structure.input == "tags", {}
+    lines, rows, name = read_sentences(request)
+    learner, limits = opened.learner, {}
     if request.known:
         read = [_some_brackets(lines[i], name, i + 1) for i in rows]
         sentences, limits["known"] = [words for words, _ in read], [known for _, known in read]
     else:
         sentences = [lines[i].split() for i in rows]
-    X = [[_token(word, tagged) for word in words] for words in sentences]
+    X = [tokens_of(words, learner.structure.input == "tags") for words in sentences]
     try:
         if request.kbest > 1 or request.probabilities:
             lists = learner.predict_kbest(X, request.kbest, **limits)
@@ -238,12 +227,46 @@ def predict(opened: OpenModel, request: Request) -> None:
     body = "".join(written.get(i, "") + "\n" for i in range(len(lines)))
     write_text(request.output, body, request.encoding or "utf-8")
     if failed:
-        say(f"trelliswork: warning: {failed} of {len(rows)} sentences have no tree in this grammar")
+        request.note(f"{failed} of {len(rows)} sentences have no tree in this grammar")
 
 
-def _token(word: str, tagged: bool) -> Any:
-    before, slash, after = word.rpartition("/")
-    return (before, after) if tagged and slash and before and after else word
+def read_sentences(request: Request) -> tuple[list[str], list[int], str]:
+    """Lines of a file, the numbers of those that are sentences, and the name of the file.
+
+    Parameters
+    ----------
+    request : Request
+        The file; ``raw`` cuts its lines into tokens.
+    """
+    from trelliswork._text import read_text
+    from trelliswork.io import tokenize
+
+    text, name = read_text(request.source, request.encoding or "utf-8")
+    lines = text.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    if request.raw:
+        lines = [" ".join(tokenize(line)) for line in lines]
+    rows = [i for i, line in enumerate(lines) if line.split()]
+    if not rows:
+        raise InputError.at(name, 1, "no sentence in the file; expected one per line")
+    return lines, rows, name
+
+
+def tokens_of(words: list[str], tagged: bool) -> list[Any]:
+    """Tokens as a grammar takes them.
+
+    Parameters
+    ----------
+    words : list of str
+        Words of a sentence.
+    tagged : bool
+        Whether the grammar takes tags: ``word/TAG`` is taken apart.
+    """
+    if not tagged:
+        return words
+    cut = [word.rpartition("/") for word in words]
+    return [(word, tag) if slash and word and tag else whole for whole, (word, slash, tag) in zip(words, cut)]
 
 
 def _shown(candidate: Any, probabilities: bool) -> str:

@@ -27,8 +27,9 @@ class ChainView(View):
         self.columns = max((getattr(step, "n_columns", 1) for step in opened.transformers[:1]), default=1)
         space, structure = self.learner.space_, self.learner.structure
         self.width = getattr(space, "width", None)
-        states = len(space.labels) ** min(int(getattr(structure, "order", 1)), 3)
-        self._step = 1e-6 + 2e-9 * states * len(space.labels)
+        order = int(getattr(structure, "order", 1))
+        states = len(space.labels) ** min(order, 3)
+        self._step = 1e-6 + (2e-9 if order == 1 else 1.2e-8) * states * len(space.labels)
 
     def read(self, given: Any) -> Any:
         """Tokens of a text or of a list."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from trelliswork._errors import InputError
 from trelliswork._trees import Node, as_node
+from trelliswork.cli.tasks.parse import tokens_of
 from trelliswork.web.limits import Refused
 from trelliswork.web.views.base import View
 
@@ -44,8 +45,7 @@ class GrammarView(View):
             if len(token) != 2 or not all(isinstance(part, str) for part in token):
                 raise InputError("expected tokens as texts or pairs of word and tag")
             return tuple(token)
-        before, slash, after = token.rpartition("/")
-        return (before, after) if self._tagged and slash and before and after else token
+        return tokens_of([token], self._tagged)[0]
 
     def known(self, given: Any, x: Any) -> Any:
         """Brackets ``[label or null, start, end]``."""
