@@ -83,7 +83,7 @@ def test_compare(run, files):
     assert done.exit_code == 0, done.stderr
     assert "most frequent" in done.stdout
     assert "wrote page.html" in done.stderr
-    assert "<svg" in (files / "page.html").read_text(encoding="utf-8")
+    assert "drawCurves" in (files / "page.html").read_text(encoding="utf-8")
     named = run("compare", "tag", "train.txt", "--label", "1", "--learners", "Generative", "-q")
     assert "token_error" in named.stdout
 

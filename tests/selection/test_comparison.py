@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from html.parser import HTMLParser
@@ -85,9 +86,14 @@ def test_text_and_page(comparison, tmp_path):
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == page
     parser = Tags()
     parser.feed(page)
-    assert {"svg", "polyline", "table"} <= parser.seen
-    assert not [tag for tag in parser.open if tag not in ("polyline", "rect")]
+    assert {"script", "table"} <= parser.seen
+    assert not parser.open
     assert "<h1>a &lt; b</h1>" in page
+    drawn = json.loads(re.search(r"^const data = (.*);$", page, re.MULTILINE)[1])
+    assert drawn["falling"]
+    assert all(len(line) > 1 for curve in drawn["curves"] for line in curve["lines"])
+    assert {curve["across"] for curve in drawn["curves"]} >= {"l2"}
+    assert len(drawn["mistakes"]) == len(comparison.confusions(top=15))
 
 
 def test_features_estimators_and_names():

@@ -82,8 +82,11 @@ def test_drawings_have_what_they_need(service):
     assert tree[0] == "S"
     columns = service.result("dna", input=INPUTS["dna"], draw=True)["columns"]
     assert [i for i, _ in columns if i is not None] == list(range(10))
-    pieces = service.result("greek", input="ποταμος", draw=True)["pieces"]
-    assert "".join(a for a, _ in pieces) == "ποταμος"
+    assert "".join(a for a, _ in service.result("greek", input="ποταμος", draw=True)["pieces"]) == "ποταμος"
+    strings = service.result("greek", input="ποταμος", k=3, mea=True, sample=2, draw=True)
+    for shown in (*strings["candidates"], *strings["samples"], strings["mea"]):
+        assert "".join(a for a, _ in shown["pieces"]) == "ποταμος"
+        assert "".join(b for _, b in shown["pieces"]) == shown["output"]
     assert service.ask("GET", "/models/animals").json()["taxonomy"][0] == ["animal", "vertebrate"]
 
 
@@ -132,9 +135,10 @@ def test_other_structures_as_text():
         "pixels": tw.CRF(tw.Chain()).fit([np.eye(2)], [["A", "B"]]),
     }
     service = Service(create_app(models))
+    assert " at 0x" not in service.ask("GET", "/models/mine").text  # no addresses of this process
     assert service.result("mine", input="xx", k=2, marginals=True, why=True)["output"] == "['b']"
     found = service.result("relatives", input="ACGT\nTTTT\nACGT", k=2, marginals=True)
-    assert found["output"].startswith("1: ")
+    assert found["output"].startswith("candidate 2: ")
     assert service.result("regression", input="kat", k=2)["output"] == "cat"
     assert service.predict("regression", input="kat", marginals=True).status_code == 422
     assert service.result("rows", input="0 1")["output"] == "a"

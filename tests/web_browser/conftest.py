@@ -17,6 +17,7 @@ collect_ignore_glob = [] if os.environ.get("TRELLISWORK_BROWSER") else ["test_*.
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 SHOTS = Path(os.environ.get("TRELLISWORK_SHOTS", "web-screenshots"))
+MODELS = ("names", "rna", "trees", "dna", "greek", "animals")
 
 
 @contextmanager
@@ -38,7 +39,7 @@ def running(*arguments):
 @pytest.fixture(scope="session")
 def server():
     with running() as (address, process):
-        for name in ("names", "rna", "trees", "dna", "greek", "animals"):  # train and compile
+        for name in MODELS:  # train and compile
             urllib.request.urlopen(f"{address}/models/{name}", timeout=300).read()
         yield address, process.pid
 
@@ -57,6 +58,7 @@ class Page:
 
     def __init__(self, page, address):
         self.page, self.address, self.errors = page, address, []
+        page.set_default_timeout(15_000)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
         page.on(
@@ -65,14 +67,19 @@ class Page:
         )
         page.on("dialog", lambda dialog: (self.errors.append("a script ran"), dialog.dismiss()))
 
-    def open(self, name):
+    def open(self, name, text=None):
+        """Choose a model, and ask it if it has no example."""
         self.page.goto(self.address)
-        self.page.wait_for_selector("section[aria-label^='result of']")
-        self.choose(name)
+        self.page.wait_for_selector("#card dl")
+        self.choose(name, text)
 
-    def choose(self, name):
+    def choose(self, name, text=None):
         if self.page.input_value("#model") != name:
-            self.page.select_option("#model", name)
+            with self.page.expect_response(lambda r: r.url.endswith(f"/models/{name}")):
+                self.page.select_option("#model", name)
+        if text is not None:
+            self.page.wait_for_selector("#results:empty", state="attached")
+            self.type(name, text)
         self.result(name)
 
     def result(self, name):
@@ -90,20 +97,44 @@ class Page:
         self.page.wait_for_selector("body:not(.busy)")
 
     def click(self, selector):
-        with self.page.expect_response(lambda r: r.url.endswith("/predict")):
+        with self.answered():
             self.page.locator(selector).first.click()
+
+    @contextmanager
+    def answered(self):
+        """Something that asks, and the answer."""
+        with self.page.expect_response(lambda r: r.url.endswith("/predict")):
+            yield
         self.quiet()
+
+    def text(self, selector):
+        return self.page.inner_text(selector)
+
+    def count(self, selector):
+        return self.page.locator(selector).count()
 
     def shot(self, name):
         SHOTS.mkdir(exist_ok=True)
         self.page.screenshot(path=SHOTS / f"{name}.png", full_page=True)
 
+    def fits(self):
+        """Whether nothing is wider than the window."""
+        return self.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+@contextmanager
+def at(browser, address, **options):
+    """A page in a window of its own."""
+    context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}} | options)
+    page = Page(context.new_page(), address)
+    try:
+        yield page
+    finally:
+        context.close()
+    assert not page.errors
+
 
 @pytest.fixture
 def page(browser, server):
-    made = browser.new_page(viewport={"width": 1200, "height": 900})
-    made.set_default_timeout(15_000)
-    wrapped = Page(made, server[0])
-    yield wrapped
-    made.close()
-    assert not wrapped.errors
+    with at(browser, server[0]) as found:
+        yield found

@@ -11,10 +11,16 @@ from trelliswork.plots.drawing import document
 if TYPE_CHECKING:
     from trelliswork.selection.comparison import Comparison
 
-__all__ = ["as_text", "curves_svg", "html_table", "page"]
+__all__ = ["as_text", "html_table", "page"]
 
 _COLUMNS = ("learner", "score", "standard error", "fit", "predict", "model", "settings")
-_COLORS = ("#1f5a9e", "#d9822b", "#2e7d32", "#7b4397", "#8a8a8a")
+# Paths are drawn over the logarithm of the setting, the best at the top.
+_SCRIPT = """
+const curves = document.getElementById("curves"), mistakes = document.getElementById("mistakes");
+const written = (x) => String(Number((10 ** x).toPrecision(2)));
+for (const {name, across, lines} of data.curves) curves.append(drawCurves(name, lines, {across, falling: data.falling, written}));
+if (mistakes) mistakes.append(drawTable(["truth", "prediction", "times"], data.mistakes));
+"""
 
 
 def _rows(comparison: Comparison) -> list[tuple[dict[str, Any], list[str]]]:
@@ -97,72 +103,36 @@ def page(comparison: Comparison, title: str) -> str:
     title : str
         Heading.
     """
-    curves = []
-    for name, entry in comparison.entries.items():
-        drawing = curves_svg(entry.results, comparison.measure.greater_is_better)
-        if drawing:
-            curves.append(f"<figure>{drawing}<figcaption>{html.escape(name)}</figcaption></figure>")
-    mistakes = "".join(
-        f"<tr><td>{html.escape(a)}</td><td>{html.escape(b)}</td><td>{n:,}</td></tr>"
-        for a, b, n in comparison.confusions(top=15)
-    )
+    curves = [
+        {"name": name, "across": across, "lines": lines}
+        for name, entry in comparison.entries.items()
+        for across, lines in [_lines(entry.results)]
+        if lines
+    ]
+    mistakes = [list(row) for row in comparison.confusions(top=15)]
     better = "larger" if comparison.measure.greater_is_better else "smaller"
     body = (
         f"<h1>{html.escape(title)}</h1>"
         f"<p>{len(comparison.y):,} samples, cross-validated; {html.escape(comparison.scoring)}, {better} is "
         "better. Settings were chosen on the training part of each fold.</p>"
-        f"<div class='learners'>{html_table(comparison)}</div>"
+        f"<div class='learners scroll'>{html_table(comparison)}</div>"
         "<p class='note'>* the best, and what is within one standard error of it. "
         "Seconds are those of one fold.</p>"
-        + (f"<h2>Paths</h2><div class='curves'>{''.join(curves)}</div>" if curves else "")
+        + ("<h2>Paths</h2><div class='curves' id='curves'></div>" if curves else "")
         + (
-            f"<h2>What {html.escape(comparison.best)} takes for what</h2><table><tr><th>truth</th>"
-            f"<th>prediction</th><th>times</th></tr>{mistakes}</table>"
+            f"<h2>What {html.escape(comparison.best)} takes for what</h2><div id='mistakes'></div>"
             if mistakes
             else "<p>No mistakes.</p>"
         )
     )
-    return document(title, body)
+    data = {"curves": curves, "falling": not comparison.measure.greater_is_better, "mistakes": mistakes}
+    return document(title, body, modules=["dom", "curve", "table"], script=_SCRIPT, data=data)
 
 
-def curves_svg(tables: list[dict[str, list[Any]]], greater_is_better: bool) -> str:
-    """Scores against the strength of regularisation, one line per fold; empty if nothing was tuned.
-
-    Parameters
-    ----------
-    tables : list of dict
-        ``results_`` of the searches of the folds.
-    greater_is_better : bool
-        Whether the best is at the top; it is drawn there in any case.
-    """
+def _lines(tables: list[dict[str, list[Any]]]) -> tuple[str, list[list[tuple[float, float]]]]:
+    """Scores against the strength of regularisation, one line per fold; none if nothing was tuned."""
     lines = [points for table in tables if len(points := _curve(table)) > 1]
-    if not lines:
-        return ""
-    name = _path_name(tables[0]) or ""
-    xs, ys = ([p[k] for line in lines for p in line] for k in (0, 1))
-    low, high, bottom, top = min(xs), max(xs), min(ys), max(ys)
-    width, height = 230.0, 130.0
-
-    def place(x: float, y: float) -> str:
-        across = 10 + (width - 20) * (x - low) / ((high - low) or 1.0)
-        up = (y - bottom) / ((top - bottom) or 1.0)
-        return f"{across:.1f},{10 + (height - 20) * (1 - up if greater_is_better else up):.1f}"
-
-    drawn = "".join(
-        f'<polyline fill="none" stroke="{_COLORS[i % len(_COLORS)]}" stroke-width="1.5" '
-        f'points="{" ".join(place(x, y) for x, y in line)}"/>'
-        for i, line in enumerate(lines)
-    )
-    best, worst = (top, bottom) if greater_is_better else (bottom, top)
-    return (
-        f'<svg width="{width + 60:.0f}" height="{height + 22:.0f}" role="img" font-size="11">'
-        f'<rect x="0.5" y="0.5" width="{width:.0f}" height="{height:.0f}" fill="none" stroke="#ccc"/>{drawn}'
-        f'<text x="{width + 5:.0f}" y="16">{best:.4g}</text>'
-        f'<text x="{width + 5:.0f}" y="{height - 4:.0f}">{worst:.4g}</text>'
-        f'<text x="2" y="{height + 15:.0f}">{10**low:.2g}</text>'
-        f'<text x="{width / 2:.0f}" y="{height + 15:.0f}" text-anchor="middle">{html.escape(name)}</text>'
-        f'<text x="{width:.0f}" y="{height + 15:.0f}" text-anchor="end">{10**high:.2g}</text></svg>'
-    )
+    return (_path_name(tables[0]) or "", lines) if lines else ("", [])
 
 
 def _path_name(table: dict[str, list[Any]]) -> str | None:

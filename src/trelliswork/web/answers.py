@@ -133,9 +133,12 @@ def _answered(served: Any, asked: Asked) -> list[dict[str, Any]]:
         for i, (x, result) in enumerate(zip(X, results, strict=True)):
             known = None if asked.known is None else asked.known[i]
             result["why"] = _why(view, served.opened.model, x, options.why, known)
-    if options.draw and hasattr(view, "pieces") and asked.known is None:
+    if options.draw and hasattr(view, "pieces"):
         for x, result in zip(X, results, strict=True):
-            result["pieces"] = view.pieces(x)
+            shown = [*result.get("candidates", [result]), *result.get("samples", [])]
+            shown += [result["mea"]] if "mea" in result else []
+            for one, pieces in zip(shown, view.pieces(x, [one["output"] for one in shown]), strict=True):
+                one["pieces"] = pieces
     return results
 
 

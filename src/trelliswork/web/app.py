@@ -197,7 +197,7 @@ class _Service:
         served = await self._ready(request.path_params["name"])
 
         def make() -> dict[str, Any]:
-            return served.brief() | {"card": model_card(served)}
+            return served.brief() | {"card": model_card(served), "limits": {"file": self.limits.file}}
 
         return _json(await self.workers.run(0.5, make, client=_client(request.scope)))
 

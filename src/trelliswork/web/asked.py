@@ -97,7 +97,7 @@ class Asked:
         known = _known(body, X, view)
         sums = options.marginals or options.mea or options.sample > 0 or options.why is not None
         k = max(options.k, 0 if options.why is None else max(options.why) + 1)
-        factor = view.factor(k, sums) + 0.2 * options.sample
+        factor = view.factor(k, sums) + (0.5 if options.draw else 0.2) * options.sample
         _check_answer(X, options, view, limits)
         seconds = sum(view.seconds(x) for x in X) * factor + view.call
         limits.check_work(seconds, "this request")

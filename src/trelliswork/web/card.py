@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def model_card(served: Any) -> dict[str, Any]:
         facts.append(["weights", f"{learner.coef_.size:,} ({int((learner.coef_ != 0).sum()):,} not zero)"])
     facts.append(["iterations", str(getattr(learner, "n_iter_", 0))])
     settings = [
-        [name, f"{value!r:.200}"]
+        [name, _repr(value)]
         for name, value in learner.get_params(deep=False).items()
         if name != "structure"
     ]
@@ -47,7 +48,7 @@ def model_card(served: Any) -> dict[str, Any]:
 
 
 def _repr(value: Any) -> str:
-    text = " ".join(repr(value).split())
+    text = re.sub(r" at 0x[0-9a-f]+", "", " ".join(repr(value).split()))  # of functions
     return text if len(text) <= 300 else f"{text[:300]}..."
 
 

@@ -78,6 +78,7 @@ class Served:
             "learner": type(learner).__name__,
             "view": view.name,
             "hint": view.hint,
+            "lines": "per line" in view.hint,
             "abilities": view.abilities,
             "examples": self.examples,
             "labels": None if view.labels is None else [str(label) for label in view.labels],

@@ -4,7 +4,7 @@ import {bar, el, percent} from "./dom.js";
 export function drawClasses(labels, marginals, taxonomy, best, {onNode = null, known = null} = {}) {
   const share = new Map(labels.map((label, i) => [label, marginals ? marginals[i] : Number(label === best)]));
   const line = (name, p, chosen, depth = 0) => el("div", {class: chosen ? "line best" : "line", style: {"--depth": depth}},
-    onNode ? el("button", {type: "button", "aria-pressed": known === name ? "true" : "false", title: `only ${name}`, onclick: () => onNode(name)}, name + (known === name ? " ✓" : "")) : el("span", {}, name),
+    onNode ? el("button", {type: "button", "aria-pressed": known === name ? "true" : "false", title: known === name ? `not only ${name}` : `only ${name}`, "data-key": `node ${name}`, onclick: () => onNode(name)}, name + (known === name ? " ✓" : "")) : el("span", {}, name),
     bar(p), el("span", {}, percent(p)));
   if (!taxonomy) {
     const order = [...share].sort((a, b) => b[1] - a[1]).slice(0, 100);

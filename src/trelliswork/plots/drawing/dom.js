@@ -24,13 +24,15 @@ export function svg(name, attributes = {}, ...children) {
 export function percent(p) {
   if (p === null || p === undefined) return "";
   if (p > 0.9995) return "100%";
-  return p >= 0.1 ? `${(100 * p).toFixed(0)}%` : p >= 0.001 ? `${(100 * p).toFixed(1)}%` : "<0.1%";
+  return p >= 0.1 && p < 0.99 ? `${(100 * p).toFixed(0)}%` : p >= 0.001 ? `${(100 * p).toFixed(1)}%` : "<0.1%";
 }
 
 export function number(value) {
   if (value === null || value === undefined) return "";
-  if (Number.isInteger(value)) return value.toLocaleString("en");
-  return Math.abs(value) >= 1000 || (value !== 0 && Math.abs(value) < 0.001) ? value.toExponential(2) : value.toFixed(3);
+  const size = Math.abs(value);
+  if (Number.isInteger(value) && size < 1e7) return value.toLocaleString("en");
+  if (size >= 1e7 || (size > 0 && size < 0.001)) return value.toExponential(2);
+  return size >= 1000 ? value.toLocaleString("en", {maximumFractionDigits: 0}) : value.toFixed(size >= 100 ? 1 : 3);
 }
 
 // A colour for each of many names, readable on light and dark paper.

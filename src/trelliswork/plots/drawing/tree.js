@@ -20,14 +20,14 @@ function layout(tree) {
   function walk(node, depth) {
     deepest = Math.max(deepest, depth);
     if (typeof node === "string") {
-      const width = Math.max(16, node.length * LETTER);
+      const width = Math.max(16, [...node].length * LETTER);
       const leaf = {text: node, x: x + width / 2, depth, start: word, end: word + 1, leaf: true, children: []};
       x += width + GAP; word += 1;
       return leaf;
     }
     const before = x, start = word;
     const children = node.slice(1).map((child) => walk(child, depth + 1));
-    const width = node[0].length * LETTER;
+    const width = [...node[0]].length * LETTER;
     let middle = (children[0].x + children[children.length - 1].x) / 2;
     if (middle - width / 2 < before - GAP / 2) middle = before - GAP / 2 + width / 2;
     x = Math.max(x, middle + width / 2 + GAP);
@@ -40,24 +40,26 @@ function layout(tree) {
 // probabilities: Map of "label,start,end"; differs: Set of the same; onNode(label, start, end).
 export function drawTree(tree, {probabilities = null, differs = null, fixed = null, onNode = null} = {}) {
   const {root, width, deepest} = layout(tree);
-  const height = (deepest + 1) * STEP + 6;
-  const picture = svg("svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "parse tree", "font-size": 13});
+  const height = deepest * STEP + 30;
+  const picture = svg("svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: onNode ? "group" : "img", "aria-label": "parse tree", "font-size": 13});
   const y = (node) => (node.leaf ? deepest : node.depth) * STEP + 18;
   (function draw(node) {
     for (const child of node.children) {
-      picture.append(svg("line", {x1: node.x, y1: y(node) + 5 + (node.leaf ? 0 : 12), x2: child.x, y2: y(child) - 13}));
+      picture.append(svg("line", {x1: node.x, y1: y(node) + 5 + (probabilities ? 12 : 0), x2: child.x, y2: y(child) - 13}));
       draw(child);
     }
-    const key = `${node.text},${node.start},${node.end}`;
-    const p = probabilities && !node.leaf ? probabilities.get(key) : undefined;
-    const said = p === undefined ? node.text : `${node.text} over words ${node.start + 1} to ${node.end}: ${percent(p)}`;
+    const key = `${node.text},${node.start},${node.end}`, held = fixed !== null && fixed.has(key);
+    const p = probabilities && !node.leaf ? probabilities.get(key) ?? 0 : undefined;
+    const words = node.end - node.start > 1 ? `words ${node.start + 1} to ${node.end}` : `word ${node.end}`;
+    const said = node.leaf ? node.text : `${node.text} over ${words}${p === undefined ? "" : `: ${percent(p)}`}${held ? ", fixed" : ""}`;
     const choose = onNode && !node.leaf ? () => onNode(node.text, node.start, node.end) : null;
-    const group = svg("g", {tabindex: node.leaf ? null : 0, role: choose ? "button" : null, "aria-label": said,
+    const group = svg("g", {tabindex: choose ? 0 : null, role: choose ? "button" : null, "aria-label": choose ? said : null, "aria-pressed": choose ? String(held) : null,
+      class: choose ? "choice" : null, "data-key": node.leaf ? null : `bracket ${key}`,
       onclick: choose, onkeydown: choose ? (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(); } } : null},
     svg("title", {}, said),
     svg("text", {x: node.x, y: y(node), "text-anchor": "middle", class: differs && differs.has(key) ? "differs" : null,
       "font-style": node.leaf ? "italic" : null, "font-weight": node.leaf ? null : 600,
-      "text-decoration": fixed && fixed.has(key) ? "underline" : null}, node.text));
+      "text-decoration": held ? "underline" : null}, node.text));
     if (p !== undefined) group.append(svg("text", {x: node.x, y: y(node) + 12, "text-anchor": "middle", "font-size": 10, class: "faint"}, percent(p)));
     picture.append(group);
   })(root);

@@ -13,6 +13,10 @@ export function keepToken(text) {
   sessionStorage.setItem(KEY, text);
 }
 
+export function hasToken() {
+  return sessionStorage.getItem(KEY) !== null;
+}
+
 export class Failure extends Error {
   constructor(status, message) {
     super(message);

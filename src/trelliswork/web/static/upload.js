@@ -1,40 +1,49 @@
 // Whole files: a table of results, the file that `predict` writes, scores and confusions.
 
 import {sendFile} from "./api.js";
-import {el, percent} from "./draw/dom.js";
-import {drawTable} from "./draw/table.js";
+import {el} from "./draw/dom.js";
+import {drawTable, share} from "./draw/table.js";
 
 export function setUpFiles(parts, current) {
-  let file = null;
-  const {drop, chooser, raw, predictButton, evaluateButton, holder} = parts;
+  let file = null, turn = 0;
+  const {drop, chooser, pasted, raw, shares, predictButton, evaluateButton, holder} = parts;
   const say = (node) => holder.replaceChildren(node);
+  const take = (given) => { file = given; if (file) { pasted.value = ""; predictFile(); } };
   const work = async (what, query, show) => {
-    if (!file) { say(el("p", {class: "error"}, "Choose a file first.")); return; }
-    say(el("p", {class: "note"}, `${file.name} …`));
+    const text = pasted.value, sent = text.trim() ? new File([text], "pasted.txt") : file, mine = (turn += 1);
+    if (!sent) { say(el("p", {class: "error"}, "Choose a file, or paste its text, first.")); return; }
+    const {name, limits} = current();
+    if (sent.size > limits.file) { say(el("p", {class: "error"}, `${sent.name} has ${sent.size.toLocaleString("en")} bytes; at most ${limits.file.toLocaleString("en")} are taken.`)); return; }
+    say(el("p", {class: "note"}, `${sent.name} …`));
     try {
-      say(show(await sendFile(current().name, what, file, query)));
+      const answer = await sendFile(name, what, sent, query);
+      if (mine === turn) say(show(answer));
     } catch (error) {
-      say(el("p", {class: "error"}, error.message));
+      if (mine === turn) say(el("p", {class: "error"}, error.message));
     }
   };
-  const predictFile = () => work("/file", {probabilities: "0", raw: raw.checked ? "1" : "0"}, table);
-  chooser.addEventListener("change", () => { [file] = chooser.files; if (file) predictFile(); });
+  const predictFile = () => work("/file", {probabilities: shares.checked && !shares.disabled ? "1" : "0", raw: raw.checked ? "1" : "0"}, table);
+  chooser.addEventListener("change", () => take(chooser.files[0]));
   predictButton.addEventListener("click", predictFile);
   evaluateButton.addEventListener("click", () => work("/evaluate", {}, scores));
-  for (const name of ["dragenter", "dragover"]) drop.addEventListener(name, (event) => { event.preventDefault(); drop.classList.add("over"); });
-  drop.addEventListener("dragleave", () => drop.classList.remove("over"));
-  drop.addEventListener("drop", (event) => {
+  // A file that misses the place for it must not replace the page.
+  for (const name of ["dragenter", "dragover"]) document.addEventListener(name, (event) => { event.preventDefault(); drop.classList.add("over"); });
+  document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) drop.classList.remove("over"); });
+  document.addEventListener("drop", (event) => {
     event.preventDefault();
     drop.classList.remove("over");
-    [file] = event.dataTransfer.files;
-    if (file) predictFile();
+    take(event.dataTransfer.files[0]);
   });
+  return {forget: () => { turn += 1; holder.replaceChildren(); }};
 }
 
 function table(answer) {
   const link = el("a", {download: answer.name, href: URL.createObjectURL(new Blob([answer.text], {type: "text/plain"})), id: "download"}, `Download ${answer.name}`);
-  const rows = answer.rows.map((row) => [row.input, row.output, row.probability === null ? "" : percent(row.probability)]);
-  return el("div", {}, el("p", {}, `${answer.inputs} inputs. `, link), drawTable(["input", "output", "probability"], rows));
+  const known = answer.rows.some((row) => row.probability !== null);
+  const rows = answer.rows.map((row) => [row.input, row.output, ...(known ? [share(row.probability)] : [])]);
+  const shown = answer.inputs > answer.rows.length ? `, the first ${answer.rows.length} of them below` : "";
+  return el("div", {}, el("p", {}, `${answer.inputs.toLocaleString("en")} ${answer.inputs === 1 ? "input" : "inputs"}${shown}. `, link),
+    ...answer.notes.map((note) => el("p", {class: "note"}, `${note}.`)), drawTable(["input", "output", ...(known ? ["probability"] : [])], rows));
 }
 
 function scores(answer) {

@@ -33,7 +33,7 @@ class AlignmentView(View):
     """Pairs of sequences, aligned."""
 
     name = "alignment"
-    hint = "two sequences"
+    hint = "two sequences, one per line, or FASTA"
     takes_known = True
 
     def read(self, given: Any) -> Any:

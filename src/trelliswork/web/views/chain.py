@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from trelliswork._errors import InputError
@@ -15,11 +16,10 @@ class ChainView(View):
     """Tokens with a label each.
 
     An input is a text, which is cut into tokens, or a list of tokens: texts, lists of texts or numbers, or
-    objects with features.
+    objects with features. Where a token is more than a word, a text has one token a line.
     """
 
     name = "chain"
-    hint = "a sentence, or a list of tokens"
     takes_known = True
 
     def __init__(self, opened: Any):
@@ -31,20 +31,23 @@ class ChainView(View):
         states = len(space.labels) ** min(order, 3)
         self._step = 1e-6 + (2e-9 if order == 1 else 1.2e-8) * states * len(space.labels)
 
+    @property
+    def hint(self) -> str:  # type: ignore[override]
+        """What an input looks like."""
+        if self.width is not None:
+            return f"one token per line: {self.width} numbers"
+        if self.columns > 1:
+            return f"one token per line: {self.columns} columns, the word first"
+        return "a sentence, or a list of tokens as JSON"
+
     def read(self, given: Any) -> Any:
         """Tokens of a text or of a list."""
         if isinstance(given, str):
-            if self.columns > 1 or self.width is not None:
-                raise InputError(
-                    f"this model takes a list of tokens with {self.columns} columns each, not text"
-                    if self.width is None
-                    else f"this model takes a list of rows of {self.width} numbers"
-                )
-            return tokenize(given)
+            given = self._from_text(given)
         if not isinstance(given, list):
             raise InputError(f"expected {self.hint}, got {type(given).__name__}")
         if self.width is not None:
-            wanted = f"a list of rows of {self.width} numbers each"
+            wanted = f"a list of rows of {self.width} numbers each, or lines of them"
             rows = numbers_of(given, wanted)
             if given and rows.shape != (len(given), self.width):
                 raise InputError(f"expected {wanted}")
@@ -54,6 +57,19 @@ class ChainView(View):
         if self.columns > 1:
             return [tuple(token) if isinstance(token, list) else token for token in given]
         return given
+
+    def _from_text(self, text: str) -> Any:
+        if text.lstrip()[:1] == "[":
+            try:
+                listed = json.loads(text)
+            except (ValueError, RecursionError):
+                listed = None
+            if isinstance(listed, list) and listed and all(isinstance(t, (list, dict)) for t in listed):
+                return listed
+        if self.columns == 1 and self.width is None:
+            return tokenize(text)
+        lines = [line.replace(",", " ").split() if self.width else line.split() for line in text.splitlines()]
+        return [cells for cells in lines if cells]
 
     def known(self, given: Any, x: Any) -> Any:
         """Per token null, a label, or a list of labels."""
@@ -75,7 +91,7 @@ class ChainView(View):
     def input(self, x: Any) -> Any:
         """Tokens, of rows of numbers their places."""
         if self.width is not None:
-            return [str(t + 1) for t in range(len(x))]
+            return [f"#{t + 1}" for t in range(len(x))]
         return [token if isinstance(token, str) else _shown(token) for token in x]
 
     def output(self, x: Any, y: Any) -> Any:

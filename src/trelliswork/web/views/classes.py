@@ -15,7 +15,6 @@ class ClassesView(View):
     """Rows with a label each."""
 
     name = "classes"
-    hint = 'an object such as {"size": 2, "colour": "red"}, or numbers'
     takes_known = True
 
     def __init__(self, opened: Any):
@@ -24,6 +23,15 @@ class ClassesView(View):
         self.taxonomy = getattr(self.learner.space_, "taxonomy", None)
         layout = opened.info.get("rows")
         self._texts = layout.get("text") or [] if isinstance(layout, dict) else []
+
+    @property
+    def hint(self) -> str:  # type: ignore[override]
+        """What an input looks like."""
+        if self.width is not None:
+            return f"{self.width} numbers"
+        if len(self._texts) == 1:
+            return "a text"
+        return "features such as fur legs=4, or a JSON object"
 
     def read(self, given: Any) -> Any:
         """An object or a list of numbers; JSON in a text is read, and words of a text column are counted."""

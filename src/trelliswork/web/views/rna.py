@@ -22,7 +22,7 @@ class RNAView(View):
     """Sequences with their structures, as dot-bracket text and as places in the plane."""
 
     name = "rna"
-    hint = "a sequence of A, C, G and U"
+    hint = "a sequence of bases: A, C, G, U"
     takes_known = True
 
     def read(self, given: Any) -> Any:

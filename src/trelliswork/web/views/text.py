@@ -25,7 +25,7 @@ class TextView(View):
 class RetrievalView(View):
     """A sequence among whose candidates the relative is looked for."""
 
-    hint = "a sequence and its candidates, one a line"
+    hint = "a sequence, then its candidates, one per line"
 
     def read(self, given: Any) -> Any:
         """``[query, [candidate, ...]]``, or lines of text, the query first."""
@@ -59,8 +59,8 @@ class RetrievalView(View):
         return [x[0], x[1]]
 
     def output(self, x: Any, y: Any) -> Any:
-        """The number of the candidate, and the alignment with it."""
-        return f"{y[0]}: {' / '.join(map(str, y[1]))}"
+        """The candidate, counted from 1, and the alignment with it."""
+        return f"candidate {y[0] + 1}: {' / '.join(map(str, y[1]))}"
 
     def marginals(self, x: Any, p: Any) -> Any:
         """Candidates with their probabilities."""

@@ -47,12 +47,20 @@ class TransducerView(View):
         """Text, or symbols separated by blanks."""
         return y if isinstance(y, str) else " ".join(str(symbol) for symbol in y)
 
-    def pieces(self, x: Any) -> list[list[str]]:
-        """The best output as pieces: what is written as what."""
-        X = self.opened.features([x])
-        batch = self.learner.pack(X)
-        codes = batch.predicted(self.learner.part_scores(batch, X)).codes
-        return [[self.output(x, side) for side in piece] for piece in batch.alignments(codes)[0]]
+    def pieces(self, x: Any, outputs: list[str]) -> list[list[list[str]]]:
+        """Outputs as pieces, by the best alignment of each: what is written as what.
+
+        Parameters
+        ----------
+        x : object
+            The input.
+        outputs : list of str
+            Its outputs.
+        """
+        X = self.opened.features([x] * len(outputs))
+        batch, scores = self.learner._asked(X, {"known": [self.known(y, x) for y in outputs]})
+        codes = batch.argmax(scores).codes
+        return [[[self.output(x, side) for side in piece] for piece in row] for row in batch.alignments(codes)]
 
     def marginals(self, x: Any, p: Any) -> Any:
         """``[input, output, expected number]`` of every piece."""
