@@ -234,8 +234,8 @@ def _page(rows: list[Row], test: Dates) -> str:
     body = (
         "<h1>Reading handwritten dates</h1>"
         "<p>Each date is a sequence of eight noisy pictures; a learner labels all eight together. Under each "
-        "picture: the digit that was read and its probability; point at it to see the others. Wrong ones have a "
-        "red frame.</p>"
+        "picture: the digit that was read and its probability; point at it to see the others. "
+        "What was read wrong has a red frame.</p>"
         "<table><tr><th>learner</th><th>digits right</th><th>dates right</th></tr>"
         f'{table}</table><p><a href="learners.html">How their settings were chosen</a></p>'
         f"<h2>What the {html.escape(row.name)} reads</h2><div id='dates'></div>"

@@ -55,6 +55,12 @@ class Service:
         return answer.json()["results"][0]
 
 
+def post(service, content, name="names"):
+    return service.ask(
+        "POST", f"/models/{name}/predict", content=content, headers={"content-type": "application/json"}
+    )
+
+
 @pytest.fixture(scope="session")
 def models():
     return demo_models()

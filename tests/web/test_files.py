@@ -2,8 +2,9 @@
 
 import pytest
 
-from trelliswork.web.demos import sentences
+import trelliswork as tw
 
+from .conftest import Service
 from .test_limits import upload
 
 FILES = {
@@ -30,15 +31,32 @@ def test_predict_and_evaluate(service, name):
     assert scores.json()["scores"]
 
 
-def test_the_download_is_what_predict_writes(service, models, tmp_path):
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("options", [{}, {"probabilities": "1"}, {"k": "3"}])
+def test_the_download_is_what_predict_writes(service, models, tmp_path, name, options):
     from trelliswork.cli._models import Request
 
-    text = "".join("".join(f"{token}\n" for token in x) + "\n" for x in sentences(5, seed=4)[0])
-    source, target = tmp_path / "in.txt", tmp_path / "out.txt"
-    source.write_text(text, encoding="utf-8")
-    models["names"].opened.run("predict", Request(str(source), output=str(target), probabilities=True))
-    answer = upload(service, "names", "file", text.encode(), probabilities="1")
-    assert answer.json()["text"] == target.read_text(encoding="utf-8")
+    source, target = tmp_path / "some.txt", tmp_path / "out.txt"
+    source.write_text(FILES[name][0], encoding="utf-8")
+    more = {"probabilities": "probabilities" in options, "kbest": int(options.get("k", "1"))}
+    models[name].opened.run("predict", Request(str(source), output=str(target), **more))
+    answer = upload(service, name, "file", FILES[name][0].encode(), **options).json()
+    assert answer["text"] == target.read_text(encoding="utf-8")
+    for row in answer["rows"]:  # the table has the same outputs
+        assert all(word in answer["text"] for word in row["output"].split()), row
+
+
+def test_files_of_tagged_sentences():
+    from trelliswork.web.app import create_app
+
+    model = tw.Generative(tw.Grammar(min_count=1, input="tags")).fit(
+        [[("Ana", "N"), ("sleeps", "V")]], ["(S (NP (N Ana)) (VP (V sleeps)))"]
+    )
+    service = Service(create_app({"tagged": model}))
+    answer = upload(service, "tagged", "file", b"Ana/N sleeps/V\n\nsleeps/V Ana/N\n").json()
+    assert [row["input"] for row in answer["rows"]] == ["Ana sleeps", "sleeps Ana"]
+    assert answer["text"].splitlines()[0] == answer["rows"][0]["output"] == "(S (NP (N Ana)) (VP (V sleeps)))"
+    assert answer["notes"] == ["1 of 2 sentences have no tree in this grammar"]
 
 
 def test_confusions(service):
@@ -77,11 +95,8 @@ def test_names_of_files_are_only_names(service):
 
 
 def test_model_files_are_not_named_by_their_folders(tmp_path):
-    import trelliswork as tw
     from trelliswork.web.app import create_app
     from trelliswork.web.models import Models
-
-    from .conftest import Service
 
     tw.save(
         tw.Fixed(tw.Alignment("linear", alphabet="ACGT"), {("match",): 1.0}).fit(), tmp_path / "my align.tw"

@@ -38,6 +38,23 @@ def test_other_sites_cannot_post(service, headers):
     assert "access-control-allow-origin" not in asked.headers
 
 
+def test_pages_of_other_sites_can_link_and_nothing_else(service):
+    link = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
+    assert service.ask("GET", "/", headers=link).status_code == 200
+    assert (
+        service.ask("POST", "/models/names/predict", json={"input": "Ana"}, headers=link).status_code == 403
+    )
+    for mode in ("no-cors", "cors", "websocket"):  # pictures, scripts, fetch
+        headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": mode}
+        for path in ("/models", "/models/rna", "/static/app.js"):  # a card costs something
+            answer = service.ask("GET", path, headers=headers)
+            assert answer.status_code == 403
+            assert "access-control-allow-origin" not in answer.headers
+    asked = service.ask("OPTIONS", "/models/names/predict", headers={"origin": "http://evil.example"})
+    assert asked.status_code == 403
+    assert not [name for name in asked.headers if name.startswith("access-control")]
+
+
 def test_the_page_itself_can_post(service):
     headers = {"origin": "http://127.0.0.1:8000", "sec-fetch-site": "same-origin"}
     asked = service.ask("POST", "/models/names/predict", json={"input": INPUTS["names"]}, headers=headers)
@@ -60,6 +77,9 @@ def test_answers_say_what_may_run(service):
         assert "default-src 'none'" in policy
         assert "script-src 'self';" in policy
         assert "unsafe" not in policy
+        assert "require-trusted-types-for 'script'" in policy
+        assert "frame-ancestors 'none'" in policy
+    assert service.ask("GET", "/models").headers["cache-control"] == "no-store"
 
 
 def test_tokens(models):
@@ -78,8 +98,14 @@ def test_tokens(models):
 
 
 def test_methods(service):
-    for method, path in (("GET", "/models/names/predict"), ("PUT", "/models"), ("OPTIONS", "/models")):
-        assert service.ask(method, path).status_code == 405
+    for method, path, allowed in (
+        ("GET", "/models/names/predict", "POST"),
+        ("PUT", "/models", "GET, HEAD"),
+        ("OPTIONS", "/models", "GET, HEAD"),
+    ):
+        answer = service.ask(method, path)
+        assert answer.status_code == 405
+        assert sorted(answer.headers["allow"].split(", ")) == sorted(allowed.split(", "))
 
 
 def test_other_machines_need_a_token():

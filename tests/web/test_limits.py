@@ -2,28 +2,17 @@
 
 import asyncio
 import gzip
-import json
 import threading
 import time
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from trelliswork.web.app import create_app
 from trelliswork.web.bodies import Bodies
 from trelliswork.web.limits import Limits, Refused
 from trelliswork.web.workers import Workers
 
-from .conftest import INPUTS, Service
-
-STATED = {200, 400, 404, 408, 413, 415, 422}
-
-
-def post(service, content, name="names"):
-    return service.ask(
-        "POST", f"/models/{name}/predict", content=content, headers={"content-type": "application/json"}
-    )
+from .conftest import Service, post
 
 
 @pytest.mark.parametrize(
@@ -69,34 +58,6 @@ def test_hostile_requests(service, content, code):
     if code != 200:
         assert list(answer.json()) == ["error"]
         assert len(answer.json()["error"]) < 600
-
-
-LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
-NESTED = LEAVES
-for _ in range(3):
-    NESTED = LEAVES | st.lists(NESTED, max_size=3) | st.dictionaries(st.text(max_size=5), NESTED, max_size=3)
-VALUES = NESTED
-FIELDS = st.sampled_from(
-    ["input", "inputs", "known", "k", "marginals", "mea", "sample", "seed", "why", "draw"]
-)
-
-
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
-@given(name=st.sampled_from(list(INPUTS)), body=st.dictionaries(FIELDS, VALUES, max_size=5))
-def test_any_json_has_a_stated_answer(service, name, body):
-    answer = post(service, json.dumps(body).encode(), name)
-    assert answer.status_code in STATED, (body, answer.text)
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(name=st.sampled_from(list(INPUTS)), value=VALUES, known=VALUES)
-def test_any_input_has_a_stated_answer(service, name, value, known):
-    for body in (
-        {"input": value, "k": 2, "marginals": True, "draw": True},
-        {"input": INPUTS[name], "known": known},
-    ):
-        answer = post(service, json.dumps(body).encode(), name)
-        assert answer.status_code in STATED, (body, answer.text)
 
 
 def test_long_work_is_refused_before_it_starts(service):

@@ -18,7 +18,9 @@ _COLUMNS = ("learner", "score", "standard error", "fit", "predict", "model", "se
 _SCRIPT = """
 const curves = document.getElementById("curves"), mistakes = document.getElementById("mistakes");
 const written = (x) => String(Number((10 ** x).toPrecision(2)));
-for (const {name, across, lines} of data.curves) curves.append(drawCurves(name, lines, {across, falling: data.falling, written}));
+for (const {name, across, lines} of data.curves) {
+  curves.append(drawCurves(name, lines, {across, falling: data.falling, written}));
+}
 if (mistakes) mistakes.append(drawTable(["truth", "prediction", "times"], data.mistakes));
 """
 

@@ -3,6 +3,7 @@
 ==================  ====================================================================================
 ``app``             the routes
 ``command``         what the command line starts
+``connections``     the server, and connections that cannot be held for nothing
 ``guard``           who may ask: hosts, origins, tokens, headers of answers
 ``limits``          how much may be asked, and what a request would cost
 ``bodies``          request bodies, read up to a limit and within a time; JSON in and out

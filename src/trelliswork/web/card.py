@@ -40,9 +40,7 @@ def model_card(served: Any) -> dict[str, Any]:
         facts.append(["weights", f"{learner.coef_.size:,} ({int((learner.coef_ != 0).sum()):,} not zero)"])
     facts.append(["iterations", str(getattr(learner, "n_iter_", 0))])
     settings = [
-        [name, _repr(value)]
-        for name, value in learner.get_params(deep=False).items()
-        if name != "structure"
+        [name, _repr(value)] for name, value in learner.get_params(deep=False).items() if name != "structure"
     ]
     return {"facts": facts, "settings": settings, "curves": _curves(learner), "tables": _tables(learner)}
 

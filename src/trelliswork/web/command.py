@@ -67,7 +67,8 @@ def serve(
     listening = _listening(host, port)
     sys.setswitchinterval(_SWITCH)
     warnings.simplefilter("ignore", InputWarning)  # anybody may type anything
-    shown = f"[{host}]" if ":" in host else host
+    everywhere = host in ("0.0.0.0", "::")
+    shown = "ADDRESS-OF-THIS-MACHINE" if everywhere else f"[{host}]" if ":" in host else host
     print(f"models: {', '.join(models)}")
     print(
         f"open http://{shown}:{listening.getsockname()[1]}/ in a browser; Ctrl-C ends the server", flush=True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import ipaddress
+import re
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,6 +28,7 @@ HEADERS = [
     (b"x-frame-options", b"DENY"),
 ]
 _OPEN = ("/", "/health", "/openapi.json", "/favicon.ico")  # nothing of a model is there
+_HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s@:/\\?#\[\]]+)(:[0-9]*)?")
 _OTHER_SITE = 403, "requests from other sites are refused"
 
 
@@ -76,7 +78,7 @@ class Guard:
     ):
         self.app = app
         self.local = is_loopback(host)
-        self.names = frozenset(name.lower() for name in (host, *names))
+        self.names = frozenset(name.strip("[]").lower() for name in (host, *names))
         self.token = None if token is None else token.encode()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -139,10 +141,10 @@ class Guard:
 
     def _is_ours(self, host: str) -> bool:
         """Whether a Host header names this server; a name of another site never does."""
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-        except ValueError:
+        found = _HOST.fullmatch(host)
+        if found is None:
             return False
+        name = found[1].strip("[]").lower()
         if name in self.names:
             return True
         if self.local:

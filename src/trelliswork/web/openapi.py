@@ -23,7 +23,9 @@ _STATUSES = {
     "413": "The request is too large.",
     "415": "Another content type was expected.",
     "422": "The inputs cannot be used, or would take too long.",
-    "503": "Too much is waiting, or there was no answer in time; try again later.",
+    "429": "Too many requests of this client are waiting; try again later.",
+    "431": "The head of the request is too large.",
+    "503": "Too much is waiting, or there was no answer in time, or the server is shutting down.",
 }
 
 
@@ -44,9 +46,10 @@ def openapi(limits: Limits) -> dict[str, Any]:
             "description": "Predict structures: tags, trees, folds, alignments, strings, classes.",
         },
         "paths": {
-            "/models": {"get": _operation("Names of the models.", {"models": {"type": "array"}})},
+            "/models": {"get": _operation("Names of the models.", {"models": _list(_named())})},
             "/models/{name}": {
-                "get": _operation("What a model is.", {"card": {"type": "object"}}) | {"parameters": [name]}
+                "get": _operation("What a model is, and what can be asked of it.", _named() | _described())
+                | {"parameters": [name]}
             },
             "/models/{name}/predict": {
                 "post": _operation("Predict the outputs of inputs.", _answer())
@@ -55,19 +58,50 @@ def openapi(limits: Limits) -> dict[str, Any]:
             "/models/{name}/file": {
                 "post": _operation(
                     "Predict the outputs of a file, as the command line reads and writes it.",
-                    {"rows": {"type": "array"}, "text": {"type": "string"}},
+                    {
+                        "inputs": {"type": "integer", "description": "How many the file has."},
+                        "rows": _list({name: {} for name in ("input", "output", "probability")})
+                        | {"description": "The first ones, for a table."},
+                        "name": {"type": "string", "description": "Of the file below."},
+                        "text": {
+                            "type": "string",
+                            "description": "The file that trelliswork predict writes.",
+                        },
+                        "notes": {"type": "array", "items": {"type": "string"}},
+                    },
                 )
                 | {"parameters": [name, *_file_parameters()], "requestBody": _file()}
             },
             "/models/{name}/evaluate": {
                 "post": _operation(
                     "Compare predictions with the outputs of a file.",
-                    {"scores": {"type": "object"}, "confusions": {"type": "array"}},
+                    {
+                        "scores": {
+                            "type": "object",
+                            "description": "As trelliswork evaluate --json has them.",
+                        },
+                        "confusions": {
+                            "type": "array",
+                            "description": "Truth, prediction, and how often.",
+                            "items": {"type": "array"},
+                        },
+                    },
                 )
                 | {"parameters": [name, _file_parameters()[0]], "requestBody": _file()}
             },
-            "/health": {"get": _operation("Whether the server runs.", {"status": {"const": "ok"}})},
+            "/health": {
+                "get": _operation(
+                    "Whether the server runs.",
+                    {
+                        "status": {"const": "ok"},
+                        "version": {"type": "string"},
+                        "waiting": {"type": "integer", "description": "Requests that wait or run."},
+                        "answered": {"type": "integer"},
+                    },
+                )
+            },
         },
+        "security": [{}, {"token": []}],
         "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
     }
 
@@ -95,13 +129,44 @@ def _request(limits: Limits) -> dict[str, Any]:
 
 
 def _answer() -> dict[str, Any]:
+    candidate = {"output": {}, "score": {"type": ["number", "null"]}, "probability": {"type": "number"}}
     result = {
-        "type": "object",
-        "properties": {
-            name: {} for name in ("input", "output", "candidates", "marginals", "mea", "samples", "why")
+        "input": {"description": "As it was read."},
+        "output": {"description": "The best one."},
+        "candidates": _list(candidate) | {"description": "Best first; with k."},
+        "marginals": {"description": "Probabilities of parts, as the structure has them."},
+        "mea": {"type": "object", "description": "The output of largest expected accuracy."},
+        "samples": _list({"output": {}}) | {"description": "Random outputs."},
+        "why": {
+            "type": ["object", "null"],
+            "description": "What each feature adds to the difference of two scores; null without a second.",
         },
     }
-    return {"model": {"type": "string"}, "results": {"type": "array", "items": result}}
+    return {"model": {"type": "string"}, "results": _list(result) | {"description": "One for each input."}}
+
+
+def _named() -> dict[str, Any]:
+    return {"name": {"type": "string"}, "about": {"type": "string"}, "ready": {"type": "boolean"}}
+
+
+def _described() -> dict[str, Any]:
+    texts = {"type": "array", "items": {"type": "string"}}
+    return {
+        "structure": {"type": "string"},
+        "learner": {"type": "string"},
+        "view": {"type": "string", "description": "How the page draws its outputs."},
+        "hint": {"type": "string", "description": "What an input looks like."},
+        "abilities": texts | {"description": "What can be asked beyond the best output."},
+        "labels": {"type": ["array", "null"], "items": {"type": "string"}},
+        "card": {
+            "type": "object",
+            "description": "Facts, settings, curves of the training, tables of weights.",
+        },
+    }
+
+
+def _list(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": {"type": "object", "properties": properties}}
 
 
 def _operation(summary: str, properties: dict[str, Any]) -> dict[str, Any]:

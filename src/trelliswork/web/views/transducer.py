@@ -60,7 +60,9 @@ class TransducerView(View):
         X = self.opened.features([x] * len(outputs))
         batch, scores = self.learner._asked(X, {"known": [self.known(y, x) for y in outputs]})
         codes = batch.argmax(scores).codes
-        return [[[self.output(x, side) for side in piece] for piece in row] for row in batch.alignments(codes)]
+        return [
+            [[self.output(x, side) for side in piece] for piece in row] for row in batch.alignments(codes)
+        ]
 
     def marginals(self, x: Any, p: Any) -> Any:
         """``[input, output, expected number]`` of every piece."""
