@@ -52,14 +52,16 @@ def server_of(app: Any, limits: Limits) -> uvicorn.Server:
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's connection with limits of its own; bodies of requests are limited where they are read.
+    """A connection of uvicorn with limits; bodies of requests are limited where they are read.
 
     Parameters
     ----------
-    *args, **kwargs
+    *args
         As for uvicorn.
     limits : Limits
         Number of connections, length of a head, and times.
+    **kwargs
+        As for uvicorn.
     """
 
     def __init__(self, *args: Any, limits: Limits, **kwargs: Any):
