@@ -180,14 +180,14 @@ TRNA = "GCGGAUUUAGCUCAGUUGGGAGAGCGCCAGACUGAAGAUCUGGAGGUCCUGUGUUCGAUCCACAGAAUUCGC
 
 def planar_rna(path: Path) -> None:
     """Draw a transfer RNA as the model of the package folds it."""
-    from trelliswork.plots import planar
+    from trelliswork.plots import structure
 
     model = tw.pretrained("rna")
     P = model.predict_marginals([TRNA])[0]
     n = len(TRNA)
     pairs = {(i, j): float(P[i, j]) for i in range(n) for j in range(i + 1, n)}
     canvas((1, 1))  # settings of matplotlib
-    save(planar(TRNA, model.predict_mea([TRNA])[0], probabilities=pairs).figure, path)
+    save(structure(TRNA, model.predict_mea([TRNA])[0], probabilities=pairs).figure, path)
 
 
 def calibration(path: Path) -> None:

@@ -1,0 +1,60 @@
+"""Small parts of the site that no extension has: formulas as MathML, figures of a common style, a first page.
+
+Formulas need neither LaTeX nor a script from elsewhere: browsers draw MathML themselves.
+"""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from latex2mathml.converter import convert
+
+HOME = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=docs/index.html">'
+
+
+def inline_formula(translator: Any, node: nodes.math) -> None:
+    """Write a formula within a line."""
+    translator.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def block_formula(translator: Any, node: nodes.math_block) -> None:
+    """Write a formula on lines of its own."""
+    translator.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
+    raise nodes.SkipNode
+
+
+def fresh_figures(_: Any, name: str) -> None:
+    """Give every example the same size and letters, legible in a column of 700 pixels."""
+    import matplotlib
+
+    matplotlib.rcParams.update({"figure.figsize": (6.4, 4.0), "figure.dpi": 120, "font.size": 10})
+    matplotlib.rcParams.update({"figure.constrained_layout.use": True, "axes.spines.top": False})
+    matplotlib.rcParams.update({"axes.spines.right": False})
+
+
+def not_ours(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out members that scikit-learn documents itself, and classes that are attributes."""
+    owner = inspect.unwrap(getattr(member, "fn", member)) if not inspect.isclass(member) else member
+    if what == "class" and (
+        inspect.isclass(member) or str(getattr(owner, "__module__", "")).startswith("sklearn")
+    ):
+        return True
+    return None
+
+
+def first_page(app: Any, exception: Exception | None) -> None:
+    """Lead from the folder of the site to its first page."""
+    if exception is None and app.builder.format == "html":
+        Path(app.outdir, "index.html").write_text(HOME, encoding="utf-8")
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Tell Sphinx."""
+    app.add_html_math_renderer("mathml", (inline_formula, None), (block_formula, None))
+    app.connect("autodoc-skip-member", not_ours)
+    app.connect("build-finished", first_page)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

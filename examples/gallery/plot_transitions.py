@@ -1,0 +1,10 @@
+"""
+Test
+====
+
+A test.
+"""
+
+import matplotlib.pyplot as plt
+
+plt.plot([1, 2])
