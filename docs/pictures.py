@@ -175,6 +175,41 @@ def walk(path: Path) -> None:
         save(figure, path)
 
 
+def overview(path: Path) -> None:
+    """Draw four outputs, one for each of four structures: what stands at the top of the README."""
+    canvas((1, 1))  # settings of matplotlib
+    from matplotlib.figure import Figure
+
+    from trelliswork.features import TokenWindow
+    from trelliswork.web.demos import sentences
+
+    figure = Figure(figsize=(10, 6.2), layout="constrained")
+    (text, tree), (fold, columns) = figure.subplots(2, 2, width_ratios=[1.25, 1], height_ratios=[1, 1.25])
+    tagger = tw.make_pipeline(TokenWindow(), tw.CRF(tw.Chain(scheme="BIO", emissions="observed")))
+    words = "Maria Haddad took the train from Vienna to Port Elizabeth on 3 May .".split()
+    tw.plots.marginals(tagger.fit(*sentences(300)), words, width=34, title="label sequences", ax=text)
+    trees = [
+        "(S (NP (D the) (N man)) (VP (VP (V saw) (NP (D the) (N dog))) (PP (P with) (NP (D a) (N hat)))))",
+        "(S (NP (D a) (N dog)) (VP (V saw) (NP (NP (D the) (N man)) (PP (P with) (NP (D a) (N hat))))))",
+    ]
+    inputs = [[word.rstrip(")") for word in t.split() if not word.startswith("(")] for t in trees]
+    parser = tw.Generative(tw.Grammar(min_count=1, vertical=1)).fit(inputs, trees)
+    sentence = "the man saw a dog with the hat".split()
+    tw.plots.tree(parser.predict([sentence])[0], title="parse trees", ax=tree)
+    model = tw.pretrained("rna")
+    [chances] = model.predict_marginals([TRNA])
+    pairs = {(i, j): float(chances[i, j]) for i in range(len(TRNA)) for j in range(i + 1, len(TRNA))}
+    structure = model.predict_mea([TRNA])[0]
+    tw.plots.structure(TRNA, structure, probabilities=pairs, title="RNA structures", ax=fold)
+    scores = {("match",): 1.6, ("mismatch",): -0.8, ("open",): -2.4, ("extend",): -0.6}
+    pair = ("GATTACAGATTACAAATCGTAGC", "GATACAGTTACAATCGTTAGC")
+    tw.plots.posterior(tw.Fixed(tw.Alignment("affine"), scores), pair, ax=columns)
+    columns.set_title("alignments", fontsize=10)
+    for axes in (text, tree):
+        axes.title.set_fontsize(10)
+    save(figure, path)
+
+
 TRNA = "GCGGAUUUAGCUCAGUUGGGAGAGCGCCAGACUGAAGAUCUGGAGGUCCUGUGUUCGAUCCACAGAAUUCGCACCA"
 
 
@@ -208,6 +243,7 @@ if __name__ == "__main__":
     images = Path(__file__).parent / "images"
     de_bruijn("banana", images / "de-bruijn.svg")
     walk(images / "walk.svg")
+    overview(images / "overview.svg")
     planar_rna(images / "rna-planar.svg")
     calibration(images / "rna-calibration.svg")
     pieces(images / "transducer.svg")

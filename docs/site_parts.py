@@ -1,4 +1,4 @@
-"""Small parts of the site that no extension has: formulas as MathML, figures of a common style, a first page.
+"""Small parts of the site that no extension has: formulas as MathML, a cheat sheet, a first page.
 
 Formulas need neither LaTeX nor a script from elsewhere: browsers draw MathML themselves.
 """
@@ -46,6 +46,16 @@ def not_ours(app: Any, what: str, name: str, member: Any, skip: bool, options: A
     return None
 
 
+def drawings(app: Any) -> None:
+    """Make the cheat sheet and the picture at the top of the README."""
+    from cheatsheet import draw
+    from pictures import overview
+
+    here = Path(__file__).parent
+    draw(here / "_build" / "cheatsheet")
+    overview(here / "images" / "overview.svg")
+
+
 def first_page(app: Any, exception: Exception | None) -> None:
     """Lead from the folder of the site to its first page."""
     if exception is None and app.builder.format == "html":
@@ -55,6 +65,7 @@ def first_page(app: Any, exception: Exception | None) -> None:
 def setup(app: Any) -> dict[str, Any]:
     """Tell Sphinx."""
     app.add_html_math_renderer("mathml", (inline_formula, None), (block_formula, None))
+    app.connect("builder-inited", drawings)
     app.connect("autodoc-skip-member", not_ours)
     app.connect("build-finished", first_page)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -103,7 +103,7 @@ def test_history(crf):
 
 def test_learning_curve():
     ax = plots.learning_curve({"HMM": tw.Generative(tw.Chain())}, X, Y, X, Y, sizes=[1, 3])
-    assert ax.lines[0].get_xdata() == [1, 3]
+    assert ax.lines[0].get_xdata().tolist() == [1, 3]
     assert ax.lines[0].get_ydata()[1] == tw.Generative(tw.Chain()).fit(X, Y).score(X, Y)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["HMM"]
     with pytest.raises(tw.InputError, match="between 1 and the number of samples, 3"):
@@ -131,12 +131,12 @@ def test_confusion():
     ids=lambda value: type(value).__name__,
 )
 def test_calibration(structure, x, y):
-    model = tw.Generative(structure).fit([x] * 3, [y] * 3)
+    model = tw.CRF(structure, l2=0.001).fit([x] * 3, [y] * 3)
     ax = plots.calibration(model, [x], [y], n_bins=4)
     means, shares = ax.lines[1].get_xdata(), ax.lines[1].get_ydata()
     assert ((shares >= 0) & (shares <= 1)).all()
-    assert means[-1] > 0.5
-    assert shares[-1] > 0.4
+    assert means[-1] > 0.75
+    assert shares[-1] == 1.0
     assert len(ax.patches) == len(means)
 
 

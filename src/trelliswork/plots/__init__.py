@@ -1,7 +1,7 @@
 """Pictures, with matplotlib (``pip install trelliswork[plot]``): axes in, axes out.
 
 Every function takes ``ax=`` and returns the axes that it drew on; without it there is a new figure,
-``ax.figure``. Colours can be told apart by all readers.
+``ax.figure``. Colours can be told apart by all readers; ``COLORS`` lists them.
 
 >>> import trelliswork as tw
 >>> ax = tw.plots.tree("(S (NP they) (VP run))")
@@ -10,6 +10,7 @@ Every function takes ``ax=`` and returns the axes that it drew on; without it th
 
 from __future__ import annotations
 
+from trelliswork.plots._canvas import COLORS
 from trelliswork.plots.alignment import alignment, matrix, posterior
 from trelliswork.plots.chain import marginals, transitions
 from trelliswork.plots.classes import taxonomy
@@ -21,6 +22,7 @@ from trelliswork.plots.strings import ngrams, pieces
 from trelliswork.plots.tuning import comparison, path
 
 __all__ = [
+    "COLORS",
     "alignment",
     "arcs",
     "calibration",

@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 # The palette of Okabe and Ito (2008), which readers with any kind of colour vision can tell apart.
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#000000")
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#666666", "#000000")
 DIVERGING = "PuOr_r"  # orange above zero, purple below
 SHADES = "cividis"  # from dark blue to yellow, the same for all kinds of colour vision
 _MOST_NUMBERS = 14  # rows of a heat map whose cells hold numbers
@@ -147,7 +147,15 @@ def learner_of(model: Any) -> Any:
 
 
 def heat_map(
-    ax: Any, values: Any, rows: list[str], columns: list[str], *, label: str, digits: int = 1, **colours: Any
+    ax: Any,
+    values: Any,
+    rows: list[str],
+    columns: list[str],
+    *,
+    label: str,
+    cmap: str = SHADES,
+    digits: int = 1,
+    **limits: Any,
 ) -> Any:
     """Draw a table of numbers as colours, with the numbers where there is room; NaN is left blank.
 
@@ -161,10 +169,12 @@ def heat_map(
         Names.
     label : str
         What the colours mean.
+    cmap : str
+        Name of a map of Matplotlib.
     digits : int, default=1
         Digits after the point.
-    **colours
-        Passed to ``imshow``: ``cmap``, ``vmin``, ``vmax``.
+    **limits
+        Numbers of the first and last colour: ``vmin``, ``vmax``.
 
     Examples
     --------
@@ -176,8 +186,8 @@ def heat_map(
     import numpy as np
 
     values = np.asarray(values, dtype=float)
-    image = ax.imshow(np.ma.masked_invalid(values), aspect="auto", **colours)
-    image.cmap.set_bad("#eeeeee")
+    colours = palette(cmap).with_extremes(bad="#eeeeee")
+    image = ax.imshow(np.ma.masked_invalid(values), aspect="auto", cmap=colours, **limits)
     ax.figure.colorbar(image, ax=ax, label=label, shrink=0.85)
     size = 9 if max(values.shape) <= 20 else 7
     upright = max((len(name) for name in columns), default=0) <= 3
@@ -194,7 +204,7 @@ def heat_map(
     if max(values.shape) <= _MOST_NUMBERS:
         for (i, j), value in np.ndenumerate(values):
             if np.isfinite(value):
-                dark = sum(image.cmap(image.norm(value))[:3]) < 1.5
+                dark = sum(colours(image.norm(value))[:3]) < 1.5
                 ax.text(
                     j,
                     i,

@@ -51,8 +51,10 @@ def transitions(model: Any, *, title: str | None = None, ax: Any = None) -> Any:
     ax = axes_for(ax, (size + 0.8, size))
     top = float(np.nanmax(np.abs(table), initial=0.0)) or 1.0
     logs = not (table > 0).any()  # log-probabilities have no middle
-    colours = {"cmap": SHADES} if logs else {"cmap": DIVERGING, "vmin": -top, "vmax": top}
-    heat_map(ax, table, labels, labels, label="log-probability" if logs else "weight", **colours)
+    if logs:
+        heat_map(ax, table, labels, labels, label="log-probability", cmap=SHADES)
+    else:
+        heat_map(ax, table, labels, labels, label="weight", cmap=DIVERGING, vmin=-top, vmax=top)
     ax.set(xlabel="next label", ylabel="label", title=title or "")
     return ax
 
@@ -88,7 +90,7 @@ def marginals(
     >>> model = tw.CRF(tw.Chain()).fit([["the", "cat"], ["a", "dog"]], [["D", "N"], ["D", "N"]])
     >>> ax = tw.plots.marginals(model, ["the", "dog"])
     >>> [text.get_text() for text in ax.texts]
-    ['the', 'D 0.85', 'dog', 'N 0.85']
+    ['the', 'D 0.98', 'dog', 'N 0.98']
     """
     [table] = model.predict_marginals([x])
     [labels] = model.predict([x])
@@ -97,6 +99,7 @@ def marginals(
     if len(shown) != len(labels):
         raise InputError(f"the input has {len(labels)} tokens but words has {len(shown)}")
     below = [f"{label} {table[t, classes.index(label)]:.2f}" for t, label in enumerate(labels)]
+    kinds = list(dict.fromkeys(_kind(label) for label in classes if label != "O"))
     places, right, line = [], 0.0, 0
     for word, note in zip(shown, below, strict=True):
         room = max(len(word), 0.72 * len(note)) + 1.6
@@ -108,13 +111,14 @@ def marginals(
     boxes, heights = matplotlib("patches"), 10 * _LINE
     letters = 72 * ax.get_window_extent().width / ax.figure.dpi / width / 0.62
     for (left, row, room), word, note, label, t in zip(places, shown, below, labels, range(len(shown))):
-        k, p = classes.index(label), float(table[t, classes.index(label)])
+        p = float(table[t, classes.index(label)])
+        colour = "#999999" if label == "O" else color_of(kinds.index(_kind(label)))
         ax.add_patch(
             boxes.Rectangle(
                 (left, -heights * row - 0.78 * heights),
                 room - 0.4,
                 0.86 * heights,
-                facecolor=color_of(k),
+                facecolor=colour,
                 alpha=0.06 + 0.5 * p,
                 edgecolor="none",
             )
@@ -127,6 +131,12 @@ def marginals(
     ax.set(xlim=(-0.5, width + 0.5), ylim=(-heights * (line + 1), 0.4 * heights), title=title or "")
     ax.set_axis_off()
     return ax
+
+
+def _kind(label: Any) -> Any:
+    """What kind of entity a label is about; the label itself where there is no scheme."""
+    schemed = isinstance(label, str) and label[:2] in ("B-", "I-", "E-", "S-")
+    return label[2:] if schemed else label
 
 
 def _word(token: Any) -> str:

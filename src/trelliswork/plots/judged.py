@@ -180,7 +180,7 @@ def _of_columns(model: Any, x: Any, table: Any, true: Any) -> Iterator[tuple[flo
 
 
 def _of_brackets(model: Any, x: Any, table: Any, true: Any) -> Iterator[tuple[float, bool]]:
-    there = set(brackets(as_node(true)))
+    there = set(brackets(as_node(true), tagged=True))
     yield from ((min(float(p), 1.0), span in there) for span, p in table.items())
 
 

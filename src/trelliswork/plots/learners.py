@@ -40,8 +40,8 @@ def weights(model: Any, of: Any = None, *, top: int = 15, title: str | None = No
     Examples
     --------
     >>> import trelliswork as tw
-    >>> model = tw.Fixed(tw.Chain(), {("emission", "cat", "N"): 2.0, ("emission", "cat", "V"): -1.0})
-    >>> [round(bar.get_width(), 1) for bar in tw.plots.weights(model).patches]
+    >>> model = tw.Fixed(tw.Chain(), {("emission", "cat", "N"): 2.0, ("emission", "cat", "V"): -1.0}).fit()
+    >>> [float(bar.get_width()) for bar in tw.plots.weights(model).patches]
     [-1.0, 2.0]
     """
     learner = learner_of(model)
@@ -49,7 +49,7 @@ def weights(model: Any, of: Any = None, *, top: int = 15, title: str | None = No
         raise InputError("weights draws learners with a weight per feature; a kernel model has none")
     named = learner.weights_by_name()
     if of is not None:
-        named = {name: value for name, value in named.items() if of in name}
+        named = {name: value for name, value in named.items() if _has(name, of)}
     if not named:
         raise InputError("there is no weight other than zero to draw" + (f" of {of!r}" if of else ""))
     largest = sorted(named, key=lambda name: -abs(named[name]))[:top]
@@ -61,6 +61,11 @@ def weights(model: Any, of: Any = None, *, top: int = 15, title: str | None = No
     ax.axvline(0.0, color="black", linewidth=0.8)
     ax.set(xlabel="weight", title=title or "")
     return ax
+
+
+def _has(name: Any, part: Any) -> bool:
+    """Whether a name, or a name within it, has a part."""
+    return name == part or (isinstance(name, tuple) and any(_has(inner, part) for inner in name))
 
 
 def _readable(name: Any) -> str:
@@ -121,6 +126,7 @@ def history(model: Any, name: str | None = None, *, title: str | None = None, ax
     drawn = [v for _, v in values]
     if min(drawn) > 0 and max(drawn) / min(drawn) > 50:
         ax.set_yscale("log")
+    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set(xlabel="iteration", ylabel=name, title=title or "")
     scored = _numbers(records, "dev") if name != "dev" else []
     if scored:
@@ -180,7 +186,7 @@ def learning_curve(
     >>> X, y = [["the", "cat"], ["a", "dog"]] * 4, [["D", "N"], ["D", "N"]] * 4
     >>> learners = [tw.CRF(tw.Chain()), tw.Generative(tw.Chain())]
     >>> ax = tw.plots.learning_curve(learners, X, y, X, y, sizes=[2, 8])
-    >>> [(line.get_label(), line.get_ydata()) for line in ax.lines]
+    >>> [(line.get_label(), line.get_ydata().tolist()) for line in ax.lines]
     [('CRF', [1.0, 1.0]), ('Generative', [1.0, 1.0])]
     """
     from sklearn.base import clone
