@@ -148,7 +148,7 @@ def draw(folder: Path) -> list[Path]:
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(WIDTH, HEIGHT))
+    figure = Figure(figsize=(WIDTH, HEIGHT), layout="none")
     page = figure.add_axes((0, 0, 1, 1))
     page.set(xlim=(0, WIDTH), ylim=(0, HEIGHT))
     page.set_axis_off()

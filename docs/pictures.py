@@ -175,6 +175,53 @@ def walk(path: Path) -> None:
         save(figure, path)
 
 
+def scores_of_all_outputs(path: Path) -> None:
+    """Draw the scores of all outputs of one sentence: what moments and margins ask of the true one."""
+    import itertools
+
+    X = [["the", "old", "man", "left", "a", "boat"], ["a", "man", "left"], ["the", "old", "boat"]]
+    y = [["D", "A", "N", "V", "D", "N"], ["D", "N", "V"], ["D", "A", "N"]]
+    canvas((1, 1))  # settings of matplotlib
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.6, 3.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    outputs = [list(labels) for labels in itertools.product("ADNV", repeat=6)]
+    for axes, learner in (
+        (left, tw.ZScore(tw.Chain(), reference="uniform")),
+        (right, tw.StructuredSVM(tw.Chain())),
+    ):
+        model = learner.fit(X, y)
+        batch = model.pack([X[0]] * len(outputs), outputs)
+        scores = batch.gold_values(model.part_scores(batch, [X[0]] * len(outputs)))
+        true = scores[outputs.index(y[0])]
+        if axes is left:
+            mean, deviation = float(scores.mean()), float(scores.std())
+            axes.hist(scores, bins=60, color=tw.plots.COLORS[5])
+            axes.axvline(mean, color="#666666", linestyle="--", label="mean")
+            axes.axvline(
+                true, color=tw.plots.COLORS[1], label=f"truth: {(true - mean) / deviation:.1f} deviations"
+            )
+            axes.set(xlabel="score", ylabel="outputs", title="moments")
+            axes.legend(frameon=False, fontsize=8)
+        else:
+            wrong = np.array([sum(a != b for a, b in zip(labels, y[0])) for labels in outputs])
+            rng = np.random.default_rng(0)
+            axes.plot(
+                wrong + rng.uniform(-0.2, 0.2, len(wrong)),
+                scores,
+                ".",
+                markersize=2,
+                color=tw.plots.COLORS[5],
+            )
+            axes.plot(0, true, "o", color=tw.plots.COLORS[1], label="truth")
+            axes.plot([0, 6], [true, true - 6], "--", color="#666666", label="truth less wrong labels")
+            axes.set(xlabel="wrong labels", ylabel="score", title="margins")
+            axes.legend(frameon=False, fontsize=8)
+        axes.spines[["top", "right"]].set_visible(False)
+    save(figure, path)
+
+
 def overview(path: Path) -> None:
     """Draw four outputs, one for each of four structures: what stands at the top of the README."""
     canvas((1, 1))  # settings of matplotlib
@@ -244,6 +291,7 @@ if __name__ == "__main__":
     de_bruijn("banana", images / "de-bruijn.svg")
     walk(images / "walk.svg")
     overview(images / "overview.svg")
+    scores_of_all_outputs(images / "all-outputs.png")
     planar_rna(images / "rna-planar.svg")
     calibration(images / "rna-calibration.svg")
     pieces(images / "transducer.svg")

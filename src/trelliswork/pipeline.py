@@ -59,6 +59,10 @@ class Pipeline(pipeline.Pipeline):
     --------
     make_pipeline : The same with names that are found by themselves.
 
+    References
+    ----------
+    .. [1] Pedregosa et al. (2011), JMLR 12 (scikit-learn, whose pipelines these are).
+
     Examples
     --------
     >>> import trelliswork as tw

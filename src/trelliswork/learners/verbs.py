@@ -425,7 +425,7 @@ class ModelVerbs(ClassifierVerbs):
         Parameters
         ----------
         top : int, default=10
-            Rows per label.
+            Rows per label; more show smaller weights.
         """
         self._check_fitted()
         return self.space_.tables(self.coef_, top)

@@ -51,7 +51,8 @@ def tree(
     boxes: list[Any] = []
     depth = _placed(root, 0, lines, boxes)[2]
     ax = axes_for(ax, (max(3.0, 0.75 * len(words)), 0.9 + 0.5 * depth))
-    size = min(11.0, 72 * ax.get_window_extent().width / ax.figure.dpi / max(len(words), 1) / 5)
+    room = 72 * ax.get_window_extent().width / ax.figure.dpi / max(len(words), 1)
+    size = min(11.0, room / (0.62 * max(map(len, words), default=1) + 0.8))
     colours = palette(SHADES) if probabilities is not None else None
     for (x0, y0), (x1, y1) in lines:
         ax.plot([x0, x1], [y0 - 0.22, y1 + 0.22], color="#888888", linewidth=1.0, zorder=1)

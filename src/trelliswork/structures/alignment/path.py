@@ -191,7 +191,7 @@ class AlignPath:
         gap : str, default="-"
             The gap symbol.
         width : int, default=60
-            Columns per block.
+            Columns per block. More columns make fewer, longer blocks.
 
         Examples
         --------
