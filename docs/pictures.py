@@ -31,46 +31,8 @@ def save(figure: Any, path: Path) -> None:
 
 def de_bruijn(text: str, path: Path) -> None:
     """Draw the graph of the bigrams of a string: one arrow for each, with its count."""
-    from matplotlib.patches import FancyArrowPatch
-
-    counts = tw.ngram_counts(text, 2)
-    letters = list(dict.fromkeys("^" + text + "$"))
-    place = {s: np.array([1.6 * i, 0.0]) for i, s in enumerate(letters)}
-    figure, axes = canvas((7, 2.6))
-    for gram, count in counts.items():
-        a, b = place[gram[0]], place[gram[1]]
-        jump = round(abs(b[0] - a[0]) / 1.6)
-        bend = 0.0 if jump == 1 and gram[::-1] not in counts else 0.55 if jump > 1 else 0.35
-        arrow = FancyArrowPatch(
-            a,
-            b,
-            connectionstyle=f"arc3,rad={-bend}",
-            arrowstyle="-|>",
-            mutation_scale=16,
-            shrinkA=15,
-            shrinkB=15,
-            linewidth=1.0 + 0.8 * (count - 1),
-            color="#2c6fbb",
-        )
-        axes.add_patch(arrow)
-        side = 1.0 if b[0] > a[0] else -1.0
-        height = side * (0.12 + 0.5 * bend * abs(b[0] - a[0]))
-        label = f"{gram} × {count}" if count > 1 else gram
-        axes.text((a[0] + b[0]) / 2, height, label, ha="center", va="center", fontsize=11)
-    for letter, (x, y) in place.items():
-        axes.text(
-            x,
-            y,
-            letter,
-            ha="center",
-            va="center",
-            fontsize=14,
-            zorder=3,
-            bbox={"boxstyle": "circle,pad=0.35", "facecolor": "#eef3fa", "edgecolor": "#2c6fbb"},
-        )
-    axes.set(xlim=(-0.6, 1.6 * (len(letters) - 1) + 0.6), ylim=(-1.1, 1.1))
-    axes.set_aspect("equal")
-    save(figure, path)
+    canvas((1, 1))  # settings of matplotlib
+    save(tw.plots.ngrams(tw.ngram_counts(text, 2)).figure, path)
 
 
 # Layers of the package, top down: name, lower and upper edge, colour.
@@ -130,16 +92,8 @@ def pieces(path: Path) -> None:
     X = ["cat", "act", "tic", "city", "ice", "acid", "face"]
     y = ["kat", "akt", "tik", "siti", "is", "asid", "fas"]
     model = tw.CRF(tw.Transducer(), l2=0.1).fit(X, y)
-    batch: Any = model.pack(["tice"])
-    [found] = batch.alignments(batch.predicted(batch.scores(model.coef_)).codes)
-    figure, axes = canvas((4, 1.6))
-    for t, (letter, written) in enumerate(found):
-        color = "#2c6fbb" if written else "#b0b0b0"
-        axes.plot([t, t], [0.25, 0.75], color=color, linewidth=1.5)
-        axes.text(t, 1.0, letter, ha="center", va="center", fontsize=18)
-        axes.text(t, 0.0, written or "\N{MIDDLE DOT}", ha="center", va="center", fontsize=18, color=color)
-    axes.set(xlim=(-0.6, len(found) - 0.4), ylim=(-0.3, 1.3))
-    save(figure, path)
+    canvas((1, 1))  # settings of matplotlib
+    save(tw.plots.pieces(model, "tice").figure, path)
 
 
 def walk(path: Path) -> None:
@@ -262,14 +216,12 @@ TRNA = "GCGGAUUUAGCUCAGUUGGGAGAGCGCCAGACUGAAGAUCUGGAGGUCCUGUGUUCGAUCCACAGAAUUCGC
 
 def planar_rna(path: Path) -> None:
     """Draw a transfer RNA as the model of the package folds it."""
-    from trelliswork.plots import structure
-
     model = tw.pretrained("rna")
     P = model.predict_marginals([TRNA])[0]
     n = len(TRNA)
     pairs = {(i, j): float(P[i, j]) for i in range(n) for j in range(i + 1, n)}
     canvas((1, 1))  # settings of matplotlib
-    save(structure(TRNA, model.predict_mea([TRNA])[0], probabilities=pairs).figure, path)
+    save(tw.plots.structure(TRNA, model.predict_mea([TRNA])[0], probabilities=pairs).figure, path)
 
 
 def calibration(path: Path) -> None:
