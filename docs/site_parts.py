@@ -11,19 +11,28 @@ from typing import Any
 
 from docutils import nodes
 from latex2mathml.converter import convert
+from sphinx.util import logging
 
 HOME = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=docs/index.html">'
 
 
+def mathml(text: str, display: str) -> str:
+    """A formula; a command that the converter does not know is a warning, which ends the build."""
+    made = convert(text, display=display)
+    if "\\" in made:
+        logging.getLogger(__name__).warning("formula %r has an unknown command", text)
+    return made
+
+
 def inline_formula(translator: Any, node: nodes.math) -> None:
     """Write a formula within a line."""
-    translator.body.append(convert(node.astext()))
+    translator.body.append(mathml(node.astext(), "inline"))
     raise nodes.SkipNode
 
 
 def block_formula(translator: Any, node: nodes.math_block) -> None:
     """Write a formula on lines of its own."""
-    translator.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
+    translator.body.append(f'<div class="formula">{mathml(node.astext(), "block")}</div>')
     raise nodes.SkipNode
 
 
