@@ -39,7 +39,7 @@ exclude_patterns = [
     "tests",
     "examples",
     "demo-output",
-    "**/README.txt",
+    "**sg_execution_times.rst",
 ]
 
 extensions = [

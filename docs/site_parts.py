@@ -6,6 +6,7 @@ Formulas need neither LaTeX nor a script from elsewhere: browsers draw MathML th
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.util import logging
 
+EXAMPLE = re.compile(r"\]\((?:\.\./)+examples/gallery/(plot_\w+)\.py\)")
 HOME = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=docs/index.html">'
 
 
@@ -36,6 +38,13 @@ def block_formula(translator: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def to_gallery(app: Any, name: str, source: list[str]) -> None:
+    """Lead links to examples, which are files of the repository, to the pages that show them."""
+    source[0] = EXAMPLE.sub(r"](/docs/gallery/\1.rst)", source[0]).replace(
+        "](../../examples/gallery/README.rst)", "](/docs/gallery/index.rst)"
+    )
+
+
 def fresh_figures(_: Any, name: str) -> None:
     """Give every example the same size and letters, legible in a column of 700 pixels."""
     import matplotlib
@@ -56,11 +65,14 @@ def not_ours(app: Any, what: str, name: str, member: Any, skip: bool, options: A
 
 
 def drawings(app: Any) -> None:
-    """Make the cheat sheet and the picture at the top of the README."""
+    """Make the cheat sheet and the picture at the top of the README; drop pages of old examples."""
     from cheatsheet import draw
     from pictures import overview
 
     here = Path(__file__).parent
+    for page in (here / "gallery").glob("plot_*.rst"):  # of examples that were renamed
+        if not (here.parent / "examples" / "gallery" / f"{page.stem}.py").exists():
+            page.unlink()
     draw(here / "_build" / "cheatsheet")
     overview(here / "images" / "overview.svg")
 
@@ -75,6 +87,7 @@ def setup(app: Any) -> dict[str, Any]:
     """Tell Sphinx."""
     app.add_html_math_renderer("mathml", (inline_formula, None), (block_formula, None))
     app.connect("builder-inited", drawings)
+    app.connect("source-read", to_gallery)
     app.connect("autodoc-skip-member", not_ours)
     app.connect("build-finished", first_page)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -35,5 +35,5 @@ right.plot(sizes, risk, marker="o", color=tw.plots.COLORS[2])
 right.set(xlabel="training samples", ylabel="test error", xscale="log", ylim=(0, None))
 for ax in (left, right):
     ax.set_xticks(sizes, sizes)
-    ax.minorticks_off()
+    ax.set_xticks([], minor=True)
 plt.show()

@@ -3,7 +3,7 @@ Letters to letters, with the alignment found on the way
 =======================================================
 
 Greek words and how they are written in Latin letters: pairs of words, nothing else. The model finds
-out which letters belong together, also where two become one.
+out which letters belong together, also where one becomes two.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +20,8 @@ model = tw.CRF(tw.Transducer(), l2=0.1).fit([a for a, _ in pairs], [b for _, b i
 
 # %%
 # A word that was not among them, and the pieces it is read as.
-fig, ax = plt.subplots(figsize=(6.0, 1.8))
-tw.plots.pieces(model, "ουρανιο", title=model.predict(["ουρανιο"])[0], ax=ax)
+fig, ax = plt.subplots(figsize=(4.0, 1.8))
+tw.plots.pieces(model, "ψυχη", title=model.predict(["ψυχη"])[0], ax=ax)
 plt.show()
 
 # %%

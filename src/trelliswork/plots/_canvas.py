@@ -208,7 +208,7 @@ def heat_map(
                 ax.text(
                     j,
                     i,
-                    f"{value:.{digits}f}",
+                    f"{round(value, digits) + 0.0:.{digits}f}",
                     ha="center",
                     va="center",
                     fontsize=8,

@@ -217,7 +217,7 @@ def learning_curve(
         )
     ax.set_xscale("log")
     ax.set_xticks(list(sizes), [str(n) for n in sizes])
-    ax.minorticks_off()
+    ax.set_xticks([], minor=True)
     ax.set(xlabel="training samples", ylabel="score", title=title or "")
     ax.legend(fontsize=8, frameon=False)
     return ax
