@@ -43,8 +43,8 @@ boundscheck: $(VENV)/.dev
 
 # The site in docs/_build/html. The examples of its pages run as tests; the gallery runs here.
 docs: $(VENV)/.docs
-	rm -rf docs/api/generated
-	$(BIN)/python -m sphinx -W --keep-going -q -b html -c docs . docs/_build/html
+	rm -rf docs/_build/html docs/api/generated
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -c docs -d docs/_build/doctrees . docs/_build/html
 	$(BIN)/python docs/check_site.py docs/_build/html
 
 bench: $(VENV)/.bench

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 # Three columns of boxes: a heading, then lines of code and what they do.
 COLUMNS: list[list[tuple[str, list[tuple[str, str]]]]] = [
@@ -146,9 +147,16 @@ def draw(folder: Path) -> list[Path]:
     folder : Path
         Where to write.
     """
+    import matplotlib
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(WIDTH, HEIGHT), layout="none")
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()  # whatever examples of the gallery set
+        return _drawn(Figure(figsize=(WIDTH, HEIGHT)), folder)
+
+
+def _drawn(figure: Any, folder: Path) -> list[Path]:
+    """Draw on an empty page, and write it."""
     page = figure.add_axes((0, 0, 1, 1))
     page.set(xlim=(0, WIDTH), ylim=(0, HEIGHT))
     page.set_axis_off()
