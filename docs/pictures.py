@@ -15,6 +15,7 @@ def canvas(size: tuple[float, float]) -> tuple[Any, Any]:
     import matplotlib
 
     matplotlib.use("Agg")
+    matplotlib.rcdefaults()  # whatever else was drawn in this process
     matplotlib.rcParams["svg.hashsalt"] = "trelliswork"  # the same picture, the same bytes
     from matplotlib import pyplot
 
