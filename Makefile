@@ -41,9 +41,11 @@ fuzz: $(VENV)/.dev
 boundscheck: $(VENV)/.dev
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/boundscheck $(BIN)/python -m pytest -n auto tests/dp tests/structures tests/learners
 
-# The guide is Markdown whose examples run.
-docs: $(VENV)/.dev
-	$(BIN)/python -m pytest docs README.md
+# The site in docs/_build/html. The examples of its pages run as tests; the gallery runs here.
+docs: $(VENV)/.docs
+	rm -rf docs/_build/html docs/api/generated
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -c docs -d docs/_build/doctrees . docs/_build/html
+	$(BIN)/python docs/check_site.py docs/_build/html
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks ner --data $(DATA)
@@ -61,9 +63,13 @@ $(VENV)/.dev: $(VENV)/.package
 	$(BIN)/python -m pip install --quiet --editable ".[bio,text,plot,web]" --group dev
 	touch $@
 
+$(VENV)/.docs: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
 $(VENV)/.bench: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --group bench
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo-output dist build
+	rm -rf $(VENV) demo-output dist build docs/_build docs/gallery docs/api/generated docs/api/backreferences

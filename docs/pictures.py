@@ -15,6 +15,7 @@ def canvas(size: tuple[float, float]) -> tuple[Any, Any]:
     import matplotlib
 
     matplotlib.use("Agg")
+    matplotlib.rcdefaults()  # whatever else was drawn in this process
     matplotlib.rcParams["svg.hashsalt"] = "trelliswork"  # the same picture, the same bytes
     from matplotlib import pyplot
 
@@ -31,46 +32,8 @@ def save(figure: Any, path: Path) -> None:
 
 def de_bruijn(text: str, path: Path) -> None:
     """Draw the graph of the bigrams of a string: one arrow for each, with its count."""
-    from matplotlib.patches import FancyArrowPatch
-
-    counts = tw.ngram_counts(text, 2)
-    letters = list(dict.fromkeys("^" + text + "$"))
-    place = {s: np.array([1.6 * i, 0.0]) for i, s in enumerate(letters)}
-    figure, axes = canvas((7, 2.6))
-    for gram, count in counts.items():
-        a, b = place[gram[0]], place[gram[1]]
-        jump = round(abs(b[0] - a[0]) / 1.6)
-        bend = 0.0 if jump == 1 and gram[::-1] not in counts else 0.55 if jump > 1 else 0.35
-        arrow = FancyArrowPatch(
-            a,
-            b,
-            connectionstyle=f"arc3,rad={-bend}",
-            arrowstyle="-|>",
-            mutation_scale=16,
-            shrinkA=15,
-            shrinkB=15,
-            linewidth=1.0 + 0.8 * (count - 1),
-            color="#2c6fbb",
-        )
-        axes.add_patch(arrow)
-        side = 1.0 if b[0] > a[0] else -1.0
-        height = side * (0.12 + 0.5 * bend * abs(b[0] - a[0]))
-        label = f"{gram} × {count}" if count > 1 else gram
-        axes.text((a[0] + b[0]) / 2, height, label, ha="center", va="center", fontsize=11)
-    for letter, (x, y) in place.items():
-        axes.text(
-            x,
-            y,
-            letter,
-            ha="center",
-            va="center",
-            fontsize=14,
-            zorder=3,
-            bbox={"boxstyle": "circle,pad=0.35", "facecolor": "#eef3fa", "edgecolor": "#2c6fbb"},
-        )
-    axes.set(xlim=(-0.6, 1.6 * (len(letters) - 1) + 0.6), ylim=(-1.1, 1.1))
-    axes.set_aspect("equal")
-    save(figure, path)
+    canvas((1, 1))  # settings of matplotlib
+    save(tw.plots.ngrams(tw.ngram_counts(text, 2)).figure, path)
 
 
 # Layers of the package, top down: name, lower and upper edge, colour.
@@ -130,16 +93,8 @@ def pieces(path: Path) -> None:
     X = ["cat", "act", "tic", "city", "ice", "acid", "face"]
     y = ["kat", "akt", "tik", "siti", "is", "asid", "fas"]
     model = tw.CRF(tw.Transducer(), l2=0.1).fit(X, y)
-    batch: Any = model.pack(["tice"])
-    [found] = batch.alignments(batch.predicted(batch.scores(model.coef_)).codes)
-    figure, axes = canvas((4, 1.6))
-    for t, (letter, written) in enumerate(found):
-        color = "#2c6fbb" if written else "#b0b0b0"
-        axes.plot([t, t], [0.25, 0.75], color=color, linewidth=1.5)
-        axes.text(t, 1.0, letter, ha="center", va="center", fontsize=18)
-        axes.text(t, 0.0, written or "\N{MIDDLE DOT}", ha="center", va="center", fontsize=18, color=color)
-    axes.set(xlim=(-0.6, len(found) - 0.4), ylim=(-0.3, 1.3))
-    save(figure, path)
+    canvas((1, 1))  # settings of matplotlib
+    save(tw.plots.pieces(model, "tice").figure, path)
 
 
 def walk(path: Path) -> None:
@@ -175,19 +130,99 @@ def walk(path: Path) -> None:
         save(figure, path)
 
 
+def scores_of_all_outputs(path: Path) -> None:
+    """Draw the scores of all outputs of one sentence: what moments and margins ask of the true one."""
+    import itertools
+
+    X = [["the", "old", "man", "left", "a", "boat"], ["a", "man", "left"], ["the", "old", "boat"]]
+    y = [["D", "A", "N", "V", "D", "N"], ["D", "N", "V"], ["D", "A", "N"]]
+    canvas((1, 1))  # settings of matplotlib
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.6, 3.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    outputs = [list(labels) for labels in itertools.product("ADNV", repeat=6)]
+    for axes, learner in (
+        (left, tw.ZScore(tw.Chain(), reference="uniform")),
+        (right, tw.StructuredSVM(tw.Chain())),
+    ):
+        model = learner.fit(X, y)
+        batch = model.pack([X[0]] * len(outputs), outputs)
+        scores = batch.gold_values(model.part_scores(batch, [X[0]] * len(outputs)))
+        true = scores[outputs.index(y[0])]
+        if axes is left:
+            mean, deviation = float(scores.mean()), float(scores.std())
+            axes.hist(scores, bins=60, color=tw.plots.COLORS[5])
+            axes.axvline(mean, color="#666666", linestyle="--", label="mean")
+            axes.axvline(
+                true, color=tw.plots.COLORS[1], label=f"truth: {(true - mean) / deviation:.1f} deviations"
+            )
+            axes.set(xlabel="score", ylabel="outputs", title="moments")
+            axes.legend(frameon=False, fontsize=8)
+        else:
+            wrong = np.array([sum(a != b for a, b in zip(labels, y[0])) for labels in outputs])
+            rng = np.random.default_rng(0)
+            axes.plot(
+                wrong + rng.uniform(-0.2, 0.2, len(wrong)),
+                scores,
+                ".",
+                markersize=2,
+                color=tw.plots.COLORS[5],
+            )
+            axes.plot(0, true, "o", color=tw.plots.COLORS[1], label="truth")
+            axes.plot([0, 6], [true, true - 6], "--", color="#666666", label="truth less wrong labels")
+            axes.set(xlabel="wrong labels", ylabel="score", title="margins")
+            axes.legend(frameon=False, fontsize=8)
+        axes.spines[["top", "right"]].set_visible(False)
+    save(figure, path)
+
+
+def overview(path: Path) -> None:
+    """Draw four outputs, one for each of four structures: what stands at the top of the README."""
+    canvas((1, 1))  # settings of matplotlib
+    from matplotlib.figure import Figure
+
+    from trelliswork.features import TokenWindow
+    from trelliswork.web.demos import sentences
+
+    figure = Figure(figsize=(10, 6.2), layout="constrained")
+    (text, tree), (fold, columns) = figure.subplots(2, 2, width_ratios=[1.25, 1], height_ratios=[1, 1.25])
+    tagger = tw.make_pipeline(TokenWindow(), tw.CRF(tw.Chain(scheme="BIO", emissions="observed")))
+    words = "Maria Haddad took the train from Vienna to Port Elizabeth on 3 May .".split()
+    tw.plots.marginals(tagger.fit(*sentences(300)), words, width=34, title="label sequences", ax=text)
+    trees = [
+        "(S (NP (D the) (N man)) (VP (VP (V saw) (NP (D the) (N dog))) (PP (P with) (NP (D a) (N hat)))))",
+        "(S (NP (D a) (N dog)) (VP (V saw) (NP (NP (D the) (N man)) (PP (P with) (NP (D a) (N hat))))))",
+    ]
+    inputs = [[word.rstrip(")") for word in t.split() if not word.startswith("(")] for t in trees]
+    parser = tw.Generative(tw.Grammar(min_count=1, vertical=1)).fit(inputs, trees)
+    sentence = "the man saw a dog with the hat".split()
+    tw.plots.tree(parser.predict([sentence])[0], title="parse trees", ax=tree)
+    model = tw.pretrained("rna")
+    [chances] = model.predict_marginals([TRNA])
+    pairs = {(i, j): float(chances[i, j]) for i in range(len(TRNA)) for j in range(i + 1, len(TRNA))}
+    structure = model.predict_mea([TRNA])[0]
+    tw.plots.structure(TRNA, structure, probabilities=pairs, title="RNA structures", ax=fold)
+    scores = {("match",): 1.6, ("mismatch",): -0.8, ("open",): -2.4, ("extend",): -0.6}
+    pair = ("GATTACAGATTACAAATCGTAGC", "GATACAGTTACAATCGTTAGC")
+    tw.plots.posterior(tw.Fixed(tw.Alignment("affine"), scores), pair, ax=columns)
+    columns.set_title("alignments", fontsize=10)
+    for axes in (text, tree):
+        axes.title.set_fontsize(10)
+    save(figure, path)
+
+
 TRNA = "GCGGAUUUAGCUCAGUUGGGAGAGCGCCAGACUGAAGAUCUGGAGGUCCUGUGUUCGAUCCACAGAAUUCGCACCA"
 
 
 def planar_rna(path: Path) -> None:
     """Draw a transfer RNA as the model of the package folds it."""
-    from trelliswork.plots import planar
-
     model = tw.pretrained("rna")
     P = model.predict_marginals([TRNA])[0]
     n = len(TRNA)
     pairs = {(i, j): float(P[i, j]) for i in range(n) for j in range(i + 1, n)}
     canvas((1, 1))  # settings of matplotlib
-    save(planar(TRNA, model.predict_mea([TRNA])[0], probabilities=pairs).figure, path)
+    save(tw.plots.structure(TRNA, model.predict_mea([TRNA])[0], probabilities=pairs).figure, path)
 
 
 def calibration(path: Path) -> None:
@@ -208,6 +243,8 @@ if __name__ == "__main__":
     images = Path(__file__).parent / "images"
     de_bruijn("banana", images / "de-bruijn.svg")
     walk(images / "walk.svg")
+    overview(images / "overview.svg")
+    scores_of_all_outputs(images / "all-outputs.png")
     planar_rna(images / "rna-planar.svg")
     calibration(images / "rna-calibration.svg")
     pieces(images / "transducer.svg")

@@ -28,9 +28,9 @@ def main() -> None:
     path = tw.AlignPath.from_gapped(*model.predict([pair])[0])
     print(path.pretty(*pair))
     if len(sys.argv) > 1:
-        from trelliswork.plots import plot_alignment
+        from trelliswork.plots import posterior
 
-        plot_alignment(model, pair).figure.savefig(sys.argv[1], dpi=90)
+        posterior(model, pair).figure.savefig(sys.argv[1], dpi=90)
 
 
 def _padded(first: str, second: str) -> tuple[str, str]:

@@ -31,6 +31,7 @@ LAYERS = (
         "_ragged",
         "_registry",
         "_signature",
+        "_sketch",
         "_stored",
         "_text",
         "_threads",

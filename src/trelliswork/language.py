@@ -30,18 +30,24 @@ class NGramModel(BaseEstimator):
     Parameters
     ----------
     n : int, default=3
-        Order: 2 is a bigram model.
+        Order: 2 is a bigram model. The larger, the more context a symbol sees and the more data it takes.
     smoothing : {"kneser-ney", "add"}, default="kneser-ney"
         Interpolated Kneser-Ney, or a count ``a`` added to every event.
     a : float, default=0.1
-        The added count.
+        The added count. The larger, the nearer all probabilities come to being equal.
     discount : float or None, default=None
-        Kneser-Ney discount between 0 and 1; None estimates it from the counts of counts.
+        Kneser-Ney discount between 0 and 1; None estimates it from the counts of counts. The larger, the
+        more is left for n-grams that were not seen.
 
     Attributes
     ----------
     symbols_ : list
         The alphabet.
+
+    See Also
+    --------
+    KernelRegression : Uses it to choose among strings.
+    Transducer : Has a Kneser-Ney model of its pieces.
 
     References
     ----------

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from trelliswork._errors import InputError
 from trelliswork._front_door import FOREIGN
 from trelliswork.learners.base import StructuredEstimator
-from trelliswork.learners.calls import accepts_iterators, as_samples
+from trelliswork.learners.calls import accepts_iterators, as_samples, shown_with
 
 __all__ = ["Pipeline", "make_pipeline"]
 
@@ -29,7 +29,9 @@ def _forwarded(name: str) -> Any:
 
     @functools.wraps(verb)
     def forwarded(self: Pipeline, X: Any, *args: Any, **more: Any) -> Any:
-        return getattr(self._final_estimator, name)(self._transformed(as_samples(X)), *args, **more)
+        X = as_samples(X)
+        answer = getattr(self._final_estimator, name)(self._transformed(X), *args, **more)
+        return shown_with(answer, X)
 
     return available_if(last_has_it)(forwarded)
 
@@ -56,6 +58,10 @@ class Pipeline(pipeline.Pipeline):
     See Also
     --------
     make_pipeline : The same with names that are found by themselves.
+
+    References
+    ----------
+    .. [1] Pedregosa et al. (2011), JMLR 12 (scikit-learn, whose pipelines these are).
 
     Examples
     --------

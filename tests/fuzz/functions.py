@@ -26,7 +26,7 @@ ROWS = np.array([[1.0, 0.0], [0.5, 2.0], [0.0, 1.0]])
 PAIRS = [("AC-", "ACG"), ("-AC", "ACG")]
 TAXONOMY = [("r", "a"), ("r", "b")]
 SEQUENCES = ["GGAAACC", "GAAACCC"]
-PLOTS = ("arcs", "mountain", "planar", "dot_plot")
+PLOTS = ("arcs", "mountain", "structure", "dotplot")
 
 
 def to_text(write):
@@ -69,9 +69,9 @@ def good_calls():
     calls["TokenWindow"] = lambda X: features.TokenWindow().fit_transform(X), [[["a", "b"], ["c"]]]
     calls["RowScaler"] = lambda X: features.RowScaler().fit_transform(X), [[{"u": 1.0}, {"u": 2.0}]]
     calls["parse_template"] = features.parse_template, ["word, lower @ -1..1"]
-    for name in ("arcs", "mountain", "planar"):
+    for name in ("arcs", "mountain", "structure"):
         calls[name] = getattr(plots, name), [SEQUENCES[0], FOLDS[0]]
-    calls["dot_plot"] = plots.dot_plot, [SEQUENCES[0], [(0, 6, 0.5), (1, 5, 0.25)]]
+    calls["dotplot"] = plots.dotplot, [SEQUENCES[0], [(0, 6, 0.5), (1, 5, 0.25)]]
     calls["clustal"] = readers.clustal, [("a", "b"), ("AC-G", "ACCG")]
     calls["tokenize"] = readers.tokenize, ["Ana sees 3.5 cats"]
     calls["some_brackets"] = readers.some_brackets, ["(NP the cat) sleeps"]

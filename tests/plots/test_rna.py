@@ -11,7 +11,7 @@ from trelliswork import InputError
 
 pytest.importorskip("matplotlib")
 from trelliswork.plots._radial import radial
-from trelliswork.plots.rna import _COLORS, arcs, dot_plot, mountain, planar
+from trelliswork.plots.rna import _COLORS, arcs, dotplot, mountain, structure
 from trelliswork.structures import pair_table
 
 
@@ -81,31 +81,31 @@ def test_planar_places(structure):
     assert crossings(places) == 0
 
 
-def test_planar_pictures():
+def test_structure_pictures():
     n = len(CLOVER)
-    ax = planar("G" * n, CLOVER, probabilities={(0, 71): 0.9}, title="clover")
+    ax = structure("G" * n, CLOVER, probabilities={(0, 71): 0.9}, title="clover")
     assert len(ax.collections[0].get_segments()) == CLOVER.count("(")
     for form in ("svg", "png"):
         out = io.BytesIO()
         ax.figure.savefig(out, format=form)
         assert len(out.getvalue()) > 1000
-    knot = planar("G" * 8, "((..A))a")  # the pair of the pseudoknot is a line across
+    knot = structure("G" * 8, "((..A))a")  # the pair of the pseudoknot is a line across
     assert len(knot.collections[0].get_segments()) == 3
 
 
-def test_mountain_and_dot_plot():
+def test_mountain_and_dotplot():
     pairs = [(0, 6, 0.5), (1, 5, 1.0)]
     ax = mountain("GGAAACC", "((...))", probabilities=pairs)
     assert ax.lines[0].get_ydata().tolist() == [1, 2, 2, 2, 2, 1, 0]
     assert ax.lines[1].get_ydata().tolist() == [0.5, 1.5, 1.5, 1.5, 1.5, 0.5, 0]
-    ax = dot_plot("GGAAACC", pairs, "((...))")
+    ax = dotplot("GGAAACC", pairs, "((...))")
     upper, lower = (collection.get_paths() for collection in ax.collections)
     assert upper[1].get_extents().bounds == pytest.approx((5.5, 1.5, 1, 1))
     assert lower[0].get_extents().bounds == pytest.approx((0.5, 6.5, 1, 1))
 
 
 def test_mistakes_in_pictures():
-    for draw in (planar, mountain):
+    for draw in (structure, mountain):
         with pytest.raises(InputError, match="3 bases but the structure has 4"):
             draw("GGG", "....")
         with pytest.raises(InputError, match="empty"):

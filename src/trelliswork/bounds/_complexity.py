@@ -70,16 +70,16 @@ def factor_graph_complexity(
     method : {"bound", "monte_carlo"}, default="bound"
         Closed upper bound, or a simulation of the exact value.
     radius : float, default=1.0
-        Bound on the norm.
+        Bound on the norm. The complexity grows with it.
     features : ndarray of bool or int, or None
         Only some of the features (a family); not possible for the bound of ``norm="l2"``.
     own : bool, default=False
         Count each feature over factors of its own order (label n-grams of its length) instead of the
         order of the whole chain; for families, and only with ``norm="l1"``.
     n_draws : int, default=100
-        Draws of the simulation.
+        Draws of the simulation. More are slower and less noisy.
     random_state : int or None, default=0
-        Seed.
+        Seed. Another number is another random choice, no better or worse.
 
     Examples
     --------

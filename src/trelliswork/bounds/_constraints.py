@@ -27,15 +27,15 @@ def svm_constraints(
     Parameters
     ----------
     n_samples : int
-        Number of training samples.
+        Number of training samples. The bound grows with it.
     C : float
-        Weight of the mean slack, ``C_`` of the model.
+        Weight of the mean slack, ``C_`` of the model. The bound grows with it.
     radius : float
-        Largest norm of a difference of the features of two outputs.
+        Largest norm of a difference of the features of two outputs. The bound grows with its square.
     epsilon : float
-        Tolerance of the constraints.
+        Tolerance of the constraints. The bound falls with its square.
     largest_loss : float, default=1.0
-        Largest loss of an output; 1 without rescaling.
+        Largest loss of an output; 1 without rescaling. The bound grows with it.
     slack : {"l1", "l2"}, default="l1"
         As in :class:`~trelliswork.StructuredSVM`.
     rescale : {"margin", "slack", None}, default="margin"

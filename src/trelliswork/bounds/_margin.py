@@ -44,9 +44,10 @@ def margin(
     X, y : lists of inputs and outputs
         The training samples.
     rho : float, default=1.0
-        Margin, fixed before training.
+        Margin, fixed before training. A larger margin lowers the complexity term and raises the training
+        error.
     delta : float, default=0.05
-        One minus the confidence.
+        One minus the confidence. Smaller values are surer and make the bound larger.
     kind : {"additive", "multiplicative"}, default="additive"
         Whether the loss is added to the margin, or multiplies what is missing from it.
     loss : str, Loss or None, default=None
@@ -63,7 +64,7 @@ def margin(
         complexity times the L1 norm of its weights, plus a term for the number of families. ``norm``
         is then "l1", and there is no ``radius``.
     random_state : int or None, default=0
-        Seed of the simulation.
+        Seed of the simulation. Another number is another random choice, no better or worse.
 
     Notes
     -----

@@ -30,14 +30,14 @@ def pac(
     n_features : int
         Number of features, at least 3.
     n_samples : int
-        Number of training samples.
+        Number of training samples. More make the bound smaller.
     delta : float, default=0.05
-        One minus the confidence.
+        One minus the confidence. Smaller values are surer and make the bound larger.
     largest : int, default=1
-        Features are whole numbers from 0 to ``largest``.
+        Features are whole numbers from 0 to ``largest``. The larger, the larger the bound.
     error : float or None, default=None
         Share of wrong outputs on the training data; None for a model that makes no error, whose bound is
-        tighter than that of ``error=0.0``.
+        tighter than that of ``error=0.0``. The bound grows with it.
 
     Examples
     --------

@@ -43,14 +43,15 @@ def soda(
     X, y : lists of inputs and outputs
         The training samples.
     delta : float, default=0.05
-        One minus the confidence.
+        One minus the confidence. Smaller values are surer and make the bound larger.
     radius : float or None, default=None
         Bound on the Euclidean norm of the weights, fixed before training and no smaller than that norm;
         None takes the norm.
     n_draws : int or None, default=None
-        Number of outputs drawn per sample, if the moments were estimated; None for exact moments.
+        Number of outputs drawn per sample, if the moments were estimated; None for exact moments. More make
+        the bound smaller.
     random_state : int or None, default=0
-        Seed of the draws.
+        Seed of the draws. Another number is another random choice, no better or worse.
 
     Examples
     --------

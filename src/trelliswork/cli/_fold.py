@@ -345,7 +345,7 @@ class _Progress:
 
 
 def _figure(n: int) -> Any:
-    from trelliswork.plots.rna import figure
+    from trelliswork.plots._canvas import figure
 
     columns = math.ceil(math.sqrt(n))
     made = figure((5.0 * columns, 5.0 * math.ceil(n / columns)))
@@ -361,23 +361,23 @@ def _save(path: str, figure: Any) -> None:
 
 def _draw(path: str, kept: list[tuple[Folded, Any]]) -> None:
     """Drawings of the first structure of every sequence, coloured by probability."""
-    from trelliswork.plots.rna import planar
+    from trelliswork.plots.rna import structure
 
     figure, axes = _figure(len(kept))
     for ax in axes[len(kept) :]:
         ax.set_axis_off()
     for ax, (folded, pairs) in zip(axes, kept):
         chances = None if pairs is None else {(i, j): p for i, j, p in pairs}
-        planar(folded.sequence, folded.structures[0], probabilities=chances, title=folded.name, ax=ax)
+        structure(folded.sequence, folded.structures[0], probabilities=chances, title=folded.name, ax=ax)
     _save(path, figure)
 
 
 def _dot_plots(path: str, kept: list[tuple[Folded, Any]]) -> None:
-    from trelliswork.plots.rna import dot_plot
+    from trelliswork.plots.rna import dotplot
 
     figure, axes = _figure(len(kept))
     for ax in axes[len(kept) :]:
         ax.set_axis_off()
     for ax, (folded, pairs) in zip(axes, kept):
-        dot_plot(folded.sequence, pairs, folded.structures[0], title=folded.name, ax=ax)
+        dotplot(folded.sequence, pairs, folded.structures[0], title=folded.name, ax=ax)
     _save(path, figure)

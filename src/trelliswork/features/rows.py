@@ -42,6 +42,14 @@ class RowScaler(TransformerMixin, BaseEstimator):
     numbers_, center_, scale_ : list of str, and ndarrays
         Numeric columns, what is subtracted, and what is divided by.
 
+    See Also
+    --------
+    Classes : What takes its rows.
+
+    References
+    ----------
+    .. [1] Hastie, Tibshirani, Friedman (2009), The elements of statistical learning (standardised inputs).
+
     Examples
     --------
     >>> from trelliswork.features import RowScaler

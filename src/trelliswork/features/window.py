@@ -49,13 +49,15 @@ class TokenWindow(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     offsets : sequence of int, default=(-1, 0, 1)
-        Positions of the window; 0 is the token itself.
+        Positions of the window; 0 is the token itself. More positions see more of the sentence and make more
+        features.
     lower : bool, default=True
         The word in lower case, ``word.lower=``.
     word : bool, default=False
         The word as it is, ``word=``.
     prefixes, suffixes : sequence of int, default=() and (2, 3)
-        Lengths of first and last letters, ``word[:2]=`` and ``word[-2:]=``.
+        Lengths of first and last letters, ``word[:2]=`` and ``word[-2:]=``. Longer ones are more special,
+        and rarer.
     shape : bool, default=False
         ``word.shape=``; ``Casa-1998`` gives ``Xx-dddd``: repeats collapse, digits up to four.
     flags : sequence of str, default=("upper", "title", "digit")
@@ -77,6 +79,15 @@ class TokenWindow(TransformerMixin, BaseEstimator):
         ``BOS`` at the first token, ``EOS`` at the last.
     template : str, default=""
         More features, in the language of :func:`parse_template`.
+
+    See Also
+    --------
+    features.parse_template : The same from a short text.
+    Chain : What takes its features.
+
+    References
+    ----------
+    .. [1] Tjong Kim Sang, De Meulder (2003), CoNLL (features of entity taggers).
 
     Examples
     --------

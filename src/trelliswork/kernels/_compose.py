@@ -158,7 +158,7 @@ class Sum(Kernel):
     kernels : list of kernels, default=()
         The terms.
     weights : list of float, default=None
-        Factors, not negative; ones when None.
+        Factors, not negative; ones when None. The larger, the more a kernel counts.
 
     Examples
     --------

@@ -23,10 +23,10 @@ class WeightedDecomposition(Kernel):
     Parameters
     ----------
     selector : int, default=1
-        Length of the substrings that must be equal.
+        Length of the substrings that must be equal. The larger, the fewer places match.
     context : int, default=5
         Length of the window, which has the selector in its middle (or just left of it) and is cut
-        at the ends of the sequence.
+        at the ends of the sequence. The larger, the more of the surroundings is compared.
 
     Notes
     -----

@@ -72,7 +72,7 @@ class Spectrum(Kernel):
     Parameters
     ----------
     shortest, longest : int, default=1 and 3
-        Lengths of the substrings.
+        Lengths of the substrings. Longer substrings ask for more agreement.
     boundary : bool, default=False
         Mark the ends of the strings, so that substrings know whether they are first or last.
 
@@ -131,7 +131,7 @@ class NGram(Spectrum):
     Parameters
     ----------
     n : int, default=2
-        Length.
+        Length. The larger, the more must agree for two strings to be similar.
     boundary : bool, default=False
         Mark the ends of the strings.
 
@@ -160,11 +160,12 @@ class VectorNGrams(Kernel):
     Parameters
     ----------
     n : int, default=1
-        Vectors in an n-gram.
+        Vectors in an n-gram. The larger, the more must agree.
     kernel : kernel, default=None
         Kernel of rows; ``Polynomial(2)`` when None.
     width : float or None, default=None
-        Weigh pairs at positions i and j by ``exp(-(i - j)^2 / (2 width^2))``; None weighs all alike.
+        Weigh pairs at positions i and j by ``exp(-(i - j)^2 / (2 width^2))``; None weighs all alike. The
+        larger, the more distant positions count.
 
     Examples
     --------

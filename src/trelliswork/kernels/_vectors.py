@@ -74,11 +74,11 @@ class Polynomial(Kernel):
     Parameters
     ----------
     degree : int, default=2
-        Degree.
+        Degree. The larger, the more features are joined, and the easier noise is fitted.
     gamma : float, default=1.0
-        Factor of the inner product.
+        Factor of the inner product. The larger, the more joined features weigh against single ones.
     coef0 : float, default=1.0
-        Constant; 0 leaves out the monomials of lower degree.
+        Constant; 0 leaves out the monomials of lower degree. The larger, the more the lower degrees weigh.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class RBF(Kernel):
     Parameters
     ----------
     gamma : float, default=1.0
-        Inverse squared width.
+        Inverse squared width. The larger, the nearer two rows must be to count as similar.
 
     Examples
     --------

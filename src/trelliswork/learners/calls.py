@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["Outputs", "accepts_iterators", "as_samples"]
+from trelliswork._sketch import candidates_html, outputs_html
+
+__all__ = ["Outputs", "Ranked", "accepts_iterators", "as_samples", "shown_with"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _INPUTS, _OUTPUTS = ("X", "X_dev"), ("y", "y_dev")
@@ -27,7 +29,22 @@ class Outputs(list):
     >>> from trelliswork.learners.calls import Outputs
     >>> np.concatenate([Outputs([["D", "N"]]), Outputs([["N"]])])
     array([list(['D', 'N']), list(['N'])], dtype=object)
+
+    In a notebook the first outputs are drawn, with their inputs where these are known:
+
+    >>> "<svg" in Outputs(["((...))"], "RNA structure")._repr_html_()
+    True
     """
+
+    def __init__(self, outputs: Any = (), kind: str | None = None, inputs: Any = None):
+        super().__init__(outputs)
+        self.kind, self.inputs = kind, inputs
+
+    def _repr_html_(self) -> str:
+        return outputs_html(self, self.kind, self.inputs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Outputs, (list(self), self.kind)  # what other processes send back are outputs alone
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function is np.concatenate and len(args) == 1 and not kwargs:
@@ -36,6 +53,44 @@ class Outputs(list):
             out[:] = joined
             return out
         return function(*_plain(args), **{name: _plain(value) for name, value in kwargs.items()})
+
+
+class Ranked(list):
+    """A k-best list, which a notebook shows as a table with drawings.
+
+    Examples
+    --------
+    >>> from trelliswork import Candidate
+    >>> from trelliswork.learners.calls import Ranked
+    >>> best = Ranked([Candidate("(S (N they) (V run))", 1.0, 0.9)], "parse tree")
+    >>> best._repr_html_().count("<svg")
+    1
+    """
+
+    def __init__(self, candidates: Any = (), kind: str | None = None, x: Any = None):
+        super().__init__(candidates)
+        self.kind, self.x = kind, x
+
+    def _repr_html_(self) -> str:
+        return candidates_html(self, self.kind, self.x)
+
+
+def shown_with(answer: Any, X: Any) -> Any:
+    """The answer of a learner, with inputs as the user has them in place of what transformers made.
+
+    Examples
+    --------
+    >>> from trelliswork.learners.calls import Outputs, shown_with
+    >>> shown_with(Outputs([["D"]], "label sequence"), [["the"]]).inputs
+    [['the']]
+    """
+    if type(answer) is Outputs:
+        answer.inputs = X
+    elif isinstance(answer, list) and isinstance(X, (list, tuple)) and len(answer) == len(X):
+        for ranked, x in zip(answer, X):
+            if type(ranked) is Ranked:
+                ranked.x = x
+    return answer
 
 
 def _plain(value: Any) -> Any:

@@ -51,7 +51,8 @@ class CRF(StructuredEstimator):
     structure : Structure
         Output space, for instance ``Chain()``.
     l1 : float, default=0.0
-        Strength of the penalty of absolute values. With ``l1 > 0`` most weights become exactly zero.
+        Strength of the penalty of absolute values. With ``l1 > 0`` most weights become exactly zero. The
+        larger, the fewer weights are left.
     l2 : float, "auto", dict or ndarray, default="auto"
         Strength of the penalty of squares; larger values give smaller weights and less sure predictions.
         "auto" is ``0.004 V sqrt(m)``, with V the mean squared norm of the features of one part of an output
@@ -70,16 +71,20 @@ class CRF(StructuredEstimator):
         takes few, costly steps and reaches high precision.
     max_iter : int, default=500
         Maximum number of iterations. On label sequences of 20,000 tokens and more an iteration includes up to
-        twelve steps on the tokens whose label is not sure yet, unless there is a development set.
+        twelve steps on the tokens whose label is not sure yet, unless there is a development set. More let a
+        slow fit come to its end; fewer cut it short.
     tol : float, default=1e-4
         Stop when the norm of the gradient falls to this part of its value at zero weights, or when ten
-        iterations have lowered the objective by less than ``100 * tol**2`` of it.
+        iterations have lowered the objective by less than ``100 * tol**2`` of it. Larger values stop sooner,
+        with weights that are less exact.
     memory : int, default=10
-        Pairs that L-BFGS keeps.
+        Pairs that L-BFGS keeps. More make better steps and take more memory: two numbers per weight and
+        pair.
     class_weight : dict, "balanced" or None, default=None
         Weight of each label; a sample weighs the mean over its labels.
     patience : int, default=60
-        With a development set: stop after this many iterations without a better score.
+        With a development set: stop after this many iterations without a better score. A larger number waits
+        longer and may find better weights late.
     scoring : str, callable or None, default=None
         Score of the development set, higher is better: the name of a function of
         :mod:`trelliswork.metrics` such as ``"token_accuracy"``, or ``scoring(y_true, y_pred)``. None is
@@ -87,9 +92,10 @@ class CRF(StructuredEstimator):
     warm_start : bool, default=False
         Start from the weights of the previous fit.
     n_jobs : int or None, default=None
-        Threads (-1: all cores). Results do not depend on it.
+        Threads (-1: all cores). Results do not depend on it. More threads are faster, up to the number of
+        cores.
     verbose : int, default=0
-        1 shows progress.
+        1 shows progress. Larger values show no more.
 
     Attributes
     ----------
@@ -109,6 +115,13 @@ class CRF(StructuredEstimator):
         The same in words.
     history_ : list of dict
         Objective, gradient norm, number of non-zero weights and seconds per iteration.
+
+    See Also
+    --------
+    StructuredSVM : Margins in place of probabilities; any loss, kernels.
+    VotedCRF : A loss inside of the objective, penalties by family of features.
+    SODA : One linear system in place of a search.
+    tuned : Good settings by cross-validation.
 
     References
     ----------

@@ -81,7 +81,7 @@ def explain(model: Any, x: Any, *, rank: int = 0, against: int = 1, **constraint
     x : object
         One input.
     rank, against : int, default=0 and 1
-        Places of the two outputs in the k-best list.
+        Places of the two outputs in the k-best list. Larger numbers are further down.
     **constraints
         As in ``predict``, each for this input alone: ``known=...``.
 

@@ -43,9 +43,10 @@ class Generative(StructuredEstimator):
         Output space, for instance ``Chain()``.
     smoothing : float or "auto", default="auto"
         Count added to every event. "auto" is 0.2 times the mean value of a feature (where it is not 0) for
-        chains and classes, and 1 for the rest.
+        chains and classes, and 1 for the rest. The larger, the nearer all probabilities come to being equal,
+        which helps with few data.
     n_jobs : int or None, default=None
-        Threads (-1: all cores).
+        Threads (-1: all cores). More threads are faster, up to the number of cores.
 
     Attributes
     ----------
@@ -59,6 +60,18 @@ class Generative(StructuredEstimator):
         None where nothing was filled in.
     smoothing_ : float
         Count that was added.
+
+    See Also
+    --------
+    CRF : The discriminative model of the same structure.
+    KLRSO : A generative model whose probabilities depend on the input.
+    Fixed : Weights from elsewhere.
+
+    References
+    ----------
+    .. [1] Rabiner (1989), Proceedings of the IEEE 77 (hidden Markov models).
+    .. [2] Charniak (1996), AAAI (treebank grammars).
+    .. [3] Durbin, Eddy, Krogh, Mitchison (1998), Biological sequence analysis (pair models, grammars of RNA).
 
     Examples
     --------
@@ -178,7 +191,7 @@ class Fixed(StructuredEstimator):
         ``space_.feature_names``. On a chain names are ``("emission", attribute, label)``,
         ``("transition", from, to)``, ``("start", label)``, ``("end", label)``.
     n_jobs : int or None, default=None
-        Threads (-1: all cores).
+        Threads (-1: all cores). More threads are faster, up to the number of cores.
 
     Attributes
     ----------
@@ -186,6 +199,15 @@ class Fixed(StructuredEstimator):
         The weights in the order of ``space_.feature_names``.
     from_names_ : bool
         Whether the alphabets come from the names of the weights, so that ``fit`` is not needed.
+
+    See Also
+    --------
+    Generative : Weights from counts.
+    alignment_weights : Published matrices as weights of alignments.
+
+    References
+    ----------
+    .. [1] Durbin, Eddy, Krogh, Mitchison (1998), Biological sequence analysis (models with given scores).
 
     Examples
     --------

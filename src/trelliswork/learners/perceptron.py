@@ -43,7 +43,8 @@ class Perceptron(StructuredEstimator):
     structure : Structure
         Output space, for instance ``Chain()``.
     max_iter : int, default=20
-        Passes over the data; ends earlier after a pass without a mistake.
+        Passes over the data; ends earlier after a pass without a mistake. More passes fit the training data
+        more closely and take longer.
     kernel : str, Kernel, callable or None, default=None
         Similarity of input rows, as in :class:`StructuredSVM`: rows of ``Classes``, tokens of ``Chain``. The
         model is then a sum over the rows of mistakes; no ``warm_start`` and no ``partial_fit``.
@@ -54,13 +55,14 @@ class Perceptron(StructuredEstimator):
     class_weight : dict, "balanced" or None, default=None
         Weight of each label; a sample weighs the mean over its labels.
     random_state : int, RandomState or None, default=0
-        Seed of the shuffling.
+        Seed of the shuffling. Another number is another random choice, no better or worse.
     warm_start : bool, default=False
         Start from the weights of the previous fit.
     n_jobs : int or None, default=None
-        Threads for prediction; the passes themselves are sequential.
+        Threads for prediction; the passes themselves are sequential. More threads are faster, up to the
+        number of cores.
     verbose : int, default=0
-        1 shows progress.
+        1 shows progress. Larger values show no more.
 
     Attributes
     ----------
@@ -72,6 +74,11 @@ class Perceptron(StructuredEstimator):
         Why the passes stopped; "converged" after one without a mistake.
     history_ : list of dict
         Mistakes (wrong samples) and seconds per pass.
+
+    See Also
+    --------
+    CRF : Probabilities that mean what they say.
+    StructuredSVM : Margins, and a certified optimum.
 
     References
     ----------

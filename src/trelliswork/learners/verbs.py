@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from trelliswork._errors import InputError, Unsupported
+from trelliswork._sketch import candidates_html
 from trelliswork._validate import check_number, check_samples, check_weights, count_samples
-from trelliswork.learners.calls import Outputs, accepts_iterators
+from trelliswork.learners.calls import Outputs, Ranked, accepts_iterators
 from trelliswork.learners.classifier import ClassifierVerbs, has_single_labels
 from trelliswork.learners.compiled import CompiledSamples
 from trelliswork.learners.reading import reading
@@ -51,6 +52,9 @@ class Candidate(NamedTuple):
     output: Any
     score: float
     probability: float
+
+    def _repr_html_(self) -> str:
+        return candidates_html([self])
 
 
 class ModelVerbs(ClassifierVerbs):
@@ -144,7 +148,7 @@ class ModelVerbs(ClassifierVerbs):
         best = batch.predicted(scores)
         if "known" in constraints:
             require(batch, PartlyKnown).check_possible(best.values)
-        return self._outputs(batch.unpack(best.codes))
+        return self._outputs(batch.unpack(best.codes), X)
 
     def _asked_for_sums(self, X: Any, constraints: dict[str, Any]) -> tuple[Batch, Parts]:
         """The same for verbs that add up all outputs; refused where rounding would decide."""
@@ -152,9 +156,11 @@ class ModelVerbs(ClassifierVerbs):
         check_sums(batch, scores)
         return batch, scores
 
-    def _outputs(self, outputs: list[Any]) -> Any:
+    def _outputs(self, outputs: list[Any], X: Any) -> Any:
         """Outputs as ``predict`` returns them."""
-        return self._as_labels(outputs) if has_single_labels(self) else Outputs(outputs)
+        if has_single_labels(self):
+            return self._as_labels(outputs)
+        return Outputs(outputs, self.space_.structure.output_kind, X)
 
     @accepts_iterators
     def predict_kbest(self, X: Any, k: int = 5, **constraints: Any) -> list[list[Candidate]]:
@@ -178,17 +184,17 @@ class ModelVerbs(ClassifierVerbs):
         batch, scores = self._asked_for_sums(X, constraints)
         best = batch.candidates(scores, k)
         log_z = batch.log_partition(scores)
-        lists = []
+        lists: list[list[Candidate]] = []
+        kind, listed = self.space_.structure.output_kind, isinstance(X, (list, tuple))
         for i, best_few in enumerate(best):
             outputs = batch.unpack_sample(i, best_few.codes)
             # A sample without any output has one entry, of score -inf, that says so.
             probability = shares(best_few.values, float(log_z[i]), i)
-            lists.append(
-                [
-                    Candidate(o, float(v), float(p))
-                    for o, v, p in zip(outputs, best_few.values, probability, strict=True)
-                ]
-            )
+            found = [
+                Candidate(o, float(v), float(p))
+                for o, v, p in zip(outputs, best_few.values, probability, strict=True)
+            ]
+            lists.append(Ranked(found, kind, X[i] if listed else None))
         return lists
 
     @accepts_iterators
@@ -218,7 +224,7 @@ class ModelVerbs(ClassifierVerbs):
         [['A', 'A']]
         """
         batch, scores = self._asked_for_sums(X, constraints)
-        return self._outputs(batch.unpack(batch.mea(scores).codes))
+        return self._outputs(batch.unpack(batch.mea(scores).codes), X)
 
     @accepts_iterators
     def predict_min_risk(self, X: Any, loss: Any = "hamming", k: int = 10, **constraints: Any) -> Any:
@@ -258,15 +264,15 @@ class ModelVerbs(ClassifierVerbs):
             i = next(i for i, candidates in enumerate(outputs) if not candidates)
             raise InputError("the weights and constraints leave no possible output", sample=i)
         owner = np.repeat(np.arange(len(batch)), [len(candidates) for candidates in outputs])
-        X = self.space_.structure.prepare(X)
-        rows = X[owner] if hasattr(X, "shape") else [X[i] for i in owner]
+        prepared = self.space_.structure.prepare(X)
+        rows = prepared[owner] if hasattr(prepared, "shape") else [prepared[i] for i in owner]
         limits = {name: _repeated(value, owner) for name, value in constraints.items()}
         each = [output for candidates in outputs for output in candidates]
         many = self.space_.pack(rows, each, n_jobs=self.n_jobs, **limits)
         risk = inside(many, measured).risk(self.part_scores(many, rows)) if len(many) else np.zeros(0)
         first = np.searchsorted(owner, np.arange(len(batch)))
         least = [int(np.argmin(risk[a : a + len(c)])) for a, c in zip(first, outputs, strict=True)]
-        return self._outputs([c[i] for i, c in zip(least, outputs, strict=True)])
+        return self._outputs([c[i] for i, c in zip(least, outputs, strict=True)], X)
 
     @accepts_iterators
     def predict_marginals(self, X: Any, **constraints: Any) -> list[Any]:
@@ -419,7 +425,7 @@ class ModelVerbs(ClassifierVerbs):
         Parameters
         ----------
         top : int, default=10
-            Rows per label.
+            Rows per label; more show smaller weights.
         """
         self._check_fitted()
         return self.space_.tables(self.coef_, top)

@@ -110,7 +110,8 @@ class Rational(Loss):
         exponentials (the exponential of the loss is then a rational series). None refuses automata
         that are not deterministic; others are determinised.
     largest : float or None, default=None
-        Upper bound on the loss, where one is asked for; None finds the largest of all outputs.
+        Upper bound on the loss, where one is asked for; None finds the largest of all outputs. A larger one
+        makes bounds looser.
 
     Examples
     --------

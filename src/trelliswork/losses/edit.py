@@ -29,9 +29,11 @@ class Edit(Loss):
         small; without a cap it grows with about 2.3 to the power of the length. The name ``"edit"``,
         given to a learner, is ``Edit(cap=3)``.
     insertion, deletion : float, default=1.0
-        Cost of an item that the true output lacks, and of one that only the true output has.
+        Cost of an item that the true output lacks, and of one that only the true output has. The larger, the
+        worse such a mistake.
     substitution : float or dict, default=1.0
-        Cost of one item for another; a dict from (true, predicted) pairs to costs, 1 for others.
+        Cost of one item for another; a dict from (true, predicted) pairs to costs, 1 for others. The larger,
+        the worse such a mistake.
 
     Notes
     -----

@@ -30,7 +30,7 @@ class Markovian(Loss):
         ``cost(y_true, t, labels)`` for the tuple of the (up to ``n``) labels that end at position
         ``t`` of a prediction; not negative, 0 where the prediction is right.
     n : int, default=2
-        Number of labels that a cost sees.
+        Number of labels that a cost sees. Each further one multiplies the work by the number of labels.
 
     Examples
     --------
@@ -105,9 +105,10 @@ class NGrams(Loss):
     Parameters
     ----------
     n : int, default=2
-        Length of the n-grams.
+        Length of the n-grams. Each further symbol multiplies the work by the number of labels.
     c : float or None, default=None
-        The constant; None takes the value that makes the loss of the true output 0.
+        The constant; None takes the value that makes the loss of the true output 0. Larger values add to the
+        loss of all outputs alike.
 
     Notes
     -----

@@ -31,9 +31,11 @@ def cross_val_predict(
         Lists, arrays, ``Ragged``, data frames or (``X``) sparse matrices. ``y`` may be
         None for estimators that need none.
     cv : int, splitter or iterable of (train, test), default=5
-        An integer means that many consecutive folds (``KFold``), never stratified.
+        An integer means that many consecutive folds (``KFold``), never stratified. More folds train on more
+        of the data and take longer.
     n_jobs : int or None, default=None
-        Folds fitted at once, in threads unless ``joblib.parallel_config`` says otherwise.
+        Folds fitted at once, in threads unless ``joblib.parallel_config`` says otherwise. More are faster,
+        up to the number of cores.
     method : str, default="predict"
         Method of the fitted estimator to call, for instance ``"predict_marginals"``.
     groups : array-like of shape (n_samples,), optional

@@ -19,7 +19,7 @@ def base_pair_f1(y_true: Any, y_pred: Any, *, slip: int = 0) -> float:
     y_true, y_pred : list of str
         Structures.
     slip : int, default=0
-        As in :func:`base_pair_scores`.
+        As in :func:`base_pair_scores`. The larger, the more is forgiven.
 
     Examples
     --------

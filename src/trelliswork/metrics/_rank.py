@@ -43,11 +43,11 @@ def relative_rank(
     X, y : lists of inputs and outputs
         Samples and their right outputs.
     max_rank : int, default=1024
-        Length of the longest list.
+        Length of the longest list. A longer list is slower and ranks more samples exactly.
     n_samples : int, default=1000
-        Random outputs per input.
+        Random outputs per input. More are slower and less noisy.
     random_state : int, Generator or None, default=0
-        Seed.
+        Seed. Another number is another random choice, no better or worse.
     return_exact : bool, default=False
         Whether to return which values are exact, too.
 

@@ -11,10 +11,16 @@ import numpy as np
 from trelliswork._dotbracket import base_pairs, crossing
 from trelliswork._errors import InputError
 from trelliswork._front_door import readable
+from trelliswork.plots._canvas import COLORS, figure, matplotlib, palette
 
-__all__ = ["arcs", "dot_plot", "figure", "mountain", "planar"]
+__all__ = ["arcs", "dotplot", "mountain", "structure"]
 
-_COLORS = {"pair": "#1f5a9e", "right": "#2e7d32", "wrong": "#d9822b", "missed": "#8a8a8a"}
+_COLORS = {
+    "pair": COLORS[0].lower(),
+    "right": COLORS[2].lower(),
+    "wrong": COLORS[1].lower(),
+    "missed": "#8a8a8a",
+}
 _LEAST_SIZE = 3.0  # points; smaller letters are left out
 _MOST_LETTERS = 150  # the letters of longer sequences would not be readable
 
@@ -51,7 +57,7 @@ def arcs(
     3
     >>> ax.figure.savefig("/dev/null", format="png")
     """
-    patches = _matplotlib("patches")
+    patches = matplotlib("patches")
     n = len(sequence)
     given = (
         {"structure": structure} if reference is None else {"structure": structure, "reference": reference}
@@ -98,25 +104,8 @@ def arcs(
     return _finished(ax, title)
 
 
-def figure(size: tuple[float, float]) -> Any:
-    """Make an empty figure that belongs to no window.
-
-    Parameters
-    ----------
-    size : (float, float)
-        Width and height in inches.
-
-    Examples
-    --------
-    >>> from trelliswork.plots.rna import figure
-    >>> figure((4, 3)).axes
-    []
-    """
-    return _matplotlib("figure").Figure(figsize=size, layout="constrained")
-
-
 @readable
-def planar(
+def structure(
     sequence: str,
     structure: str,
     *,
@@ -145,8 +134,8 @@ def planar(
 
     Examples
     --------
-    >>> from trelliswork.plots import planar
-    >>> ax = planar("GGGAAACCC", "(((...)))", title="a hairpin")
+    >>> from trelliswork.plots import structure
+    >>> ax = structure("GGGAAACCC", "(((...)))", title="a hairpin")
     >>> len(ax.texts)
     11
     """
@@ -166,12 +155,12 @@ def planar(
     size = min(8.0, 0.6 * 72 * inches / extent)
     ax.plot(places.real, places.imag, color="#b5b5b5", linewidth=1.0, zorder=1)
     lines, colors, styles = [], [], []
-    palette = _matplotlib("colormaps")["viridis_r"]
+    shades = palette("viridis_r")
     for (i, j), bad in zip(pairs, crossed, strict=True):
         lines.append([(places[i].real, places[i].imag), (places[j].real, places[j].imag)])
-        colors.append(_COLORS["pair"] if probabilities is None else palette(probabilities.get((i, j), 0.0)))
+        colors.append(_COLORS["pair"] if probabilities is None else shades(probabilities.get((i, j), 0.0)))
         styles.append("dashed" if bad else "solid")
-    bonds = _matplotlib("collections").LineCollection(lines, colors=colors, linestyles=styles, zorder=2)
+    bonds = matplotlib("collections").LineCollection(lines, colors=colors, linestyles=styles, zorder=2)
     bonds.set_linewidth(2.0)
     ax.add_collection(bonds)
     if size >= _LEAST_SIZE:
@@ -185,8 +174,8 @@ def planar(
         shift = -0.8 if side == "right" else 0.8
         ax.text(places[k].real + shift, places[k].imag - 0.6, mark, ha=side, va="top", fontsize=8)
     if probabilities is not None and pairs:
-        shades = _matplotlib("cm").ScalarMappable(_matplotlib("colors").Normalize(0, 1), palette)
-        ax.figure.colorbar(shades, ax=ax, label="probability of the pair", shrink=0.5)
+        scale = matplotlib("cm").ScalarMappable(matplotlib("colors").Normalize(0, 1), shades)
+        ax.figure.colorbar(scale, ax=ax, label="probability of the pair", shrink=0.5)
     ax.margins(0.05)
     return _finished(ax, title)
 
@@ -265,7 +254,7 @@ def _heights(n: int, pairs: Iterable[tuple[int, int, float]]) -> list[float]:
 
 
 @readable
-def dot_plot(
+def dotplot(
     sequence: str,
     probabilities: Iterable[tuple[int, int, float]],
     structure: str | None = None,
@@ -290,8 +279,8 @@ def dot_plot(
 
     Examples
     --------
-    >>> from trelliswork.plots import dot_plot
-    >>> ax = dot_plot("GGAAACC", [(0, 6, 0.9), (1, 5, 0.8)], "((...))")
+    >>> from trelliswork.plots import dotplot
+    >>> ax = dotplot("GGAAACC", [(0, 6, 0.9), (1, 5, 0.8)], "((...))")
     >>> [len(c.get_paths()) for c in ax.collections]
     [2, 2]
     """
@@ -308,7 +297,7 @@ def dot_plot(
             for x, y, s in cells
         ]
         ax.add_collection(
-            _matplotlib("collections").PolyCollection(
+            matplotlib("collections").PolyCollection(
                 boxes, facecolors=color, edgecolors=color, linewidths=edge
             )
         )
@@ -339,14 +328,3 @@ def _finished(ax: Any, title: str | None) -> Any:
     if title is not None:
         ax.set_title(title, fontsize=10)
     return ax
-
-
-def _matplotlib(module: str) -> Any:
-    import importlib
-
-    try:
-        if module == "colormaps":
-            return importlib.import_module("matplotlib").colormaps
-        return importlib.import_module(f"matplotlib.{module}")
-    except ImportError:
-        raise ImportError("pictures need matplotlib; pip install 'trelliswork[plot]'") from None

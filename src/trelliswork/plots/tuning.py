@@ -1,13 +1,14 @@
-"""Scores along the paths of a tuned model."""
+"""Choosing: scores along the paths of a tuned model, and learners side by side."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from trelliswork._errors import InputError
-from trelliswork.plots.rna import _matplotlib
+from trelliswork._front_door import readable
+from trelliswork.plots._canvas import COLORS, axes_for, color_of
 
-__all__ = ["path"]
+__all__ = ["comparison", "path"]
 
 # Columns that tell about settings, as opposed to the settings themselves.
 _MEASURED = ("score", "standard_error", "rank", "chosen", "path", "n_splits", "failure")
@@ -51,9 +52,8 @@ def path(model: Any, name: str | None = None, *, title: str | None = None, ax: A
         name = numbers[0]
     elif name not in table:
         raise InputError(f"no parameter {name!r} was tuned")
-    if ax is None:
-        ax = _matplotlib("figure").Figure(figsize=(5, 3.5), layout="constrained").subplots()
-    for number in dict.fromkeys(table["path"]):
+    ax = axes_for(ax, (5, 3.5))
+    for k, number in enumerate(dict.fromkeys(table["path"])):
         rows = [
             i
             for i, (of, score) in enumerate(zip(table["path"], table["score"], strict=True))
@@ -63,7 +63,18 @@ def path(model: Any, name: str | None = None, *, title: str | None = None, ax: A
             x, y = ([table[column][i] for i in rows] for column in (name, "score"))
             bars = [table["standard_error"][i] or 0.0 for i in rows]
             label = _other_settings(table, rows[0], name)
-            ax.errorbar(x, y, yerr=bars, marker="o", markersize=4, linewidth=1.2, capsize=2, label=label)
+            ax.errorbar(
+                x,
+                y,
+                yerr=bars,
+                marker="o",
+                markersize=4,
+                linewidth=1.2,
+                capsize=2,
+                label=label,
+                color=color_of(k),
+                linestyle=("-", "--", ":")[k // len(COLORS) % 3],
+            )
     if True in table["chosen"]:
         i = table["chosen"].index(True)
         if type(table[name][i]) in (int, float):
@@ -87,3 +98,53 @@ def _other_settings(table: Any, i: int, name: str) -> str:
         if len(texts) > 1:
             others.append(f"{k.removeprefix('structure__')}={column[i]}")
     return ", ".join(others) or name
+
+
+@readable
+def comparison(of: Any, *, title: str | None = None, ax: Any = None) -> Any:
+    """Draw the scores of learners side by side, with standard errors.
+
+    Parameters
+    ----------
+    of : Comparison or dict
+        What :func:`~trelliswork.compare` returned, or its ``table``.
+    title : str or None, default=None
+        Text above the picture.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; by default on a new figure (``ax.figure``).
+
+    Returns
+    -------
+    matplotlib Axes
+        Best on top. Learners within one standard error of the best have filled points; learners that
+        failed are left out.
+
+    Examples
+    --------
+    >>> import trelliswork as tw
+    >>> table = {"learner": ["CRF", "HMM"], "score": [0.02, 0.05], "standard_error": [0.01, 0.01],
+    ...          "near_best": [True, False]}
+    >>> [text.get_text() for text in tw.plots.comparison(table).get_yticklabels()]
+    ['HMM', 'CRF']
+    """
+    table = getattr(of, "table", of)
+    if not hasattr(table, "keys") or not {"learner", "score", "standard_error", "near_best"} <= set(table):
+        raise InputError("comparison draws what tw.compare returns, or its table")
+    rows = [i for i, score in enumerate(table["score"]) if score is not None][::-1]
+    ax = axes_for(ax, (5.6, 0.8 + 0.32 * len(rows)))
+    for y, i in enumerate(rows):
+        error, near = table["standard_error"][i] or 0.0, table["near_best"][i]
+        colour = COLORS[0] if near else COLORS[6]
+        ax.errorbar(
+            table["score"][i],
+            y,
+            xerr=error if error == error else 0.0,
+            fmt="o",
+            capsize=3,
+            color=colour,
+            markerfacecolor=colour if near else "white",
+        )
+    ax.set_yticks(range(len(rows)), [table["learner"][i] for i in rows])
+    ax.set(xlabel=getattr(of, "scoring", "score"), ylim=(-0.6, len(rows) - 0.4), title=title or "")
+    ax.grid(axis="x", alpha=0.3)
+    return ax

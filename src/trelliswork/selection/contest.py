@@ -159,15 +159,15 @@ def compare(
     features : transformer or None, default=None
         Comes before every learner, for instance ``TokenWindow()``.
     cv : int, splitter or list of (train, test), default=3
-        Folds.
+        Folds. More folds train on more of the data and take longer.
     groups : array-like or None
         Samples of one group stay in one fold.
     random_state : int, default=0
-        Seed of the folds.
+        Seed of the folds. Another number is another random choice, no better or worse.
     n_jobs : int or None, default=None
-        Threads of the learners that take them.
+        Threads of the learners that take them. More threads are faster, up to the number of cores.
     verbose : int, default=0
-        1 shows progress with the time left.
+        1 shows progress with the time left. Larger values show no more.
 
     Returns
     -------

@@ -47,29 +47,31 @@ class Tuned(ChosenModel, BaseEstimator):
         ``"tree"``, ...), ``scoring(y_true, y_pred)`` or a scorer of scikit-learn. None is what suits
         the outputs: entity F1 for BIO labels, F1 of brackets and base pairs, error rates.
     cv : int, splitter or list of (train, test), default=3
-        Folds. Single labels are spread evenly over them.
+        Folds. Single labels are spread evenly over them. More folds train on more of the data and take
+        longer.
     dev : float or None, default=None
-        Instead of folds, hold out this share of the samples once.
+        Instead of folds, hold out this share of the samples once. The larger, the surer the choice and the
+        fewer samples are left to learn from.
     n_values : int, default=10
-        Values on a path.
+        Values on a path. More are finer and take longer.
     one_standard_error : bool, default=False
         Take the strongest regularisation whose score is within one standard error of the best.
     race : float or None, default=2.0
         Standard errors behind the best, on the same held-out samples, at which settings are given up; None
-        tries all settings on all splits.
+        tries all settings on all splits. The larger, the more settings are tried to the end.
     budget : float or None, default=None
         Seconds after which the search ends with the best settings so far. The learner's own settings are
-        then tried first. One last fit, to all samples, comes on top.
+        then tried first. One last fit, to all samples, comes on top. More time may find better settings.
     method : str, default="predict"
         Method that is judged and that ``predict`` calls. With ``"predict_mea"`` what the structure declares
         for it is tuned, too (``gamma`` of RNA).
     random_state : int, default=0
-        Seed of the folds.
+        Seed of the folds. Another number is another random choice, no better or worse.
     n_jobs : int or None, default=None
         Splits at a time (threads; -1: all cores), apart from the ``n_jobs`` of the learner. Results do not
-        depend on it.
+        depend on it. More threads are faster, up to the number of cores.
     verbose : int, default=0
-        1 shows progress with the time left.
+        1 shows progress with the time left. Larger values show no more.
 
     Attributes
     ----------
@@ -101,6 +103,10 @@ class Tuned(ChosenModel, BaseEstimator):
     -----
     Ctrl-C ends the search with a ``FitInterrupted`` warning: the best settings so far are fitted to all
     samples. A second Ctrl-C ends this fit as it ends any.
+
+    References
+    ----------
+    .. [1] Prechelt (1998), Early stopping, but when?; Maron, Moore (1994), NIPS (races of models).
 
     Examples
     --------

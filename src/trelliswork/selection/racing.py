@@ -82,7 +82,8 @@ def race(
     judge : callable
         ``judge(candidate, round)``: loss of every sample of the round, in the same order for all.
     limit : float or None, default=3.0
-        Standard errors behind the best at which a candidate leaves; None lets all see all rounds.
+        Standard errors behind the best at which a candidate leaves; None lets all see all rounds. The
+        larger, the longer candidates stay.
 
     Returns
     -------

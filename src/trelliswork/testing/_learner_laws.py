@@ -54,13 +54,13 @@ def check_learner(
         Small data, at least 4 samples, such that every fold of a 2-fold split has all
         the labels, and (with ``min_count`` or the like) repetition changes no alphabet.
     rng : int or Generator, default=0
-        Seed of the permutations.
+        Seed of the permutations. Another number is another random choice, no better or worse.
     sequential : bool or None, default=None
         True for learners whose weights depend on the order of the samples: order and
         repetition are then not checked. None asks ``learner.sequential``.
     tol : float, default=1e-3
         Allowed difference between weights that should agree but come from two searches,
-        relative to the largest weight.
+        relative to the largest weight. The larger, the more difference is let pass.
 
     Returns
     -------

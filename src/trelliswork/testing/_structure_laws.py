@@ -67,7 +67,7 @@ def check_structure(
     X, y : lists
         Tiny inputs and their outputs: every input may have at most 2,000 outputs.
     rng : int, default=0
-        Seed of the random weights.
+        Seed of the random weights. Another number is another random choice, no better or worse.
     n_jobs : sequence of int or None, default=(1, 2)
         Numbers of threads that must all give the same bits.
     laws : sequence of str or None, default=None

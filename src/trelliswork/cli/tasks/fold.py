@@ -246,19 +246,20 @@ def _write(
 
 def _draw(output: str, names: list[str], X: list[str], y: list[str], true: list[str] | None) -> None:
     """Arc diagrams, one below the other; with the given structures where the file has them."""
-    from trelliswork.plots.rna import _matplotlib, arcs
+    from trelliswork.plots._canvas import figure
+    from trelliswork.plots.rna import arcs
 
     if len(X) > _MOST_PICTURES:
         raise InputError(f"--format picture draws at most {_MOST_PICTURES} sequences, the file has {len(X)}")
     width = min(max(max(map(len, X)) / 6, 4), 30)
-    figure = _matplotlib("figure").Figure(figsize=(width, 3.5 * len(X)), layout="constrained")
+    drawn = figure((width, 3.5 * len(X)))
     references: list[str | None] = [None] * len(X) if true is None else [*true]
     for ax, name, x, structure, reference in zip(
-        figure.subplots(len(X), squeeze=False).ravel(), names, X, y, references, strict=True
+        drawn.subplots(len(X), squeeze=False).ravel(), names, X, y, references, strict=True
     ):
         arcs(x, structure, reference, title=name, ax=ax)
     try:
-        figure.savefig(output)
+        drawn.savefig(output)
     except ValueError as error:  # an ending that is no picture format
         raise InputError.at(output, None, f"cannot be drawn: {one_line(error)}") from None
 

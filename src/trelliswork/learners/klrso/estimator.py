@@ -61,7 +61,8 @@ class KLRSO(StructuredEstimator):
         few symbols longer ones, as a polynomial of degree 3 (RNA of 75 bases: 5 to 9). For arrays it
         is the cosine of the sums of their rows.
     reg : float, default=0.1
-        Penalty on the squared norm of the functions, against the sum of losses.
+        Penalty on the squared norm of the functions, against the sum of losses. The larger, the nearer
+        predictions come to the generative model.
     features : function or None, default=None
         Takes the list of inputs to a matrix with one row each, for kernels of rows such as "linear".
     weighting : {"example", "count"}, default="example"
@@ -72,32 +73,38 @@ class KLRSO(StructuredEstimator):
         shares.
     min_count : float, default=5
         Outcomes that occur less often in the training data keep their generative probability, and the others
-        share what these leave.
+        share what these leave. The larger, the more stay generative, and the faster is the fit.
     heads : collection or None, default=None
         Multinomials to be predicted, by their names as in ``heads_``; None for all. The others
         stay as in the generative model.
     smoothing : float or "auto", default="auto"
-        Count added to every event in the generative model; "auto" as in :class:`Generative`.
+        Count added to every event in the generative model; "auto" as in :class:`Generative`. The larger, the
+        nearer its probabilities come to being equal.
     mixture : float, "held-out" or None, default=None
         Share of the predicted probabilities in a mixture with those of the generative model, outcome by
         outcome: a gate between 0 (generative) and 1. "held-out" takes the share with the largest likelihood
-        of every fifth sample, under a model of the others. None is 1.
+        of every fifth sample, under a model of the others. None is 1. A larger share trusts the input more,
+        a smaller one the counts.
     n_basis : int or None, default=None
-        Compare with this many training inputs only; None with all.
+        Compare with this many training inputs only; None with all. More take longer and more memory, and are
+        nearer to all.
     basis : {"cholesky", "random"}, default="cholesky"
         How they are chosen: by incomplete Cholesky factorisation, or at random (Nystrom).
     solver : {"newton-cg", "lbfgs"}, default="newton-cg"
         Method.
     tol : float, default=1e-6
-        A regression ends when the norm of its gradient is below ``tol`` times that of the start.
+        A regression ends when the norm of its gradient is below ``tol`` times that of the start. Larger
+        values stop sooner, with weights that are less exact.
     max_iter : int, default=100
-        Maximum number of iterations of a regression.
+        Maximum number of iterations of a regression. More let a slow fit come to its end; fewer cut it
+        short.
     random_state : int, Generator or None, default=None
-        Seed of a random basis.
+        Seed of a random basis. Another number is another random choice, no better or worse.
     n_jobs : int or None, default=None
-        Threads (-1: all cores); multinomials are solved side by side.
+        Threads (-1: all cores); multinomials are solved side by side. More threads are faster, up to the
+        number of cores.
     verbose : int, default=0
-        1 shows the progress over the multinomials.
+        1 shows the progress over the multinomials. Larger values show no more.
 
     Attributes
     ----------
@@ -124,6 +131,11 @@ class KLRSO(StructuredEstimator):
     stop_ : {"converged", "max_iter", "interrupted", "no progress"}
         Why the search stopped: "converged" where that of every multinomial has, else what kept one of
         them from it.
+
+    See Also
+    --------
+    Generative : The same model with fixed probabilities.
+    CRF : For features that are local in the input.
 
     Notes
     -----

@@ -45,10 +45,11 @@ class ZScore(MomentLearner):
         With ``reference="observed"`` on chains: attributes that limit the labels of a token, by
         prefix; "auto" is all of them if no token has two, else none.
     smoothing : float, default=0.1
-        Count added to every event of the generative reference.
+        Count added to every event of the generative reference. The larger, the nearer its probabilities come
+        to being equal.
     n_steps : int, default=1
         Newton steps with a line search on the likelihood; many reach the optimum of a
-        ``CRF`` with ``l2`` half the ridge.
+        ``CRF`` with ``l2`` half the ridge. More come nearer to it and take longer.
     loss : "auto", None, "hamming", dict or object, default="auto"
         Ask for the least variance of score plus loss at a margin of ``tau`` over the mean loss.
         "hamming" counts wrong parts, a dict gives weights of labels, an object has
@@ -57,7 +58,8 @@ class ZScore(MomentLearner):
     total_margin : float, None or "auto", default="auto"
         With a loss and the generative reference: the score is that of the whole model, reference
         included, and the loss is so many times as large. None takes the score of the weights alone, and
-        the loss as it is. "auto" is 4 for chains and None for the rest.
+        the loss as it is. "auto" is 4 for chains and None for the rest. The larger, the more the weights may
+        change what the reference says.
     tau : float, default=1.0
         The margin with a loss; large values approach ``loss=None``.
     constraints : {None, "hard", "slack"}, default=None
@@ -65,35 +67,41 @@ class ZScore(MomentLearner):
     slack : {"quadratic", "linear"}, default="quadratic"
         How broken constraints are paid for.
     slack_penalty : float, default=1.0
-        Their price.
+        Their price. The larger, the fewer constraints are broken.
     margin : float, default=0.0
         By how much the given output must be ahead, per wrong part of the other one. 0, as in the
-        paper, lets ties stand, which prediction may break the wrong way.
+        paper, lets ties stand, which prediction may break the wrong way. The larger, the clearer the lead
+        that is asked for.
     epsilon : float, default=0.0
         By how much another output may be ahead after all: constraints relaxed by a tolerance, in the units of
-        ``theta . b = 1`` (with a reference, of its scores), for data that are not quite separable.
+        ``theta . b = 1`` (with a reference, of its scores), for data that are not quite separable. The
+        larger, the fewer constraints count.
     moments : {"exact", "sampled"}, default="exact"
         Exact moments, or estimates from random outputs.
     n_samples : int, default=200
-        Random outputs per input.
+        Random outputs per input. More are slower and nearer to exact moments.
     solver : {"auto", "direct", "cholesky", "cg"}, default="auto"
         "direct" is for chains with one symbol per token, "cholesky" for few features, "cg"
         (conjugate gradients) for any number; ``history_`` names the one used.
     tol : float, default=1e-4
-        Residual at which conjugate gradients stop, relative to the right-hand side.
+        Residual at which conjugate gradients stop, relative to the right-hand side. Larger values stop
+        sooner, with weights that are less exact.
     max_iter : int or None, default=None
         Maximum number of their iterations; None is ``1000 + 10 sqrt(n_features)``. A solution that has
-        not reached ``tol`` by then gives a ``ConvergenceWarning``.
+        not reached ``tol`` by then gives a ``ConvergenceWarning``. More let a slow fit come to its end;
+        fewer cut it short.
     class_weight : dict, "balanced" or None, default=None
         Weight of each label; a sample weighs the mean over its labels.
     keep_moments : bool, default=True
         Keep what ``partial_fit``, ``merge`` and ``resolve`` need; False gives smaller models.
     random_state : int, RandomState or None, default=0
-        Seed of sampled moments; models that are to be merged should have different ones.
+        Seed of sampled moments; models that are to be merged should have different ones. Another number is
+        another random choice, no better or worse.
     n_jobs : int or None, default=None
-        Threads (-1: all cores). Results do not depend on it.
+        Threads (-1: all cores). Results do not depend on it. More threads are faster, up to the number of
+        cores.
     verbose : int, default=0
-        1 shows progress.
+        1 shows progress. Larger values show no more.
 
     Attributes
     ----------
@@ -237,7 +245,8 @@ class SODA(MomentLearner):
     structure : Structure
         Output space, for instance ``Chain()``.
     reg : float or "auto", default="auto"
-        Ridge that is added to the second moments; "auto" as in :class:`ZScore`.
+        Ridge that is added to the second moments; "auto" as in :class:`ZScore`. The larger, the smaller and
+        smoother the weights.
     reg_mode : {"relative", "absolute"}, default="relative"
         Whether a number ``reg`` is in units of the mean variance of a feature, or absolute.
     reference : {"auto", "uniform", "observed", "generative"}, default="auto"
@@ -245,9 +254,11 @@ class SODA(MomentLearner):
     symbols : "auto", None or list of str, default="auto"
         With ``reference="observed"`` on chains: attributes that limit the labels of a token.
     smoothing : float, default=0.1
-        Count added to every event of the generative reference.
+        Count added to every event of the generative reference. The larger, the nearer its probabilities come
+        to being equal.
     n_steps : int, default=1
-        Steps with a line search on the likelihood, with this learner's matrix.
+        Steps with a line search on the likelihood, with this learner's matrix. More come nearer to the
+        optimum of the likelihood and take longer.
     loss : "auto", None, "hamming", dict or object, default="auto"
         Ask for margins equal to the loss instead of 1. "hamming" counts wrong parts, a dict
         gives weights of labels, an object has ``part_costs(batch)``. "auto" as in :class:`ZScore`:
@@ -255,40 +266,47 @@ class SODA(MomentLearner):
     total_margin : float, None or "auto", default="auto"
         With a loss and the generative reference: margins are those of the whole model, reference
         included, and shall be so many times the loss. None asks the weights alone for margins equal to
-        the loss. "auto" is 4 for chains and None for the rest.
+        the loss. "auto" is 4 for chains and None for the rest. The larger, the more the weights may change
+        what the reference says.
     constraints : {None, "hard", "slack"}, default=None
         Demand that no wrong output beats the given one.
     slack : {"quadratic", "linear"}, default="quadratic"
         How broken constraints are paid for.
     slack_penalty : float, default=1.0
-        Their price.
+        Their price. The larger, the fewer constraints are broken.
     margin : float, default=0.0
         By how much the given output must be ahead, per wrong part of the other one. 0, as in the
-        paper, lets ties stand, which prediction may break the wrong way.
+        paper, lets ties stand, which prediction may break the wrong way. The larger, the clearer the lead
+        that is asked for.
     epsilon : float, default=0.0
         By how much another output may be ahead after all: constraints relaxed by a tolerance, in the units of
-        ``theta . b = 1`` (with a reference, of its scores), for data that are not quite separable.
+        ``theta . b = 1`` (with a reference, of its scores), for data that are not quite separable. The
+        larger, the fewer constraints count.
     moments : {"exact", "sampled"}, default="exact"
         Exact moments, or unbiased estimates from random outputs.
     n_samples : int, default=200
-        Random outputs per input.
+        Random outputs per input. More are slower and nearer to exact moments.
     solver : {"auto", "direct", "cholesky", "cg"}, default="auto"
         As in :class:`ZScore`.
     tol : float, default=1e-4
-        Residual at which conjugate gradients stop, relative to the right-hand side.
+        Residual at which conjugate gradients stop, relative to the right-hand side. Larger values stop
+        sooner, with weights that are less exact.
     max_iter : int or None, default=None
         Maximum number of their iterations; None is ``1000 + 10 sqrt(n_features)``. A solution that has
-        not reached ``tol`` by then gives a ``ConvergenceWarning``.
+        not reached ``tol`` by then gives a ``ConvergenceWarning``. More let a slow fit come to its end;
+        fewer cut it short.
     class_weight : dict, "balanced" or None, default=None
         Weight of each label; a sample weighs the mean over its labels.
     keep_moments : bool, default=True
         Keep what ``partial_fit``, ``merge`` and ``resolve`` need; False gives smaller models.
     random_state : int, RandomState or None, default=0
-        Seed of sampled moments; models that are to be merged should have different ones.
+        Seed of sampled moments; models that are to be merged should have different ones. Another number is
+        another random choice, no better or worse.
     n_jobs : int or None, default=None
-        Threads (-1: all cores). Results do not depend on it.
+        Threads (-1: all cores). Results do not depend on it. More threads are faster, up to the number of
+        cores.
     verbose : int, default=0
-        1 shows progress.
+        1 shows progress. Larger values show no more.
 
     Attributes
     ----------
@@ -313,6 +331,12 @@ class SODA(MomentLearner):
         What was kept of the data.
     history_ : list of dict
         Solver, residual and so on, per step.
+
+    See Also
+    --------
+    ZScore : Pools all samples in one ratio.
+    CRF : Probabilities in place of moments.
+    metrics.relative_rank : What its loss bounds.
 
     References
     ----------

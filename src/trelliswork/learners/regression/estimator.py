@@ -50,7 +50,8 @@ class KernelRegression(BaseEstimator):
         What is predicted.
     ridge : float, list of float or "loo", default=1.0
         Penalty on the squared norm; of several (or of a grid), the one with the least leave-one-out error.
-        With 0 and a singular matrix the solution is that of least norm.
+        With 0 and a singular matrix the solution is that of least norm. The larger, the smoother the
+        predictions, and the nearer to zero.
     solver : {"auto", "dual", "primal"}, default="auto"
         By samples or, for kernels with explicit features (linear, n-gram, spectrum), by features; "auto"
         takes whichever are fewer.
@@ -60,19 +61,21 @@ class KernelRegression(BaseEstimator):
     constraints : list of mappings {(output feature, input feature): factor}, or None
         Linear functions of the weights that are to be kept near 0, with strength ``eta``.
     eta : float, default=0.0
-        Strength of mask and constraints; infinite for a mask removes what is masked.
+        Strength of mask and constraints; infinite for a mask removes what is masked. The larger, the more
+        strictly they are kept.
     constraint_solver : {"auto", "closed", "cg", "iteration"}, default="auto"
         How constraints are met: closed form (up to 2000), conjugate gradients, or the original iteration.
     basis : int or None, default=None
-        Use only so many training samples as basis functions.
+        Use only so many training samples as basis functions. More are slower and nearer to the full
+        solution.
     basis_method : {"greedy", "cholesky", "random"}, default="greedy"
         Largest residual, pivoted incomplete Cholesky, or at random.
     vote : list of KernelRegression or None, default=None
         Further regressors: only n-grams that more than half of all predict are kept.
     random_state : int, Generator or None, default=None
-        For a random basis.
+        For a random basis. Another number is another random choice, no better or worse.
     cache_mb : float, default=8000
-        Refuse a Gram matrix that would take more memory, in megabytes.
+        Refuse a Gram matrix that would take more memory, in megabytes. Raise it where there is room.
 
     Attributes
     ----------
@@ -86,6 +89,12 @@ class KernelRegression(BaseEstimator):
         Mean squared leave-one-out error for each ridge, when several were given.
     n_iter_ : int
         Steps of an iterative constraint solver.
+
+    See Also
+    --------
+    Transducer : For outputs that follow the input from left to right.
+    preimage : The search for a string with given counts.
+    NGrams : Outputs as counts.
 
     References
     ----------

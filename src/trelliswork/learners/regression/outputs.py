@@ -30,11 +30,13 @@ class Positions(BaseEstimator):
         empirical kernel map); how much position ``i`` may use other positions is then bounded by the
         learner's ``eta``.
     window : int, default=0
-        Neighbours on each side that an item is shown together with.
+        Neighbours on each side that an item is shown together with. More see more of the input, and take
+        more data.
     language_model : NGramModel or None, default=None
         Decode whole strings: scores of the regressor plus ``lm_weight`` times the log-probability.
     lm_weight : float, default=0.1
-        Weight of the language model.
+        Weight of the language model. The larger, the more probable strings are preferred to what each
+        position says.
     corpus : list of strings or None, default=None
         What the language model is trained on; the training outputs when None.
 
@@ -79,7 +81,8 @@ class NGrams(BaseEstimator):
     ----------
     n : int or list of int, default=2
         Length of the n-grams. With several, strings are searched among the longest ones and the counts of
-        the others weigh in.
+        the others weigh in. Longer n-grams leave fewer strings with the same counts, but are harder to
+        predict.
     preimage : {"repair", "euler"}, default="repair"
         ``"repair"``: the string whose counts are nearest to the real-valued prediction, by min-cost flow.
         ``"euler"``: counts by thresholds, and the recursion that concatenates trails.
@@ -91,14 +94,16 @@ class NGrams(BaseEstimator):
     language_model : NGramModel or None, default=None
         Ranks strings that have the same counts.
     lm_weight : float, default=0.0
-        Weight of the language model in the repair itself (order of the model up to ``n``).
+        Weight of the language model in the repair itself (order of the model up to ``n``). The larger, the
+        more probable strings are preferred to those with near counts.
     corpus : list of strings or None, default=None
         What the language model is trained on; the training outputs when None.
     thresholds : {"loo", "train"}, default="loo"
         Thresholds make the number of training strings with an n-gram come out right, by leave-one-out
         predictions or by those of the fitted model itself.
     cap : int, default=1000
-        Largest number of strings with the same counts that are compared.
+        Largest number of strings with the same counts that are compared. More take longer and may find a
+        better one.
 
     Examples
     --------

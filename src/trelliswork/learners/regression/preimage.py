@@ -70,7 +70,7 @@ def ngram_counts(y: Any, n: int, *, boundary: tuple[Any, Any] | None = BOUNDARY)
     y : str or list of symbols
         The string.
     n : int
-        Length of the n-grams.
+        Length of the n-grams. Longer n-grams tell more of the order of the symbols.
     boundary : pair of symbols or None, default=("^", "$")
         Put ``n - 1`` of these before and after the string; None leaves it as it is.
 
@@ -135,9 +135,10 @@ def preimage(
     language_model : NGramModel or None, default=None
         Fitted; ranks the strings that have the same counts.
     lm_weight : float, default=0.0
-        Weight of the log-probabilities in the repair itself, for models of order up to ``n``.
+        Weight of the log-probabilities in the repair itself, for models of order up to ``n``. The larger,
+        the more probable strings are preferred to those with near counts.
     cap : int, default=1000
-        Largest number of strings that are compared.
+        Largest number of strings that are compared. More take longer and may find a better one.
 
     Returns
     -------

@@ -85,7 +85,8 @@ class StructuredSVM(StructuredEstimator):
         no kernel.
     prior_margin : float or "auto", default="auto"
         With a prior: margin per unit of the loss, in the units of its scores. "auto" is 0.1 with the
-        weights of :class:`Generative`, which are far too sure, and 0.3 with others.
+        weights of :class:`Generative`, which are far too sure, and 0.3 with others. The larger, the further
+        weights move from the prior.
     solver : {"auto", "bcfw", "working-set", "one-slack"}, default="auto"
         All reach the same optimum. ``"bcfw"``, block-coordinate Frank-Wolfe with line search
         over cached outputs, is the default. ``"working-set"`` solves the problem over all
@@ -95,14 +96,16 @@ class StructuredSVM(StructuredEstimator):
         Similarity of input rows (``"poly"``, ``"rbf"``, see :mod:`trelliswork.kernels`): rows of
         ``Classes``, tokens of ``Chain``. Features without rows (transitions, bias) stay linear.
     tol : float, default=1e-3
-        Stop when the duality gap is below this part of the objective.
+        Stop when the duality gap is below this part of the objective. Larger values stop sooner, with
+        weights that are less exact.
     epsilon : float or None, default=None
         Instead of ``tol``: take up only constraints that are broken by more than ``epsilon`` beyond the slack
         of their sample, and stop when there are none (``"working-set"`` only, which "auto" then is). The
         objective is then within ``C_ epsilon`` of the optimum (L1 slacks), and
-        :func:`trelliswork.bounds.svm_constraints` bounds the number of constraints.
+        :func:`trelliswork.bounds.svm_constraints` bounds the number of constraints. The larger, the fewer
+        constraints, the faster and the less exact.
     max_iter : int, default=1000
-        Maximum number of rounds over the data.
+        Maximum number of rounds over the data. More let a slow fit come to its end; fewer cut it short.
     average : bool, default=False
         Return the weighted average of the iterates of ``"bcfw"``.
     approx : bool, default=False
@@ -111,19 +114,21 @@ class StructuredSVM(StructuredEstimator):
         are then estimates from below.
     cache_mb : float, default=1000
         Bound on the memory for constraints (with their outputs) and kernel matrices, in
-        megabytes. Eight outputs per sample are kept whatever the bound.
+        megabytes. Eight outputs per sample are kept whatever the bound. More room saves searches; too little
+        takes more rounds.
     class_weight : dict, "balanced" or None, default=None
         Weight of each label; a sample weighs the mean over its labels.
     random_state : int, RandomState or None, default=0
-        Seed of the order of visits.
+        Seed of the order of visits. Another number is another random choice, no better or worse.
     warm_start : bool, default=False
         Start from the support set of the previous fit (of the same samples, in the same order; more
         may follow): for one C after the other, or a smaller ``tol``. The optimum is the same.
         Not used by ``"one-slack"``.
     n_jobs : int or None, default=None
-        Threads of the search for violated outputs. Results do not depend on it.
+        Threads of the search for violated outputs. Results do not depend on it. More threads are faster, up
+        to the number of cores.
     verbose : int, default=0
-        1 shows progress.
+        1 shows progress. Larger values show no more.
 
     Attributes
     ----------
@@ -148,6 +153,12 @@ class StructuredSVM(StructuredEstimator):
         whose best completion ``changed`` after it. The objective never rises.
     support_rows_, dual_coef_, linear_coef_ : arrays
         Kernel models: rows, their coefficients per label, weights of the features without rows.
+
+    See Also
+    --------
+    CRF : Probabilities in place of margins.
+    Perceptron : Faster, without a certificate.
+    bounds.svm_constraints : How many constraints are taken up at most.
 
     References
     ----------
@@ -400,7 +411,7 @@ class StructuredSVM(StructuredEstimator):
         Parameters
         ----------
         top : int, default=10
-            Rows per label.
+            Rows per label; more show smaller weights.
         """
         self._refuse_kernel("tables")
         return super().tables(top)

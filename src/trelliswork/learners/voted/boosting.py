@@ -28,7 +28,7 @@ class StructBoost(Voted):
     structure : Structure
         Output space; any that offers ``tangent``.
     lam, beta, l2 : float, default=0.5, 0.5 and 0.0
-        As in :class:`VotedCRF`.
+        As in :class:`VotedCRF`. The larger, the more weights are zero (``lam``, ``beta``) or small (``l2``).
     penalty_mode : {"relative", "absolute"}, default="relative"
         As in :class:`VotedCRF`.
     loss : str or Loss, default="hamming"
@@ -49,13 +49,13 @@ class StructBoost(Voted):
     class_weight : dict, "balanced" or None, default=None
         Weight of each label; a sample weighs the mean over its labels.
     random_state : int or None, default=0
-        Seed of ``r="monte_carlo"``.
+        Seed of ``r="monte_carlo"``. Another number is another random choice, no better or worse.
     warm_start : bool, default=False
         Start from the weights of the previous fit.
     n_jobs : int or None, default=None
-        Threads. Results do not depend on it.
+        Threads. Results do not depend on it. More threads are faster, up to the number of cores.
     verbose : int, default=0
-        1 shows progress.
+        1 shows progress. Larger values show no more.
 
     Attributes
     ----------
@@ -76,6 +76,11 @@ class StructBoost(Voted):
         The same in words.
     history_ : list of dict
         Objective, norm of the proximal gradient (or gap), non-zero weights and seconds per iteration.
+
+    See Also
+    --------
+    VotedCRF : The same penalties with a logarithm around the sum.
+    bounds.margin : What the penalties come from.
 
     References
     ----------

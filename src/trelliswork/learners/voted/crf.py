@@ -37,7 +37,7 @@ class VotedCRF(Voted):
         not; the larger, the more weights are zero. They must not both be 0.
     l2 : float, default=0.0
         Weight of the squared norm of all weights. Absolute values alone often leave several minima;
-        any ``l2 > 0`` leaves one.
+        any ``l2 > 0`` leaves one. The larger, the smaller all weights.
     penalty_mode : {"relative", "absolute"}, default="relative"
         Whether penalties are relative to the data or numbers as in the paper. "relative": the unit of
         penalties is ``u = 0.05 sqrt(V m) / n_samples``, with V the mean squared norm of the features of
@@ -56,27 +56,31 @@ class VotedCRF(Voted):
         features (``"sparsity"``), from the number of factors (``"paper"``), by simulation, or given.
         "auto" is "sparsity" where the structure knows its factors (all but the nearest-neighbour model of
         RNA, :class:`Retrieval` and :class:`Transducer`) and inputs are short enough to list them, else 1.
+        The larger the number of a family, the dearer its weights.
     solver : {"owlqn", "fista"}, default="owlqn"
         Orthant-wise quasi-Newton, or accelerated proximal gradient.
     max_iter : int, default=500
-        Maximum number of iterations.
+        Maximum number of iterations. More let a slow fit come to its end; fewer cut it short.
     tol : float, default=1e-4
         Stop when the norm of the proximal gradient falls to this part of its value at zero, or (``"owlqn"``)
-        when ten iterations have lowered the objective by less than ``100 * tol**2`` of it.
+        when ten iterations have lowered the objective by less than ``100 * tol**2`` of it. Larger values
+        stop sooner, with weights that are less exact.
     memory : int, default=10
-        Pairs that the quasi-Newton method keeps.
+        Pairs that the quasi-Newton method keeps. More make better steps and take more memory.
     step, batch_size : float and int, default=0.1 and 8
-        Size of the first steps and samples per step of ``partial_fit``.
+        Size of the first steps and samples per step of ``partial_fit``. Larger steps move faster and may
+        overshoot; larger batches are steadier and slower.
     class_weight : dict, "balanced" or None, default=None
         Weight of each label; a sample weighs the mean over its labels.
     random_state : int or None, default=0
-        Seed of ``r="monte_carlo"`` and of the order of samples in ``partial_fit``.
+        Seed of ``r="monte_carlo"`` and of the order of samples in ``partial_fit``. Another number is another
+        random choice, no better or worse.
     warm_start : bool, default=False
         Start from the weights of the previous fit.
     n_jobs : int or None, default=None
-        Threads. Results do not depend on it.
+        Threads. Results do not depend on it. More threads are faster, up to the number of cores.
     verbose : int, default=0
-        1 shows progress.
+        1 shows progress. Larger values show no more.
 
     Attributes
     ----------
@@ -98,6 +102,12 @@ class VotedCRF(Voted):
         The same in words.
     history_ : list of dict
         Objective, norm of the proximal gradient, non-zero weights (all, and per family) and seconds.
+
+    See Also
+    --------
+    CRF : One penalty for all features, no loss inside.
+    StructBoost : Exponential margins.
+    bounds.margin : What the penalties come from.
 
     Notes
     -----

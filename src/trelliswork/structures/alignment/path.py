@@ -11,6 +11,7 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._front_door import readable
+from trelliswork._sketch import path_svg
 
 __all__ = ["AlignPath"]
 
@@ -190,7 +191,7 @@ class AlignPath:
         gap : str, default="-"
             The gap symbol.
         width : int, default=60
-            Columns per block.
+            Columns per block. More columns make fewer, longer blocks.
 
         Examples
         --------
@@ -243,6 +244,9 @@ class AlignPath:
     def __repr__(self) -> str:
         where = "" if self.start == (0, 0) else f", start={self.start}"
         return f"AlignPath({self.to_cigar()!r}{where})"
+
+    def _repr_svg_(self) -> str:
+        return path_svg(self.runs)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return AlignPath, (self.runs, self.start)

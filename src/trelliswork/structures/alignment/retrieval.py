@@ -30,12 +30,20 @@ class Retrieval(Structure):
     alignment : Alignment or None, default=None
         How sequences are aligned and what is scored; None is ``Alignment("ordered", mode="local")``.
 
+    See Also
+    --------
+    Alignment : What candidates are compared by.
+
     Notes
     -----
     The loss of learners is 1 for every candidate but the right one, whatever the alignment. With
     ``StructuredSVM(Retrieval(), loss="hamming", rescale="slack")`` the true alignment with the relative
     has to beat all alignments with other candidates by 1, up to a slack, and nothing is asked of other
     alignments with the relative. ``score`` is the share of right candidates.
+
+    References
+    ----------
+    .. [1] Tsochantaridis, Hofmann, Joachims, Altun (2004), ICML.
 
     Examples
     --------

@@ -89,6 +89,12 @@ class Alignment(Structure):
         modes, very long pairs, and scores that 32-bit floats cannot hold use "double". Returned scores are
         always those of the alignment found, in double precision.
 
+    See Also
+    --------
+    Retrieval : The relative among candidates.
+    AlignPath : An alignment without its sequences.
+    alignment_weights : Published matrices.
+
     Notes
     -----
     Ends. *global*: every residue of both sequences is aligned or opposite to a scored gap.
@@ -110,6 +116,11 @@ class Alignment(Structure):
     all weights are multiples of 1, 1/2, 1/4, 1/8, 1/16, 1/5, 1/10, 1/20, 1/50 or 1/100 and this number is no
     smaller than the step. "auto" takes "single" only where its bound is at most 0.3 % of
     ``min(n1, n2)`` times the distance from the median weight of pairs to the largest.
+
+    References
+    ----------
+    .. [1] Needleman, Wunsch (1970), Journal of Molecular Biology 48; Smith, Waterman (1981), the same 147.
+    .. [2] Gotoh (1982), Journal of Molecular Biology 162 (affine gaps).
 
     Examples
     --------

@@ -45,7 +45,8 @@ class Chain(Structure):
     Parameters
     ----------
     order : int, default=1
-        Number of previous labels that a label depends on. 1 is the usual linear chain.
+        Number of previous labels that a label depends on. 1 is the usual linear chain. Each further one
+        multiplies time and memory by the number of labels, unless n-grams are those observed.
     emissions : {"all", "observed"}, default="all"
         Weights for every pair of attribute and label, or only for pairs that occur in
         the training data (much smaller, as in CRFsuite). Unseen pairs then weigh 0; they
@@ -70,12 +71,18 @@ class Chain(Structure):
         several lengths, ``{2: "all", 3: ["word="]}``; when there are any above 2, up to
         ``order + 1``, only n-grams that occur with the attribute in the training data have weights.
     min_count : int, default=1
-        Drop attributes that occur on fewer tokens of the training data.
+        Drop attributes that occur on fewer tokens of the training data. The larger, the smaller the model.
     unknown : bool, default=True
         Weights for tokens none of whose attributes is known (rare words dropped by
         ``min_count``, new words at prediction).
     labels : list or None, default=None
         The labels, when some may be missing from the training data.
+
+    See Also
+    --------
+    features.TokenWindow : Features of words.
+    Classes : Labels that do not depend on their neighbours.
+    Transducer : Outputs of another length.
 
     Notes
     -----
@@ -89,6 +96,11 @@ class Chain(Structure):
     part: None stands for any label, a set for one of its labels. Pairs and transitions that are "observed"
     are then those that may occur: a set brings the pairs of all its labels, None no pair of an attribute
     and a label, but any transition.
+
+    References
+    ----------
+    .. [1] Lafferty, McCallum, Pereira (2001), ICML.
+    .. [2] Rabiner (1989), Proceedings of the IEEE 77.
 
     Examples
     --------

@@ -48,6 +48,11 @@ class Classes(Structure):
         dearer, and 0 leaves it out (all 0: flat classes). Worth choosing together with the
         regularisation, on data put aside.
 
+    See Also
+    --------
+    Chain : Labels that depend on their neighbours.
+    losses.Tree : How far two classes of a taxonomy lie apart.
+
     Notes
     -----
     ``X`` is a matrix, dense or sparse, with one row per sample; or a list whose items are
@@ -57,6 +62,11 @@ class Classes(Structure):
     Classes to learn from may be known in part: a set stands for one of its labels, an inner node of the
     taxonomy for one of the leaves below it, None for any class. Such a class is predicted right
     (``score``) by any that it stands for.
+
+    References
+    ----------
+    .. [1] Crammer, Singer (2001), JMLR 2.
+    .. [2] Cai, Hofmann (2004), CIKM (taxonomies).
 
     Examples
     --------

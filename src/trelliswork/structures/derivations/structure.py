@@ -36,7 +36,12 @@ class Derivations(Structure):
     decode : callable or None, default=None
         ``decode(x, parts)`` gives the output of a list of parts; by default the list.
     min_count : int, default=1
-        Drop features that fire on fewer edges of the training data.
+        Drop features that fire on fewer edges of the training data. The larger, the smaller the model.
+
+    See Also
+    --------
+    Edge : One step.
+    testing.check_structure : Compares every answer with enumeration.
 
     Notes
     -----
@@ -48,6 +53,10 @@ class Derivations(Structure):
 
     ``build`` is not stored in model files; loading takes the structure again. A function
     defined at the top of a module (not a lambda) lets models be pickled.
+
+    References
+    ----------
+    .. [1] Huang, Chiang (2005), IWPT (hypergraphs and k-best lists).
 
     Examples
     --------

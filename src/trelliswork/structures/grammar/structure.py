@@ -59,21 +59,24 @@ class Grammar(Structure):
         for each. All are undone in the output, and do not concern given rules.
     max_unary : int or None, default=None
         Most unary rules in a row. Needed for rules that make a cycle (A -> B, B -> A), which
-        would allow endless trees.
+        would allow endless trees. The larger, the slower.
     binarize : {"right", "left"}, default="right"
         How rules with more than two children are split; undone in the output.
     horizontal : int or None, default=2
         How many of the next children the symbol of a split rule remembers; None for all of
-        them, in which case no tree is added to those of the unsplit rules.
+        them, in which case no tree is added to those of the unsplit rules. The larger, the more rules, and
+        the fewer trees that were never seen are possible.
     vertical : int, default=2
-        Labels that a phrase remembers: 2 tells an NP below S from one below VP, 1 does not.
+        Labels that a phrase remembers: 2 tells an NP below S from one below VP, 1 does not. The larger, the
+        more symbols, the slower, and the more data it takes.
     functions, empty : bool, default=False
         Keep function tags (``NP-SBJ``) and empty elements (``-NONE-``) of Penn trees.
     unknown : {"signature", None}, default="signature"
         Words that were not seen: by classes of capitals, digits, hyphens and endings; or no
         tree. Given rules have classes if they derive ``'<unk>'``.
     min_count : int, default=2
-        Rarer words are replaced by their classes in training, which is how these are learned.
+        Rarer words are replaced by their classes in training, which is how these are learned. The larger,
+        the more words share a class.
     no_parse : {"flat", "none", "error"}, default="flat"
         Output for sentences without any tree: all words below one phrase (of the most frequent
         label of whole trees, tags ``X``), None, or an error.
@@ -84,7 +87,14 @@ class Grammar(Structure):
         of all trees of a sentence.
     beam : float or None, default=None
         Prediction drops phrases whose score is worse than the best over the same words by more
-        than this: faster, but the tree may be second best or missing. None is exact.
+        than this: faster, but the tree may be second best or missing. None is exact. The larger, the more is
+        kept, and the slower.
+
+    See Also
+    --------
+    RNA : Grammars of base pairs.
+    io.read_trees : Treebanks.
+    metrics.bracket_scores : How good trees are.
 
     Notes
     -----
@@ -101,6 +111,11 @@ class Grammar(Structure):
     that is known: a set of ``(label, start, end)``, words counted from 0 and ``end`` after the last, with
     None for a label that is not known; None in place of the set knows nothing. Rules are read off the trees
     that are known as a whole.
+
+    References
+    ----------
+    .. [1] Younger (1967), Information and Control 10 (CKY).
+    .. [2] Klein, Manning (2003), ACL (markovised rules).
 
     Examples
     --------

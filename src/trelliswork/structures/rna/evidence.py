@@ -36,9 +36,11 @@ class Evidence:
         ``.`` and ``?``.
     shape : sequence of float or None, default=None
         Reactivity of each base, NaN (or a negative number, as -999) where there is none. A paired base
-        scores ``-(slope * ln(reactivity + 1) + intercept)``, once for each base of a pair.
+        scores ``-(slope * ln(reactivity + 1) + intercept)``, once for each base of a pair. The larger, the
+        less the base tends to pair.
     slope, intercept : float, default=1.8 and -0.6
-        In kcal/mol, as usual for SHAPE.
+        In kcal/mol, as usual for SHAPE. The larger the slope, the more a reactive base is kept from pairing;
+        the larger the intercept, the more all bases are.
 
     Examples
     --------

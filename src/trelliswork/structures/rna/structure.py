@@ -68,7 +68,8 @@ class RNA(Structure):
         package, whose weights are the prior; with "nearest-neighbour" they begin from nothing. A fitted model
         tells which: ``model.space_.grammar``.
     depth : int, default=2
-        Helices that ``"nested"`` tells apart by how many others enclose them.
+        Helices that ``"nested"`` tells apart by how many others enclose them. The larger, the more rules
+        there are and the more data they take.
     invalid : {"strict", "repair"}, default="strict"
         What to do with given structures that the grammar cannot hold (other pairs than AU, GC,
         GU; pseudoknots; hairpin loops of fewer than 3 bases, of rules 2): refuse them, or delete the
@@ -79,16 +80,25 @@ class RNA(Structure):
         What a paired base counts in ``predict_mea``, where an unpaired one counts 1: more than 1
         predicts more pairs.
     min_hairpin : {3, 2}, default=3
-        Nearest-neighbour model: least number of bases in a hairpin loop. G6 has 2.
+        Nearest-neighbour model: least number of bases in a hairpin loop. G6 has 2. The larger, the fewer
+        hairpins are possible.
     max_loop : int, default=30
-        Nearest-neighbour model: most unpaired bases in a bulge or internal loop, at most 30.
+        Nearest-neighbour model: most unpaired bases in a bulge or internal loop, at most 30. The larger, the
+        slower.
     window : int or None, default=None
         Nearest-neighbour model: pairs are less than so many bases apart; time and memory then grow with
-        the length times ``window``, for sequences of any length.
+        the length times ``window``, for sequences of any length. The larger, the slower, and the more
+        distant the pairs that can be found.
     groups : tuple of str, default=()
         Nearest-neighbour model: optional groups of features; ``"hairpin loops"`` has one for every
         hairpin loop of three or four bases, ``"hexaloops"`` of six, ``"triples"`` for every three pairs
         stacked on each other, ``"helix lengths"`` for helices of two, three and four pairs.
+
+    See Also
+    --------
+    pretrained : The model of the package.
+    Evidence : What is known of a sequence beforehand.
+    metrics.base_pair_scores : How good structures are.
 
     Notes
     -----

@@ -44,33 +44,46 @@ class Transducer(Structure):
     Parameters
     ----------
     order : int, default=2
-        Pieces that write something, and output symbols, before a piece that its score looks at.
+        Pieces that write something, and output symbols, before a piece that its score looks at. The larger,
+        the more context is seen and the more weights there are.
     max_in : int, default=1
-        Most input symbols of a piece; pieces of several are written as one output symbol.
+        Most input symbols of a piece; pieces of several are written as one output symbol. The larger, the
+        more pieces there are, and the slower.
     max_out : int or None, default=None
-        Most output symbols of a piece; None is 2, or as many as the training pairs need, at most 5.
+        Most output symbols of a piece; None is 2, or as many as the training pairs need, at most 5. The
+        larger, the more pieces there are, and the slower.
     window : int, default=4
-        Input symbols before and after a piece that its score looks at.
+        Input symbols before and after a piece that its score looks at. The larger, the more context is seen
+        and the more weights there are.
     longest : int, default=6
-        Most symbols of the substrings of this window that are features.
+        Most symbols of the substrings of this window that are features. The larger, the more weights there
+        are.
     min_count : int, default=1
-        Drop pairs of a substring and a piece that are rarer in the best alignments.
+        Drop pairs of a substring and a piece that are rarer in the best alignments. The larger, the smaller
+        the model.
     min_context : int, default=2
-        Contexts of pieces that are rarer fall back to shorter ones.
+        Contexts of pieces that are rarer fall back to shorter ones. The larger, the smaller the model.
     prune : float, default=0.001
         Do not propose pieces that are less probable than this at their place, beside the most probable one,
-        by their counts in contexts of up to two input symbols on either side; 0 proposes all.
+        by their counts in contexts of up to two input symbols on either side; 0 proposes all. The larger,
+        the faster, and the more often the right piece is missing.
     law : float, default=0.4
         Weight of the log-probability of a Kneser-Ney model of the pieces, which :class:`CRF` adds to its
-        scores in prediction; 0 for none.
+        scores in prediction; 0 for none. The larger, the more the counts of pieces decide.
     restarts : int, default=0
         Further starts of expectation-maximisation, from random probabilities of pieces; the alignments of
-        the largest likelihood are kept. The first start, from pieces of one symbol, is rarely beaten.
+        the largest likelihood are kept. The first start, from pieces of one symbol, is rarely beaten. More
+        take longer.
     seed : int, default=0
-        Of the random starts.
+        Of the random starts. Another number is another random choice, no better or worse.
     output : {"symbols", "pieces"}, default="symbols"
         What an output is: the string, or its alignment, a list of pairs (input piece, output piece). With
         "pieces" the alignments of the training data are given and not hidden.
+
+    See Also
+    --------
+    KernelRegression : Strings without an alignment.
+    Chain : Outputs as long as their inputs.
 
     Notes
     -----
@@ -83,6 +96,11 @@ class Transducer(Structure):
     contexts that were not seen fall back to shorter ones.
 
     :class:`Generative` is the Kneser-Ney model itself: a joint n-gram model of pieces.
+
+    References
+    ----------
+    .. [1] Novak, Minematsu, Hirose (2016), Natural Language Engineering 22 (joint n-gram models).
+    .. [2] Jiampojamarn, Kondrak, Sherif (2007), NAACL (many-to-many alignments).
 
     Examples
     --------
