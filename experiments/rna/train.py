@@ -23,6 +23,7 @@ import trelliswork as tw
 from experiments._report import options, write
 from experiments._samples import take
 from experiments.rna.families import WEIGHTS, Samples, rfam, tornado
+from trelliswork.learners.known import Target
 from trelliswork.metrics import base_pair_scores
 from trelliswork.structures.rna.features import scales
 
@@ -64,7 +65,6 @@ def adam(
     lengths = batch.bases.lengths
     n = len(batch)
     steps = int(epochs * n / GROUP)
-    gold = batch.gold()
     mean, square, average, taken = np.zeros_like(w), np.zeros_like(w), np.zeros_like(w), 0
     order: list[int] = []
     for step in range(1, steps + 1):
@@ -72,9 +72,10 @@ def adam(
             order = rng.permutation(n).tolist()
         index, order = np.array(order[:GROUP]), order[GROUP:]
         share = shares[index]
-        log_z, expected = batch.subset(index).expect(w, weights=share)
-        true = np.asarray(gold[index].T @ share).ravel()
-        loss = (log_z @ share - true @ w) / (lengths[index] @ share)
+        group = batch.subset(index)
+        log_z, expected = group.expect(w, weights=share)
+        reached, true = Target(group, share)(w)
+        loss = (log_z @ share - reached) / (lengths[index] @ share)
         g = (expected - true) * (n / GROUP) + 2.0 * strength * w
         mean = 0.9 * mean + 0.1 * g
         square = 0.99 * square + 0.01 * g * g
