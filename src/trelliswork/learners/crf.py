@@ -283,7 +283,7 @@ def _pulled(
 
     def fit(samples: np.ndarray, start: np.ndarray, pull: Pull) -> np.ndarray:
         share = None if weights is None else weights[samples]
-        trial = {"l2": pull.strength, "prior": pull.prior, "max_iter": _TRIAL, "tol": 1e-2}
+        trial: dict[str, Any] = {"l2": pull.strength, "prior": pull.prior, "max_iter": _TRIAL, "tol": 1e-2}
         return fit_crf(batch.subset(samples), start, weights=share, **settings, **trial)[0].w
 
     return chosen_pull(batch, prior, float(l2), fit, weights)
