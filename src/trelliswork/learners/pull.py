@@ -34,9 +34,9 @@ def chosen_pull(batch: Batch, prior: np.ndarray, unit: float, fit: Fit, weights:
 
     Towards the prior it is one of five multiples of ``unit``; towards zero it is ``unit`` itself. Samples
     that are like each other say more about new ones than a prior does, and samples of all kinds say less:
-    then the pull is weak, or strong. Where they are also unlike all that the prior was made of, it is in the way.
-    The search goes from strong to weak, each fit begins with the last one, and it ends when held-out samples
-    become less probable; what is best so far is then compared with a fit from nothing.
+    then the pull is weak, or strong. Where they are also unlike all that the prior was made of, it is in the
+    way. The search goes from strong to weak, each fit begins with the last one, and it ends when held-out
+    samples become less probable; what is best so far is then compared with a fit from nothing.
 
     Parameters
     ----------
