@@ -42,8 +42,8 @@ SAME = "same families"
 class Run(NamedTuple):
     """Groups of features, factor of the prior, weights of structures of Rfam, passes over the data.
 
-    Without ``unpaired`` nothing is known of bases that are unpaired in Rfam's structures; ``paired`` is the least
-    part of paired bases of those that are used.
+    Without ``unpaired`` nothing is known of bases that are unpaired in Rfam's structures; ``paired`` is the
+    least part of paired bases of those that are used.
     """
 
     groups: tuple[str, ...] = USED

@@ -22,10 +22,11 @@ _LARGE = 6.0  # gap from which on helices are continued instead
 def radial(table: Sequence[int]) -> np.ndarray:
     """Coordinates of the bases, as complex numbers.
 
-    Helices are straight. A multiloop whose branches would overlap is drawn larger. Where that is not enough,
-    helices on both sides of a bulge or an internal loop continue each other, though the sides of the loop have
-    not the same number of bases: arms that bend more and more would end in each other. Outside of all pairs the
-    chain runs from left to right; a helix with branches that hang down to it stands above it.
+    Helices are straight. Where branches of a multiloop would overlap, the gaps between them grow, the
+    shortest first. Where they would have to grow much, helices on both sides of a bulge or an internal loop
+    continue each other, though its sides have not the same number of bases: arms that bend more and more
+    end in each other. Outside of all pairs the chain runs from left to right; a helix with branches that
+    hang down to it stands above it.
 
     Parameters
     ----------
