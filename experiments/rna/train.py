@@ -3,8 +3,8 @@
 Left out of TrainSetA: sequences that share half of their 10-mers with a sequence of TestSetA, and every
 twentieth of the others, which are held out to choose the weight of pairs in decoding. Of Rfam's families up
 to three sequences unlike each other if the structure was published, one that weighs a fifth if it was
-predicted; only structures with half of the bases paired, since consensus structures leave many pairs out;
-none of families that may be in TestSetB or have a member like a sequence of TestSetA
+predicted; only structures with four tenths of the bases paired, since consensus structures leave many pairs
+out; none of families that may be in TestSetB or have a member like a sequence of TestSetA
 (``experiments/rna/families.py``); every twentieth family is held out too. Structures that the model cannot
 hold are repaired. These and other settings were chosen with whole families held out
 (``experiments/rna/unseen.py``).
