@@ -75,6 +75,11 @@ RUNS = {
     "and Rfam, published 1, predicted 0.2, half of the bases paired, twice the passes, balanced": Run(
         paired=0.5, passes=2.0, balanced=True
     ),
+    "TrainSetA, without hairpin loops": Run(0.0, 0.0, groups=()),
+    "TrainSetA, with hexaloops": Run(0.0, 0.0, groups=(*USED, "hexaloops")),
+    "TrainSetA, with triples of pairs": Run(0.0, 0.0, groups=(*USED, "triples")),
+    "TrainSetA, with lengths of helices": Run(0.0, 0.0, groups=(*USED, "helix lengths")),
+    "TrainSetA, narrower prior (0.6)": Run(0.0, 0.0, prior=0.6),
 }
 
 
@@ -192,8 +197,8 @@ def unseen(arguments: Sequence[str]) -> None:
             if f"{title} {k}" not in done:
                 done[f"{title} {k}"] = run(settings, fold, args.jobs)
                 store("rna/unseen", done)
-        names, rows = rows_of(done)
-        print(rows[-1], flush=True)
+                print(title, k, flush=True)
+    names, rows = rows_of(done)
     sizes = {name: sum(len(fold.sets[name].X) for fold in parts if name in fold.sets) for name in names}
     header = ["trained on", "gamma", *(f"{name} ({size})" for name, size in sizes.items()), "mean"]
     text = (__doc__ or "").split("\n", 2)[2].strip()
