@@ -43,7 +43,11 @@ def result_path(name: str, suffix: str) -> Path:
 
 def write(name: str, title: str, body: str) -> Path:
     """Print a result and keep it with the command that made it."""
-    arguments = " ".join(a for a in sys.argv[1:] if "/" not in a and a != "--data")
+    given = sys.argv[1:]
+    if "--data" in given:
+        place = given.index("--data")
+        del given[place : place + 2]
+    arguments = " ".join(os.path.basename(a) for a in given)
     command, seconds = f"`python -m experiments {arguments} --data DIR`", time.perf_counter() - _STARTED
     text = f"# {title}\n\n{command}, {datetime.date.today()}, {seconds:.0f} s\n\n{body}\n"
     path = result_path(name, ".md")

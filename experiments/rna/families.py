@@ -24,7 +24,7 @@ from experiments.rna.scale import read
 from trelliswork.io import read_stockholm
 from trelliswork.structures import base_pairs
 
-__all__ = ["Family", "Samples", "rfam", "tornado", "unlike"]
+__all__ = ["PAIRED", "WEIGHTS", "Family", "Samples", "rfam", "tornado", "unlike"]
 
 WORD = 10
 # Kinds of Rfam's families none of which is used.
@@ -53,6 +53,7 @@ FEWEST = 4  # pairs
 # much a sequence weighs where one of TrainSetA weighs 1; chosen with families held out (``unseen.py``).
 MEMBERS = {True: 3, False: 1}
 WEIGHTS = {True: 1.0, False: 0.2}
+PAIRED = 0.4  # least part of paired bases of structures that are trained on
 SUPPORT = 0.85  # of the consensus pairs that can pair in a member
 
 
@@ -67,6 +68,10 @@ class Samples(NamedTuple):
     def of(self, index: list[int]) -> Samples:
         """Some of them."""
         return Samples(*(take(column, index) for column in self))
+
+    def paired(self, i: int) -> float:
+        """Part of the bases of a sequence that are paired."""
+        return 2 * len(base_pairs(self.y[i])) / len(self.y[i])
 
     def joined(self, other: Samples) -> Samples:
         """Both."""

@@ -69,7 +69,21 @@ def crossings(places):
     return found
 
 
-@pytest.mark.parametrize("structure", [CLOVER, "((((....))))..((..((...))..))", "." * 12, "(((...)))" * 4])
+ARM = "(((((..((((.....(((((((....)))))))))))..)))))"
+JUNCTION = f"(((((.{ARM}.{ARM}..((((...))))..)))))"
+STRUCTURES = {
+    "clover leaf": CLOVER,
+    "long loop": "((((((...................((((((.......))))))..((((((.......))))))))))))....",
+    "two helices": "((((....))))..((..((...))..))",
+    "no pair": "." * 12,
+    "hairpins": "(((...)))" * 4,
+    "empty loop": "(()).",
+    "junctions": f"..((((((.{JUNCTION}.{ARM}{'.' * 40}((((....))))..))))))....",
+    "bent arms": f"((((.{ARM}((((......((((......((((......(((({JUNCTION})))).))))..))))...)))).{ARM}))))",
+}
+
+
+@pytest.mark.parametrize("structure", STRUCTURES.values(), ids=STRUCTURES)
 def test_planar_places(structure):
     table = pair_table(structure)
     places = radial(table)

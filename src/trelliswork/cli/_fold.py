@@ -17,7 +17,6 @@ import typer
 
 from trelliswork._errors import InputError
 from trelliswork.cli import _options
-from trelliswork.cli._report import one_line
 
 if TYPE_CHECKING:
     from trelliswork.io import RnaData
@@ -110,12 +109,16 @@ def fold(
         raise InputError(f"--format must be one of {', '.join(_FORMATS)}, got {form!r}")
     if k > 1 and mea is not None:
         raise InputError("--k lists the most probable structures; leave --mea out")
-    drawn = [path for path in (svg, png) if path is not None]
-    for path in (output, *drawn, *([probabilities] if probabilities else [])):
+    if best and mea is not None:
+        raise InputError("--best is the most probable structure; leave --mea out")
+    drawn = {kind: path for kind, path in (("svg", svg), ("png", png)) if path is not None}
+    for path in (output, *drawn.values(), *([probabilities] if probabilities else [])):
         _options.check_output(path)
     data = _read(source, encoding)
-    if drawn and len(data.X) > _MOST_DRAWN:
-        raise InputError(f"--svg and --png draw at most {_MOST_DRAWN} sequences, the file has {len(data.X)}")
+    if drawn or _pictured(probabilities):
+        if len(data.X) > _MOST_DRAWN:
+            raise InputError(f"at most {_MOST_DRAWN} sequences are drawn, the file has {len(data.X)}")
+        _figure(1)  # says what is missing before anything is folded
     learner = _learner(model, mea, window, _options.check_jobs(jobs))
     X = _evidence(data, constraint, shape, slope, intercept, encoding)
     file = "<stdin>" if source == "-" else source
@@ -124,6 +127,11 @@ def fold(
         _write_all(learner, data, X, output, form, k, best or k > 1, probabilities, drawn, quiet)
     except InputError as error:
         raise error.placed(file, data.names) from None
+
+
+def _pictured(probabilities: str | None) -> bool:
+    """Whether pair probabilities are drawn, not listed."""
+    return probabilities is not None and Path(probabilities).suffix in (".svg", ".png", ".pdf")
 
 
 def _read(source: str, encoding: str | None) -> RnaData:
@@ -257,13 +265,13 @@ def _write_all(
     k: int,
     best: bool,
     probabilities: str | None,
-    drawn: list[str],
+    drawn: dict[str, str],
     quiet: bool,
 ) -> None:
     """Fold group by group; files appear when they are complete."""
     from trelliswork._text import write_text
 
-    pictured = probabilities is not None and Path(probabilities).suffix in (".svg", ".png", ".pdf")
+    pictured = _pictured(probabilities)
     kept: list[tuple[Folded, Any]] = []
     with ExitStack() as stack:
         target = sys.stdout if output == "-" else stack.enter_context(_waiting(output))
@@ -292,8 +300,8 @@ def _write_all(
                 raise InputError(error.message, sample=start + (error.sample or 0)) from None
             progress.advance(stop - start)
             start = stop
-        for path in drawn:
-            _draw(path, kept)
+        for kind, path in drawn.items():
+            _draw(path, kind, kept)
         if pictured:
             _dot_plots(str(probabilities), kept)
 
@@ -352,14 +360,7 @@ def _figure(n: int) -> Any:
     return made, made.subplots(math.ceil(n / columns), columns, squeeze=False).ravel()
 
 
-def _save(path: str, figure: Any) -> None:
-    try:
-        figure.savefig(path)
-    except ValueError as error:  # an ending that is no picture format
-        raise InputError.at(path, None, f"cannot be drawn: {one_line(error)}") from None
-
-
-def _draw(path: str, kept: list[tuple[Folded, Any]]) -> None:
+def _draw(path: str, kind: str, kept: list[tuple[Folded, Any]]) -> None:
     """Drawings of the first structure of every sequence, coloured by probability."""
     from trelliswork.plots.rna import structure
 
@@ -369,7 +370,7 @@ def _draw(path: str, kept: list[tuple[Folded, Any]]) -> None:
     for ax, (folded, pairs) in zip(axes, kept):
         chances = None if pairs is None else {(i, j): p for i, j, p in pairs}
         structure(folded.sequence, folded.structures[0], probabilities=chances, title=folded.name, ax=ax)
-    _save(path, figure)
+    figure.savefig(path, format=kind)
 
 
 def _dot_plots(path: str, kept: list[tuple[Folded, Any]]) -> None:
@@ -380,4 +381,4 @@ def _dot_plots(path: str, kept: list[tuple[Folded, Any]]) -> None:
         ax.set_axis_off()
     for ax, (folded, pairs) in zip(axes, kept):
         dotplot(folded.sequence, pairs, folded.structures[0], title=folded.name, ax=ax)
-    _save(path, figure)
+    figure.savefig(path)

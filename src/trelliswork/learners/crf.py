@@ -24,7 +24,7 @@ from trelliswork.learners.optimize.smooth import (
     newton_cg,
     pseudo_gradient,
 )
-from trelliswork.learners.pull import chosen_pull
+from trelliswork.learners.pull import Pull, chosen_pull
 from trelliswork.learners.strength import DataScale
 from trelliswork.learners.weights import combined_weights, prior_weights
 from trelliswork.structures.abilities import JointLaw, Settling
@@ -58,7 +58,7 @@ class CRF(StructuredEstimator):
         "auto" is ``0.004 V sqrt(m)``, with V the mean squared norm of the features of one part of an output
         (a token with its label) and m the mean number of samples that a feature occurs in: 0.1 for text.
         With the prior of a structure (``RNA()``) it is a multiple of that, from 1 to 256, chosen by
-        samples that are held out.
+        samples that are held out, which may also say that there is better no prior.
         An array has a strength for every feature, a dict one by kind of feature (the first item of its
         name; "auto" for kinds left out): the variance of a prior per group is ``1 / (2 * l2)``.
     prior : "auto", dict, ndarray or None, default="auto"
@@ -104,7 +104,7 @@ class CRF(StructuredEstimator):
     l2_ : float or ndarray
         The penalty of squares as a number, or one for every feature.
     prior_coef_ : ndarray of shape (n_features,) or None
-        The prior.
+        The prior; None where there is none, or where held-out samples were against it.
     objective_ : float
         Value of the objective at ``coef_``.
     converged_ : bool
@@ -199,23 +199,19 @@ class CRF(StructuredEstimator):
         space, batch = self._start(X, y)
         weights = combined_weights(batch, sample_weight, self.class_weight)
         prior = prior_weights(space, self.prior)
+        watcher = self._watcher(space, X_dev, y_dev)
+        settings: dict[str, Any] = {"l1": self.l1, "solver": self.solver, "memory": self.memory}
+        l2 = _strengths(space, batch, weights, self.l2)
+        if prior is not None and isinstance(self.prior, str) and isinstance(self.l2, str):
+            l2, prior = _pulled(batch, prior, l2, weights, settings)
         start = self._start_weights(space, self.warm_start)
         if prior is not None and not (self.warm_start and hasattr(self, "coef_")):
             start = prior
-        watcher = self._watcher(space, X_dev, y_dev)
-        settings: dict[str, Any] = {
-            "l1": self.l1,
-            "prior": prior,
-            "solver": self.solver,
-            "memory": self.memory,
-        }
-        l2 = _strengths(space, batch, weights, self.l2)
-        if prior is not None and isinstance(self.prior, str) and isinstance(self.l2, str):
-            l2 = _pulled(batch, prior, l2, weights, settings)
         minimum, history = fit_crf(
             batch,
             start,
             l2=l2,
+            prior=prior,
             weights=weights,
             max_iter=self.max_iter,
             tol=self.tol,
@@ -295,13 +291,13 @@ def _strengths(space: Space, batch: Batch, weights: np.ndarray | None, l2: Any) 
 
 def _pulled(
     batch: Batch, prior: np.ndarray, l2: Any, weights: np.ndarray | None, settings: dict[str, Any]
-) -> float:
-    """Strength of the penalty beside the prior that a structure knows."""
+) -> Pull:
+    """Strength of the penalty beside the prior that a structure knows, and whether it is worth anything."""
 
-    def fit(samples: np.ndarray, start: np.ndarray, strength: float) -> np.ndarray:
+    def fit(samples: np.ndarray, start: np.ndarray, pull: Pull) -> np.ndarray:
         share = None if weights is None else weights[samples]
-        part = batch.subset(samples)
-        return fit_crf(part, start, l2=strength, weights=share, max_iter=_TRIAL, tol=1e-2, **settings)[0].w
+        trial: dict[str, Any] = {"l2": pull.strength, "prior": pull.prior, "max_iter": _TRIAL, "tol": 1e-2}
+        return fit_crf(batch.subset(samples), start, weights=share, **settings, **trial)[0].w
 
     return chosen_pull(batch, prior, float(l2), fit, weights)
 

@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from trelliswork.learners.known import Target
 from trelliswork.structures.base import Batch
 
-__all__ = ["Fit", "chosen_pull"]
+__all__ = ["Fit", "Pull", "chosen_pull"]
 
-# Weights that minimise the loss of some samples: ``fit(samples, start, strength)``.
-Fit = Callable[[np.ndarray, np.ndarray, float], np.ndarray]
+# Weights that minimise the loss of some samples: ``fit(samples, start, pull)``.
+Fit = Callable[[np.ndarray, np.ndarray, "Pull"], np.ndarray]
 
 _FACTORS = (256.0, 64.0, 16.0, 4.0, 1.0)  # of the unit, from strong to weak
-_HELD = 3  # every third sample is held out
-_LEAST = 6  # samples, below which there are too few to tell
+_PARTS = 3  # one of which is held out
+_LEAST = 3  # samples, below which there are too few to tell
+_FEW = 30  # samples, up to which every part is held out in turn
 _MOST = 150  # samples that are looked at
 
 
-def chosen_pull(batch: Batch, prior: np.ndarray, unit: float, fit: Fit, weights: np.ndarray | None) -> float:
-    """Strength with which held-out samples are most probable, one of five multiples of ``unit``.
+class Pull(NamedTuple):
+    """Strength of a penalty, and the weights that it pulls to; None is zero."""
 
-    Samples that are like each other say more about new ones than a prior does, and samples of all kinds say
-    less. The search goes from strong to weak, each fit begins with the last one, and it ends when held-out
-    samples become less probable.
+    strength: float
+    prior: np.ndarray | None
+
+
+def chosen_pull(batch: Batch, prior: np.ndarray, unit: float, fit: Fit, weights: np.ndarray | None) -> Pull:
+    """Pull with which held-out samples are most probable.
+
+    Towards the prior it is one of five multiples of ``unit``; towards zero it is ``unit`` itself. Samples
+    that are like each other say more about new ones than a prior does, and samples of all kinds say less:
+    then the pull is weak, or strong. Where they are also unlike all that the prior was made of, it is in the
+    way. The search goes from strong to weak, each fit begins with the last one, and it ends when held-out
+    samples become less probable; what is best so far is then compared with a fit from nothing.
 
     Parameters
     ----------
@@ -42,8 +53,8 @@ def chosen_pull(batch: Batch, prior: np.ndarray, unit: float, fit: Fit, weights:
 
     Returns
     -------
-    float
-        The strength; the largest with fewer than six samples.
+    Pull
+        The strength and the prior, or ``unit`` and None; the largest strength with fewer than three samples.
 
     Examples
     --------
@@ -53,18 +64,41 @@ def chosen_pull(batch: Batch, prior: np.ndarray, unit: float, fit: Fit, weights:
     ((1059,), True)
     """
     n = len(batch)
+    pulls = [Pull(unit * factor, prior) for factor in _FACTORS]
     if n < _LEAST:
-        return unit * _FACTORS[0]
+        return pulls[0]
     order = np.random.default_rng(0).permutation(n)[:_MOST]
-    held, rest = np.sort(order[::_HELD]), np.sort(np.delete(order, np.s_[::_HELD]))
-    share = np.ones(held.size) if weights is None else weights[held]
-    samples = batch.subset(held)
-    target = Target(samples, share)
-    best, chosen, w = -np.inf, _FACTORS[0], prior
-    for factor in _FACTORS:
-        w = fit(rest, w, unit * factor)
-        reached = target(w)[0] - float(share @ samples.log_partition(samples.scores(w)))
+    trials = [_Trial(batch, order, part, prior, fit, weights) for part in range(_PARTS if n <= _FEW else 1)]
+    best, chosen = -np.inf, pulls[0]
+    for pull in pulls:
+        reached = sum(trial(pull) for trial in trials)
         if not reached > best:
             break
-        best, chosen = reached, factor
-    return unit * chosen
+        best, chosen = reached, pull
+    nothing = Pull(unit, None)
+    return nothing if sum(trial(nothing) for trial in trials) > best else chosen
+
+
+class _Trial:
+    """Fits without some samples, each from the weights of the last; a call tells how probable those are."""
+
+    def __init__(
+        self,
+        batch: Batch,
+        order: np.ndarray,
+        part: int,
+        start: np.ndarray,
+        fit: Fit,
+        weights: np.ndarray | None,
+    ):
+        held = np.sort(order[part::_PARTS])
+        self.rest = np.sort(np.delete(order, np.s_[part::_PARTS]))
+        self.share = np.ones(held.size) if weights is None else weights[held]
+        self.samples, self.w, self.fit = batch.subset(held), start, fit
+        self.target = Target(self.samples, self.share)
+
+    def __call__(self, pull: Pull) -> float:
+        start = self.w if pull.prior is not None else np.zeros_like(self.w)
+        self.w = self.fit(self.rest, start, pull)
+        log_z = self.samples.log_partition(self.samples.scores(self.w))
+        return float(self.target(self.w)[0] - self.share @ log_z)

@@ -13,44 +13,62 @@ __all__ = ["radial"]
 
 _PAIR = 1.5  # distance of paired bases; neighbours in the chain have distance 1
 _NEAR = 1.0  # bases of two branches that are nearer overlap
-_STRETCH = 1.15  # growth of the loop as long as branches overlap
-_MOST_STRETCHES = 40
+_ABOVE = 1.5  # height above the chain of what hangs down to it
+_STRETCH = 1.3  # growth of the shortest gaps between branches as long as branches overlap
+_MOST_STRETCHES = 18
+_LARGE = 6.0  # gap from which on helices are continued instead
 
 
 def radial(table: Sequence[int]) -> np.ndarray:
     """Coordinates of the bases, as complex numbers.
 
-    Helices are straight. A multiloop whose branches would overlap is drawn larger. Outside of all pairs the
-    chain runs from left to right.
+    Helices are straight. Where branches of a multiloop would overlap, the gaps between them grow, the
+    shortest first. Where they would have to grow much, helices on both sides of a bulge or an internal loop
+    continue each other, though its sides have not the same number of bases: arms that bend more and more
+    end in each other. Outside of all pairs the chain runs from left to right; a helix with branches that
+    hang down to it stands above it.
 
     Parameters
     ----------
     table : sequence of int
         Partner of every base, or -1.
     """
+    bent, largest = _layout(table, straight=False)
+    if largest <= _LARGE:
+        return bent
+    unbent, other = _layout(table, straight=True)
+    return unbent if other < largest else bent
+
+
+def _layout(table: Sequence[int], *, straight: bool) -> tuple[np.ndarray, float]:
+    """Coordinates, and by how much loops had to grow at most."""
     n = len(table)
     inside: dict[int, np.ndarray] = {}  # left end of a pair -> bases of its span, the pair on the real axis
+    largest = 1.0
     # Innermost pairs first: their left ends come last.
     for i in range(n - 1, -1, -1):
         if table[i] > i:
-            inside[i] = _loop(table, i, inside)
+            inside[i], stretch = _loop(table, i, inside, straight)
+            largest = max(largest, stretch)
     out = np.zeros(n, dtype=np.complex128)
     x, border, i = 0.0, -math.inf, 0
     while i < n:
         if table[i] < i:
-            out[i] = x
-            border, x, i = max(border, x), x + 1.0, i + 1
+            out[i], x, i = x, x + 1.0, i + 1
             continue
         shape = inside.pop(i)
-        x = max(x, border + 1.0 - float(shape.real.min())) if border > -math.inf else x
-        out[i : i + shape.size] = x + shape
+        x = max(x, border + 1.0 - float(shape.real.min()))
+        low = float(shape.imag[1:-1].min(initial=1.0))
+        out[i : i + shape.size] = x + shape + 1j * (_ABOVE - low if low < 0.99 else 0.0)
         border = x + float(shape.real.max())
         x, i = x + _PAIR + 1.0, i + shape.size
-    return out
+    return out, largest
 
 
-def _loop(table: Sequence[int], i: int, inside: dict[int, np.ndarray]) -> np.ndarray:
-    """Bases i .. table[i]: the loop that the pair closes, with all its branches."""
+def _loop(
+    table: Sequence[int], i: int, inside: dict[int, np.ndarray], straight: bool
+) -> tuple[np.ndarray, float]:
+    """Bases i .. table[i]: the loop that the pair closes, with all its branches; by how much it grew."""
     j = table[i]
     corners, k = [], i + 1
     while k < j:
@@ -60,26 +78,43 @@ def _loop(table: Sequence[int], i: int, inside: dict[int, np.ndarray]) -> np.nda
     branches = {k: inside.pop(k) for k in corners[1:-1] if table[k] > k}
     stretch = 1.0
     for _ in range(_MOST_STRETCHES):
-        out = _polygon(table, corners, branches, stretch)
-        if len(branches) < 2 or not _overlap(out - out[0], branches, i):
+        out = _polygon(table, corners, branches, stretch, straight)
+        if not branches or not _overlap(out - out[0], branches, i):
             break
         stretch *= _STRETCH
-    return out
+    return out, stretch
 
 
 def _polygon(
-    table: Sequence[int], corners: list[int], branches: dict[int, np.ndarray], stretch: float
+    table: Sequence[int],
+    corners: list[int],
+    branches: dict[int, np.ndarray],
+    stretch: float,
+    straight: bool,
 ) -> np.ndarray:
     """Put the corners on a circle and hang the branches on it."""
     i, j = corners[0], corners[-1]
-    sides = np.array([_PAIR if table[a] == b else stretch for a, b in itertools.pairwise(corners)])
+    sides = np.array([_PAIR if table[a] == b else 0.0 for a, b in itertools.pairwise(corners)])
+    gaps = np.concatenate([[-1], np.flatnonzero(sides), [sides.size]])
+    for a, b in itertools.pairwise(gaps):
+        sides[a + 1 : b] = max(1.0, stretch / max(b - a - 1, 1))
+    opposite = straight and len(branches) == 1
+    if opposite:  # a circle with room for the longer side twice
+        left = corners.index(next(iter(branches)))
+        right = sides.size - 1 - left
+        longest = max(left, right)
+        sides = np.concatenate([[_PAIR], np.full(2 * longest, max(1.0, stretch / longest))])
     low, high = max(float(sides.max()), _PAIR) / 2, float(sides.sum() + _PAIR)
     for _ in range(60):  # the angles of all sides make a full turn
         radius = (low + high) / 2
         closing = 2 * math.asin(min(_PAIR / (2 * radius), 1.0))
         turn = 2 * np.arcsin(np.minimum(sides / (2 * radius), 1.0)).sum() + closing
         low, high = (radius, high) if turn > 2 * math.pi else (low, radius)
-    angles = np.concatenate([[0.0], np.cumsum(2 * np.arcsin(np.minimum(sides / (2 * radius), 1.0)))])
+    steps = 2 * np.arcsin(np.minimum(sides / (2 * radius), 1.0))
+    if opposite:
+        half = math.pi - closing
+        steps = np.concatenate([np.full(left, half / left), [closing], np.full(right, half / right)])
+    angles = np.concatenate([[0.0], np.cumsum(steps)])
     centre = complex(_PAIR / 2, math.sqrt(max(radius**2 - (_PAIR / 2) ** 2, 0.0)))
     places = centre + (0 - centre) * np.exp(-1j * angles)
     out = np.zeros(j - i + 1, dtype=np.complex128)
@@ -92,12 +127,16 @@ def _polygon(
 
 
 def _overlap(out: np.ndarray, branches: dict[int, np.ndarray], i: int) -> bool:
-    """Whether bases of two branches come too near to each other, or to the helix below the loop."""
-    parts = [out[left - i : left - i + shape.size] for left, shape in branches.items()]
-    points = np.concatenate(parts)
-    if np.any((points.imag < 0) & (np.abs(points.real - _PAIR / 2) < _PAIR / 2 + _NEAR)):
+    """Whether bases of two branches, or of a branch and the loop, come too near to each other.
+
+    So do bases of branches and of the helix below the loop.
+    """
+    owner = np.zeros(out.size, dtype=np.int64)  # 0 is the loop
+    for number, (left, shape) in enumerate(branches.items(), start=1):
+        owner[left - i : left - i + shape.size] = number
+    hanging = out[owner > 0]
+    if np.any((hanging.imag < 0) & (np.abs(hanging.real - _PAIR / 2) < _PAIR / 2 + _NEAR)):
         return True
-    owner = np.repeat(np.arange(len(parts)), [part.size for part in parts])
-    tree = cKDTree(np.stack([points.real, points.imag], axis=1))
-    near = tree.query_pairs(_NEAR * 0.99, output_type="ndarray")
+    tree = cKDTree(np.stack([out.real, out.imag], axis=1))
+    near = tree.query_pairs(_NEAR * 0.95, output_type="ndarray")
     return bool(np.any(owner[near[:, 0]] != owner[near[:, 1]]))

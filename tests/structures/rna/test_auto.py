@@ -54,19 +54,30 @@ def test_the_pull_falls_until_held_out_samples_say_no():
     prior = np.array(list(RNA().known_weights().values()))
     asked = []
 
-    def stay(samples, start, strength):
-        asked.append((len(samples), strength))
+    def stay(samples, start, pull):
+        asked.append((len(samples), pull.strength, pull.prior is not None))
         return start + 0.01 * len(asked) * (batch.gold_sum() != 0)
 
-    strength = chosen_pull(batch, prior, 2.0, stay, None)
-    assert asked[0] == (4, 512.0)
-    assert strength in [s for _, s in asked]
-    assert chosen_pull(batch.subset(np.arange(5)), prior, 2.0, stay, None) == 512.0
+    strength, kept = chosen_pull(batch, prior, 2.0, stay, None)
+    assert asked[:3] == [(4, 512.0, True)] * 3  # few samples: every third is held out in turn
+    assert asked[-3:] == [(4, 2.0, False)] * 3
+    assert strength in [s for _, s, _ in asked]
+    assert kept is prior
+    assert chosen_pull(batch.subset(np.arange(2)), prior, 2.0, stay, None) == (512.0, prior)
     model = tw.CRF(RNA()).fit(X, Y)
     unit = tw.CRF(RNA(), prior=None, max_iter=1)
     with pytest.warns(Warning, match="max_iter"):
         unit.fit(X, Y)
     assert np.log2(model.l2_ / unit.l2_) % 2 == pytest.approx(0, abs=1e-9)
+
+
+def test_samples_that_the_prior_is_wrong_about_are_learnt_from_nothing():
+    bases = ["GGGGAAAACCCC", "GGGCAAAAGCCC", "GGCGAAAACGCC"]
+    for inside, kept in (("(((" + "." * 4 + ")))", True), ("." * 10, False)):
+        y = [f"({inside})"] * 3
+        model = tw.CRF(RNA()).fit(bases, y)
+        assert (model.prior_coef_ is not None) is kept
+        assert model.predict(bases) == y
 
 
 def test_a_file_with_other_groups():

@@ -103,6 +103,32 @@ def test_reactive_bases_are_unpaired():
     for bad, message in (([1.0], "1 reactivities"), (["a"] * 16, "numbers"), ([np.inf] * 16, "infinite")):
         with pytest.raises(InputError, match=message):
             model.predict(["ACGU", Evidence(x, shape=bad)])
+    with pytest.raises(InputError, match="slope must be a finite number"):
+        model.predict([Evidence(x, shape=shape, slope=float("nan"))])
+
+
+def test_scores_of_paired_bases():
+    model = tw.pretrained("rna")
+    x, y, bonus = "GGCGGCGAAAGCUGCC", "((((((....))))))", np.linspace(-1.0, 2.0, 16)
+    evidence = Evidence(x, paired=bonus)
+    batch = model.pack([evidence])
+    scores = batch.scores(model.coef_)
+    plain = model.pack([x], [y])
+    paired = sum(bonus[i] for i, mark in enumerate(y) if mark != ".")
+    gold = model.pack([evidence], [y])
+    assert gold.evaluate(gold.gold_codes, gold.scores(model.coef_))[0] == pytest.approx(
+        plain.evaluate(plain.gold_codes, plain.scores(model.coef_))[0] + paired
+    )
+    step = 1e-5  # the derivative of the log partition is the probability of being paired
+    log_z = [
+        model.pack([Evidence(x, paired=bonus + s * np.eye(16)[3])]).log_partition(scores)[0]
+        for s in (-step, step)
+    ]
+    unpaired = model.predict_marginals([evidence])[0][3, 3]
+    assert (log_z[1] - log_z[0]) / (2 * step) == pytest.approx(1 - unpaired, rel=1e-5)
+    for bad, message in (([1.0], "1 scores"), ([np.inf] * 16, "base 0 is not finite")):
+        with pytest.raises(InputError, match=message):
+            model.predict([Evidence(x, paired=bad)])
 
 
 def test_window():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -77,7 +76,7 @@ def train(
         typer.Option(
             "--from-pretrained",
             help="Start from the model of the package and stay near it, as far as parts of the data held out "
-            "say that this helps.",
+            "say that this helps. The crf does so with --grammar auto.",
         ),
     ] = False,
     *,
@@ -95,30 +94,24 @@ def train(
     _options.check_output(output, model=True)
     learning.check_dev(dev, source)
 
-    from trelliswork._pretrained import best_pull, pretrained
     from trelliswork.structures import RNA
 
-    structure = RNA(grammar, depth=depth, invalid="repair" if invalid == "repair" else "strict")
     if from_pretrained:
         if learning.name != "crf":
             raise InputError(f"--from-pretrained goes with --learner crf, not {learning.name}")
-        shipped = pretrained("rna")
-        structure = shipped.structure.with_params(invalid=structure.invalid)
+        if grammar != "auto":
+            raise InputError(f"--from-pretrained goes with --grammar auto, not {grammar}")
+    structure = RNA(grammar, depth=depth, invalid="repair" if invalid == "repair" else "strict")
     estimator = learning.build(structure, quiet)
     data, name = _read(source, encoding)
     held_out = None if dev is None else _read(dev, encoding)[0]
     data, note = _usable(structure, data, name, invalid)
-    if from_pretrained:
-        assert data.y is not None
-        with warnings.catch_warnings():  # trials are stopped early
-            warnings.simplefilter("ignore")
-            prior, part = best_pull(estimator, shipped.coef_, data.X, data.y)
-        estimator.set_params(prior=prior)
-        note += f"; pulled to {part:g} times the weights of the package"
     more = {} if held_out is None else learning.held_out(held_out.X, held_out.y)
     done = watched(
         lambda: estimator.fit(data.X, data.y, **more), estimator, lambda e: e.placed(name, data.names), quiet
     )
+    if grammar == "auto":
+        note += _pulled(estimator)
     bases = sum(map(len, data.X))
     said = [
         f"{learning.name}: {len(data.X):,} sequences, {bases:,} bases{note}",
@@ -128,6 +121,14 @@ def train(
         said.append(f"dev {_brief(held_out.y, estimator.predict(held_out.X))}")
     info = {"kind": "fold", "learner": learning.name}
     finish(estimator, output, info, said, interrupted=done.interrupted, quiet=quiet)
+
+
+def _pulled(estimator: Any) -> str:
+    """What the data said of the model of the package."""
+    if not hasattr(estimator, "prior_coef_"):
+        return ""
+    towards = "not " if estimator.prior_coef_ is None else ""
+    return f"; {towards}pulled to the weights of the package"
 
 
 def _read(source: str, encoding: str | None, *, structures: bool = True) -> tuple[RnaData, str]:

@@ -41,6 +41,9 @@ class Evidence:
     slope, intercept : float, default=1.8 and -0.6
         In kcal/mol, as usual for SHAPE. The larger the slope, the more a reactive base is kept from pairing;
         the larger the intercept, the more all bases are.
+    paired : sequence of float or None, default=None
+        Score of each base for being paired, once for each base of a pair, in the unit of the model's scores
+        (natural logarithms of odds): evidence of any other kind.
 
     Examples
     --------
@@ -60,8 +63,9 @@ class Evidence:
         shape: Sequence[float] | None = None,
         slope: float = 1.8,
         intercept: float = -0.6,
+        paired: Sequence[float] | None = None,
     ):
-        self.seq, self.constraint, self.shape = seq, constraint, shape
+        self.seq, self.constraint, self.shape, self.paired = seq, constraint, shape, paired
         self.slope, self.intercept = slope, intercept
 
     def __repr__(self) -> str:
@@ -81,10 +85,15 @@ class Evidence:
         left, right : ndarray of int
             Ends of the cells.
         """
-        out = np.zeros(left.size)
+        paired = np.zeros(bases.size)
         if self.shape is not None:
             paired = self._reactivities(bases.size)
-            out = np.where(left == right, 0.0, paired[left] + paired[right])
+        if self.paired is not None:
+            paired = paired + _numbers(self.paired, bases.size, "scores")
+            bad = np.flatnonzero(~np.isfinite(paired))
+            if bad.size:
+                raise InputError(f"score of base {int(bad[0])} is not finite; a constraint forbids pairs")
+        out = np.where(left == right, 0.0, paired[left] + paired[right])
         if self.constraint is not None:
             out[self._forbidden(bases, left, right)] = -np.inf
         return out
@@ -92,12 +101,10 @@ class Evidence:
     def _reactivities(self, n: int) -> np.ndarray:
         """What being paired adds to the score of each base."""
         assert self.shape is not None
-        try:
-            values = np.array(self.shape, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError("reactivities must be numbers") from None
-        if values.shape != (n,):
-            raise InputError(f"the sequence has {n} bases but there are {values.size} reactivities")
+        values = _numbers(self.shape, n, "reactivities")
+        for name, value in (("slope", self.slope), ("intercept", self.intercept)):
+            if not isinstance(value, (int, float)) or not np.isfinite(value):
+                raise InputError(f"{name} must be a finite number, got {value!r:.40}")
         if np.isinf(values).any():
             raise InputError(f"reactivity of base {int(np.flatnonzero(np.isinf(values))[0])} is infinite")
         known = values >= 0
@@ -114,6 +121,17 @@ class Evidence:
         if other is not None:
             raise InputError(f"{other!r} is no mark of a constraint; expected some of {_MARKS}")
         return forbidden_cells(text.replace(".", "?"), bases, left, right)
+
+
+def _numbers(given: Sequence[float], n: int, what: str) -> np.ndarray:
+    """One number for each base."""
+    try:
+        values = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} must be numbers") from None
+    if values.shape != (n,):
+        raise InputError(f"the sequence has {n} bases but there are {values.size} {what}")
+    return values
 
 
 def forbidden_cells(marks: str, bases: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
