@@ -64,6 +64,15 @@ def not_ours(app: Any, what: str, name: str, member: Any, skip: bool, options: A
     return None
 
 
+def compiled(app: Any, config: Any) -> None:
+    """Compile everything on an empty cache, so that the times of examples are their own."""
+    from trelliswork.cli._warmup import warm_up
+    from trelliswork.dp import rows
+
+    if not any(Path(rows.times.stats.cache_path).glob("*.nbi")):
+        warm_up()
+
+
 def drawings(app: Any) -> None:
     """Make the cheat sheet and the picture at the top of the README; drop pages of old examples."""
     from cheatsheet import draw
@@ -86,6 +95,7 @@ def first_page(app: Any, exception: Exception | None) -> None:
 def setup(app: Any) -> dict[str, Any]:
     """Tell Sphinx."""
     app.add_html_math_renderer("mathml", (inline_formula, None), (block_formula, None))
+    app.connect("config-inited", compiled)
     app.connect("builder-inited", drawings)
     app.connect("source-read", to_gallery)
     app.connect("autodoc-skip-member", not_ours)
