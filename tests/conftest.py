@@ -13,7 +13,6 @@ HERE = Path(__file__).parent
 
 # Processes that tests start find bytecode, as those of users do.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-os.environ.setdefault("PYTHONPYCACHEPREFIX", str(HERE.parent / ".pytest_cache" / "bytecode"))
 
 # Tests make little garbage that is not freed at once, and to look for it among all modules takes time.
 gc.set_threshold(50_000, 20, 50)

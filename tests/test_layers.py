@@ -28,6 +28,7 @@ LAYERS = (
         "_jit",
         "_names",
         "_ngrams",
+        "_parameters",
         "_ragged",
         "_registry",
         "_signature",

@@ -19,6 +19,7 @@ def held_back() -> Iterator[None]:
     --------
     >>> import signal
     >>> from trelliswork._interrupts import held_back
+    >>> before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs of a shell may ignore it
     >>> done = []
     >>> try:
     ...     with held_back():
@@ -27,6 +28,7 @@ def held_back() -> Iterator[None]:
     ... except KeyboardInterrupt:
     ...     print(done)
     ['all of it']
+    >>> _ = signal.signal(signal.SIGINT, before)
     """
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):

@@ -63,7 +63,7 @@ class Ragged:
             raise ValueError(
                 f"offsets must run from 0 to the number of rows ({n_rows}); got {_short(offsets.tolist())}"
             )
-        if np.any(np.diff(offsets) < 0):
+        if (offsets[1:] < offsets[:-1]).any():
             raise ValueError("offsets must not decrease")
         self.values = values
         self.offsets = offsets
@@ -87,7 +87,7 @@ class Ragged:
     @property
     def lengths(self) -> np.ndarray:
         """Length of every sequence."""
-        return np.diff(self.offsets)
+        return self.offsets[1:] - self.offsets[:-1]
 
     @property
     def shape(self) -> tuple[int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import random
 import sys
-from pathlib import Path
 
 from tests.faults.children import ended, in_child, killed
 
@@ -55,7 +54,3 @@ def main(folder):
             path.unlink()
         killed(use, rng.uniform(0.0, 0.3))
         assert ended(in_child(use)) == 0, "after kill -9"
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import io
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 from tests.faults.cache import MODULE, use
@@ -85,8 +83,3 @@ def to_standard_output(path, model_path, source):
     os.dup2(handle, 1)
     sys.stdout = os.fdopen(1, "w")
     assert "No space left on device" in refused("predict", model_path, source)
-
-
-if __name__ == "__main__":
-    importlib.invalidate_caches()
-    main(Path(sys.argv[1]))

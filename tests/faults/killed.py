@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-import sys
-from pathlib import Path
 
 import numpy as np
 from tests.faults.children import killed
@@ -37,7 +35,3 @@ def main(folder):
         weights = tw.load(path).coef_
         assert any(np.array_equal(weights, version) for version in versions)
         assert text.read_text() in texts
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

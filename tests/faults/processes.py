@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import resource
 import signal
-import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -73,7 +72,3 @@ def main(folder):
     folds = tw.CRF(tw.RNA("g6"), max_iter=1).fit(["GGAAACC"], ["((...))"])
     tw.save(folds, folder / "fold.tw")
     assert ended(in_child(lambda: little_memory(folder, ["GGAAACC"]))) == 0, "little memory"
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 import warnings
 
@@ -53,7 +52,8 @@ def interrupted(model, X, y, number, seconds):
     return ended
 
 
-def main():
+def main(folder):
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started all this to ignore it
     X, y = data()
     seen = {}
     for name, params in LONG.items():
@@ -83,8 +83,3 @@ def main():
     assert set(LONG) == set(LEARNERS) - {"Fixed"}
     for name in SEARCHING:
         assert "kept" in seen[name], seen
-
-
-if __name__ == "__main__":
-    main()
-    sys.exit(0)

@@ -1,4 +1,4 @@
-"""Each script of this folder in a process of its own; docs/reliability.md says what it tries."""
+"""The scripts of this folder, in a process of their own; docs/reliability.md says what each tries."""
 
 import os
 import shutil
@@ -9,40 +9,22 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that can be forked")
+SCRIPTS = ["killed", "cache", "signals", "processes"]
+MOUNTING = ["unshare", "--map-root-user", "--mount"]  # lets the script "disk" have file systems of its own
 
 
-def run(script, *arguments, before=()):
-    command = [*before, sys.executable, "-m", f"tests.faults.{script}", *map(str, arguments)]
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that can be forked")
+def test_faults(tmp_path):
+    mount = f"mount -t tmpfs -o size=64k none {tmp_path}"
+    mounts = bool(shutil.which("unshare")) and not subprocess.run(
+        [*MOUNTING, "sh", "-c", mount], capture_output=True
+    ).returncode  # fmt: skip
+    command = [sys.executable, "-m", "tests.faults", str(tmp_path), *SCRIPTS]
+    command = [*MOUNTING, *command, "disk"] if mounts else command
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=280, env={**os.environ, "PYTHONPATH": path}
     )
     assert done.returncode == 0, done.stderr[-3000:]
-
-
-def test_killed(tmp_path):
-    run("killed", tmp_path)
-
-
-def test_cache(tmp_path):
-    run("cache", tmp_path)
-
-
-def test_disk(tmp_path):
-    before = ("unshare", "--map-root-user", "--mount")
-    check = "mount -t tmpfs -o size=64k none " + str(tmp_path)
-    if (
-        not shutil.which("unshare")
-        or subprocess.run([*before, "sh", "-c", check], capture_output=True).returncode
-    ):
-        pytest.skip("file systems cannot be mounted here")
-    run("disk", tmp_path, before=before)
-
-
-def test_signals():
-    run("signals")
-
-
-def test_processes(tmp_path):
-    run("processes", tmp_path)
+    if not mounts:
+        pytest.skip("disk: file systems cannot be mounted here; the other scripts pass")

@@ -46,10 +46,8 @@ def tried(kind, given):
                 step = int(min(STEP, max(50, speed * (60 * given.minutes + started - time.time()))))
             else:
                 step = 1000
-            cases = [f"{given.seed}:{number}:{number + step}"]
-            some, found = run(
-                kind, folder, cases, said=lambda case, text: print(kind, case, text, flush=True)
-            )
+            cases = [f"{kind}:{given.seed}:{number}:{number + step}"]
+            some, found = run(folder, cases, said=lambda case, text: print(case, text, flush=True))
             number += step
             counts = {word: counts.get(word, 0) + n for word, n in some.items()}
             findings |= found

@@ -41,8 +41,8 @@ KEPT = {
 
 
 def cases_of(given):
-    """``"seed:number"`` of every case in ``"seed:number"`` or ``"seed:first:last"``."""
+    """``"kind:seed:number"`` of every case in ``"kind:seed:number"`` or ``"kind:seed:first:last"``."""
     for text in given:
-        seed, first, last = (*text.split(":"), None)[:3]
+        kind, seed, first, last = (*text.split(":"), None)[:4]
         for number in range(int(first), int(first) + 1 if last is None else int(last)):
-            yield f"{seed}:{number}"
+            yield f"{kind}:{seed}:{number}"

@@ -1,4 +1,4 @@
-"""Starts the server of an attack, and collects what it finds."""
+"""Starts the server of attacks, and collects what it finds."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def run(attack, folder, cases, *, patience=60.0, said=None):
+def run(folder, cases, *, patience=60.0, said=None):
     """Try cases, given as in ``cases_of``; returns how many ended how, and the findings by case.
 
     ``said`` is called with every finding as it comes.
     """
     counts, findings = {}, {}
-    command = [sys.executable, "-m", "tests.fuzz.server", attack, str(folder), str(patience), *cases]
+    command = [sys.executable, "-m", "tests.fuzz.server", str(folder), str(patience), *cases]
     with tempfile.TemporaryFile("w+") as errors:
         with subprocess.Popen(
             command, text=True, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, errors="replace"
@@ -33,5 +33,5 @@ def run(attack, folder, cases, *, patience=60.0, said=None):
                         said(case, text)
         if process.returncode:
             errors.seek(0)
-            raise RuntimeError(f"the server of {attack} ended: {errors.read()[-2000:]}")
+            raise RuntimeError(f"the server ended: {errors.read()[-2000:]}")
     return counts, findings

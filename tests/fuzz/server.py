@@ -15,6 +15,7 @@ import signal
 import sys
 import time
 import traceback
+from pathlib import Path
 
 import numpy as np
 from tests.fuzz.cases import cases_of
@@ -26,21 +27,26 @@ GROWTH = 1 << 20  # kB that one case may take
 
 
 def main():
-    kind, folder, patience, *cases = sys.argv[1:]
-    attack = importlib.import_module(f"tests.fuzz.{kind}").Attack(folder)
+    folder, patience, *cases = sys.argv[1:]
     cases = list(cases_of(cases))
-    if len(cases) >= MANY and hasattr(attack, "warm_up"):
-        attack.warm_up()
+    attacks = {}
+    for kind in dict.fromkeys(case.split(":")[0] for case in cases):
+        place = Path(folder, kind)
+        place.mkdir(exist_ok=True)
+        attacks[kind] = importlib.import_module(f"tests.fuzz.{kind}").Attack(place)
+        if len(cases) >= MANY and hasattr(attacks[kind], "warm_up"):
+            attacks[kind].warm_up()
     gc.collect()
     gc.freeze()  # children look at no object of the parent's
     print("ready", flush=True)
-    board = np.frombuffer(mmap.mmap(-1, 8 * (1 + len(OUTCOMES))), dtype=np.int64)  # shared with children
+    tallies = [f"{kind} {outcome}" for kind in attacks for outcome in OUTCOMES]
+    board = np.frombuffer(mmap.mmap(-1, 8 * (1 + len(tallies))), dtype=np.int64)  # shared with children
     place = 0
     while place < len(cases):
         board[0] = place
         child = os.fork()
         if child == 0:
-            try_cases(attack, cases[place : place + MANY], place, board)
+            try_cases(attacks, cases[place : place + MANY], place, board, tallies)
         word = watched(child, board, float(patience))
         if word is None:
             place += MANY
@@ -48,20 +54,20 @@ def main():
         place = int(board[0]) + 1
         if word:
             print("bad", cases[place - 1], word, flush=True)
-    print("counts", json.dumps(dict(zip(OUTCOMES, board[1:].tolist(), strict=True))), flush=True)
+    print("counts", json.dumps(dict(zip(tallies, board[1:].tolist(), strict=True))), flush=True)
 
 
-def try_cases(attack, cases, place, board):
+def try_cases(attacks, cases, place, board, tallies):
     """Try some cases, in a child that ends here."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for i, case in enumerate(cases, place):
         board[0] = i
-        seed, number = map(int, case.split(":"))
+        kind, seed, number = case.split(":")
         try:
-            outcome = attack.case(number, seed)
-            board[1 + OUTCOMES.index(outcome)] += 1
+            outcome = attacks[kind].case(int(number), int(seed))
+            board[1 + tallies.index(f"{kind} {outcome}")] += 1
         except BaseException as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{where.filename.rpartition('trelliswork/')[2]}:{where.lineno}"

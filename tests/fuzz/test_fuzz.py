@@ -1,15 +1,16 @@
 """Some hundred attacks, always the same ones, and every case that once found something."""
 
-import pytest
 from tests.fuzz.cases import KEPT
 from tests.fuzz.driver import run
 
 CASES = {"models": 150, "weights": 100, "calls": 200, "inputs": 440, "functions": 300}
 
 
-@pytest.mark.parametrize("attack", CASES)
-def test_attack(attack, tmp_path):
-    counts, findings = run(attack, tmp_path, [*KEPT[attack], f"11:0:{CASES[attack]}"])
+def test_attacks(tmp_path):
+    kept = [f"{kind}:{case}" for kind, cases in KEPT.items() for case in cases]
+    counts, findings = run(tmp_path, [*kept, *(f"{kind}:11:0:{n}" for kind, n in CASES.items())])
     assert not findings
-    assert sum(counts.values()) == len(KEPT[attack]) + CASES[attack]
-    assert counts["answered"] > CASES[attack] / 20  # not all of them are refused
+    for kind, n in CASES.items():
+        answered, refused = counts[f"{kind} answered"], counts[f"{kind} refused"]
+        assert answered + refused == len(KEPT[kind]) + n
+        assert answered > n / 20  # not all of them are refused

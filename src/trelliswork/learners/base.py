@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from trelliswork._blas import one_blas_thread
 from trelliswork._errors import InputError
+from trelliswork._parameters import Parametrised
 from trelliswork._stored import Declared, fitting, numbers
 from trelliswork._tuning import Tunable
 from trelliswork._validate import (
@@ -45,7 +45,7 @@ def warn_interrupted(what: str) -> None:
     warnings.warn(f"interrupted: {what}; the best weights so far were kept", FitInterrupted, stacklevel=3)
 
 
-class StructuredEstimator(ModelVerbs, BaseEstimator):
+class StructuredEstimator(ModelVerbs, Parametrised):
     """Base of all learners.
 
     A subclass implements ``fit(X, y)``, which calls ``_start`` for the checks and the packed

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from trelliswork._errors import Unsupported
+from trelliswork._parameters import Parametrised
 from trelliswork._tuning import Tunable
 from trelliswork.structures.batch import Batch
 from trelliswork.structures.limits import Limits
@@ -25,7 +25,7 @@ from trelliswork.structures.parts import Decoded, Moments, Parts
 __all__ = ["Batch", "Decoded", "Moments", "Parts", "Space", "Structure", "Unsupported"]
 
 
-class Structure(BaseEstimator):
+class Structure(Parametrised):
     """What an output is: hyper-parameters only, never changed after construction.
 
     Subclasses store their arguments under their own names, so that

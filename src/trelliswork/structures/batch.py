@@ -349,15 +349,17 @@ class Batch(ABC):
         """Feature vectors of several outputs per sample; those of the first draw come first."""
         blocks: list[sp.csr_matrix] = []
         waiting: list[Ragged] = []
+        size = 0
         for draw in [*draws, None]:  # many draws at a time, as far as memory allows
             if draw is not None:
                 waiting.append(draw)
-            if waiting and (draw is None or sum(c.values.size for c in waiting) >= self.limits.draw_codes):
+                size += draw.values.size
+            if waiting and (draw is None or size >= self.limits.draw_codes):
                 copies = self.subset(np.tile(np.arange(len(self)), len(waiting)))
                 values = np.concatenate([codes.values for codes in waiting])
                 lengths = np.concatenate([codes.lengths for codes in waiting])
                 blocks.append(copies.features(Ragged(values, offsets_of(lengths))))
-                waiting = []
+                waiting, size = [], 0
         return sp.vstack(blocks, format="csr")
 
     @final

@@ -119,6 +119,7 @@ class _Case:
         self.batch = self.space.pack(X, y, n_jobs=n_jobs[0])
         self.n = len(self.batch)
         self.outputs = [self._enumerate(i) for i in range(self.n)]
+        self.places: dict[int, dict[str, int]] = {}  # of outputs, by their texts
         self.packed = [self.space.pack([X[i]] * len(o), o) for i, o in enumerate(self.outputs)]
         self.phi = [np.asarray(packed.gold().toarray()) for packed in self.packed]
         self.w, self.h = rng.normal(size=d), rng.normal(size=d)
@@ -159,10 +160,17 @@ class _Case:
             out.append(many.evaluate(codes, zeros + many.mismatch()[0]) - many.evaluate(codes, zeros))
         return out
 
+    def place(self, i: int, output: Any) -> int:
+        """Number of an output among those enumerated; fails if it is not one."""
+        places = self.places.setdefault(i, {})
+        if repr(output) not in places:  # where outputs have many parts it takes long to compare them all
+            self.check(output in self.outputs[i], i, f"{output!r} is not an output")
+            places[repr(output)] = self.outputs[i].index(output)
+        return places[repr(output)]
+
     def score_of(self, i: int, output: Any) -> float:
-        """Enumerated score of an output; fails if it is not one."""
-        self.check(output in self.outputs[i], i, f"{output!r} is not an output")
-        return float(self.values[i][self.outputs[i].index(output)])
+        """Enumerated score of an output."""
+        return float(self.values[i][self.place(i, output)])
 
     def check(self, holds: bool, i: int | None, message: str) -> None:
         """Raise unless ``holds``."""
@@ -173,8 +181,8 @@ class _Case:
     def close(self, got: Any, wanted: Any, i: int | None, what: str, tolerance: float = 1e-8) -> None:
         """Raise unless two arrays agree."""
         got, wanted = np.asarray(got, dtype=float), np.asarray(wanted, dtype=float)
-        same = got.shape == wanted.shape and np.allclose(got, wanted, rtol=tolerance, atol=tolerance)
-        self.check(same, i, f"{what} is {_short(got)}, enumeration gives {_short(wanted)}")
+        if got.shape != wanted.shape or not np.allclose(got, wanted, rtol=tolerance, atol=tolerance):
+            self.check(False, i, f"{what} is {_short(got)}, enumeration gives {_short(wanted)}")
 
 
 def _clone(case: _Case) -> None:
@@ -199,7 +207,7 @@ def _features(case: _Case) -> None:
     gold = case.batch.gold().toarray()
     for i, packed in enumerate(case.packed):
         case.close(packed.evaluate(packed.gold_codes, packed.scores(case.w)), case.values[i], i, "evaluate")
-        place = case.outputs[i].index(case.batch.unpack(case.batch.gold_codes)[i])
+        place = case.place(i, case.batch.unpack(case.batch.gold_codes)[i])
         case.close(gold[i], case.phi[i][place], i, "gold()")
     case.close(case.batch.gold_sum(case.weights), case.weights @ gold, None, "gold_sum")
 
@@ -294,10 +302,9 @@ def _sample(case: _Case) -> None:
     draws = case.batch.sample(case.scores, _DRAWS, np.random.default_rng(1))
     case.check(len(draws) == _DRAWS, None, f"{len(draws)} draws instead of {_DRAWS}")
     counts = [np.zeros(len(o)) for o in case.outputs]
-    for codes in draws:
-        for i, output in enumerate(case.batch.unpack(codes)):
-            case.score_of(i, output)
-            counts[i][case.outputs[i].index(output)] += 1
+    for i, count in enumerate(counts):
+        for output in case.batch.unpack_sample(i, Ragged.from_list([codes[i] for codes in draws], np.int64)):
+            count[case.place(i, output)] += 1
     for i, (count, p) in enumerate(zip(counts, case.p)):
         limit = 5 * np.sqrt(p * (1 - p) / _DRAWS) + 3 / _DRAWS
         case.check(
@@ -310,13 +317,13 @@ def _costs(case: _Case) -> None:
     costs, constant = batch.mismatch()
     gold = batch.unpack(batch.gold_codes)
     for i, loss in enumerate(losses):
-        case.close(loss[case.outputs[i].index(gold[i])] + constant[i], 0.0, i, "loss of the true output")
+        case.close(loss[case.place(i, gold[i])] + constant[i], 0.0, i, "loss of the true output")
         case.check(bool(np.all(loss + constant[i] > -1e-9)), i, "a loss is negative")
     totals = [v + loss for v, loss in zip(case.values, losses)]
     augmented = batch.argmax(case.scores, costs)
     case.close(augmented.values, [t.max() for t in totals], None, "loss-augmented maximum")
     for i, output in enumerate(batch.unpack(augmented.codes)):
-        case.close(totals[i][case.outputs[i].index(output)], totals[i].max(), i, f"value of {output!r}")
+        case.close(totals[i][case.place(i, output)], totals[i].max(), i, f"value of {output!r}")
     case.close(batch.log_partition(case.scores, costs), [logsumexp(t) for t in totals], None, "log Z")
     wanted = sum(np.exp(t - logsumexp(t)) @ phi for t, phi in zip(totals, case.phi))
     case.close(batch.pull(batch.marginals(case.scores, costs)), wanted, None, "mean features")
@@ -345,7 +352,7 @@ def _loss_profile(case: _Case) -> None:
         best = case.values[i][losses[i] == chosen[i]].max()
         case.close(decoded.values[i], best, i, f"best score at loss {chosen[i]}")
         case.close(case.score_of(i, output), best, i, f"score of {output!r}")
-        case.check(losses[i][case.outputs[i].index(output)] == chosen[i], i, f"{output!r} has another loss")
+        case.check(losses[i][case.place(i, output)] == chosen[i], i, f"{output!r} has another loss")
 
 
 def _subset(case: _Case) -> None:
@@ -461,7 +468,7 @@ def _partly_known(case: _Case) -> None:
             for x, k, outputs in zip(_rows(case.X), known, case.outputs, strict=True)
         ]
         for i, (mask, y) in enumerate(zip(agree, case.batch.unpack(case.batch.gold_codes), strict=True)):
-            case.check(bool(mask[case.outputs[i].index(y)]), i, f"{y!r} does not agree with {known[i]!r}")
+            case.check(bool(mask[case.place(i, y)]), i, f"{y!r} does not agree with {known[i]!r}")
         _check_learning_from(case, known, agree)
         _check_constrained(case, known, agree)
         if share == 1.0:
@@ -532,7 +539,7 @@ def _check_constrained(case: _Case, known: list[Any], agree: list[np.ndarray]) -
     found = [best.codes, batch.mea(scores).codes, *batch.sample(scores, 3, np.random.default_rng(3))]
     for codes in found:
         for i, output in enumerate(batch.unpack(codes)):
-            place = case.outputs[i].index(output)
+            place = case.place(i, output)
             case.check(bool(agree[i][place]), i, f"{output!r} does not agree with {known[i]!r}")
 
 

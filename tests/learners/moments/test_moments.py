@@ -636,7 +636,7 @@ def test_sampled_moments_converge():
     batch = tw.Chain().bind(X, y).pack(X, y)
     exact = BatchMoments(batch, None, None, "hamming")
     gaps = []
-    for n in (50, 5000):
+    for n in (50, 2500):
         drawn = SampledMoments(batch, None, None, "hamming", n, np.random.default_rng(0))
         gaps.append(np.abs(drawn.second.dense() - exact.second.dense()).max())
         v = np.random.default_rng(1).normal(size=batch.space.n_features)
@@ -659,7 +659,7 @@ def test_sampled_second_moment_about_gold_is_unbiased():
     batch = tw.Chain().bind(X, y).pack(X, y)
     exact = BatchMoments(batch, None, None).second.dense()
     rng = np.random.default_rng(0)
-    draws = [SampledMoments(batch, None, None, None, 3, rng).second.dense() for _ in range(500)]
+    draws = [SampledMoments(batch, None, None, None, 3, rng).second.dense() for _ in range(200)]
     error = np.std(draws, axis=0) / np.sqrt(len(draws))
     assert (np.abs(np.mean(draws, axis=0) - exact) <= 5 * error + 1e-9).all()
 
@@ -669,10 +669,10 @@ def test_sampled_second_moment_about_gold_is_unbiased():
 def test_sampled_learners(name, learner):
     structure, X, y = STRUCTURES[name]
     exact = learner(structure, 1e-2).fit(X, y)
-    drawn = learner(structure, 1e-2, moments="sampled", n_samples=1000).fit(X, y)
+    drawn = learner(structure, 1e-2, moments="sampled", n_samples=400).fit(X, y)
     angle = exact.coef_ @ drawn.coef_ / np.linalg.norm(exact.coef_) / np.linalg.norm(drawn.coef_)
     assert angle > 0.95
-    again = learner(structure, 1e-2, moments="sampled", n_samples=1000).fit(X, y)
+    again = learner(structure, 1e-2, moments="sampled", n_samples=400).fit(X, y)
     assert np.array_equal(drawn.coef_, again.coef_)
 
 
@@ -707,8 +707,10 @@ def test_shards_in_any_order_give_the_same(name, learner, params):
     streamed = learner(structure, **params)
     for part in (second, first):
         streamed.partial_fit(X[part], y[part], weights[part], solve=part == first)
-    parts = [learner(structure, **params).fit(X[part], y[part], weights[part]) for part in (first, second)]
-    merged = parts[1].merge(parts[0])
+    fitted = learner(structure, **params).fit(X[second], y[second], weights[second])
+    merged = fitted.merge(
+        learner(structure, **params).partial_fit(X[first], y[first], weights[first], solve=False)
+    )
     assert_same_weights(whole, streamed, tol)
     assert_same_weights(whole, merged, tol)
     if not params.get("constraints"):  # those that hold with equality are ties, which rounding breaks
