@@ -12,15 +12,6 @@ from trelliswork.web.app import create_app  # noqa: E402
 from trelliswork.web.demos import demo_models  # noqa: E402
 from trelliswork.web.limits import Limits  # noqa: E402
 
-INPUTS = {
-    "names": "Ana Chen left Acme Labs in Oslo .",
-    "rna": "GGGGAAAACCCCUUGGCGAAAGCCAA",
-    "trees": "the man saw the bird with a telescope",
-    "dna": ["GATTACAGAT", "GATACAGT"],
-    "greek": "ποταμος",
-    "animals": "fur legs=4 milk",
-}
-
 
 def pytest_collection_modifyitems(items):
     """Inputs that look like a mistake are asked on purpose."""

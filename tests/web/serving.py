@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+import time
 from contextlib import ExitStack, contextmanager
 
 from trelliswork.web.app import create_app
@@ -34,6 +35,14 @@ def head(number, length, **more):
 def request(number, body, model="names", **more):
     data = json.dumps(body).encode()
     return head(number, len(data), **more).format(model).encode() + data
+
+
+def until(true, seconds=30):
+    """Wait until something holds."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.002)
 
 
 def opened(number):

@@ -26,6 +26,9 @@ def test_predict_and_evaluate(service, name):
     assert found["inputs"] == len(found["rows"]) >= 1
     assert found["text"]
     assert found["name"].startswith("some.predicted")
+    assert found["gold"] is False
+    if name != "trees":  # a file of trees has no sentences of its own
+        assert upload(service, name, "file", gold.encode()).json()["gold"] is True
     scores = upload(service, name, "evaluate", gold.encode())
     assert scores.status_code == 200, scores.text
     assert scores.json()["scores"]

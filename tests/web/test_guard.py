@@ -4,7 +4,8 @@ import pytest
 
 from trelliswork.web.app import create_app
 
-from .conftest import INPUTS, Service
+from .conftest import Service
+from .inputs import INPUTS
 
 SECRET = "0123456789abcdef"
 

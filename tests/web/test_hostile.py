@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from trelliswork.web.limits import Limits
 from trelliswork.web.openapi import openapi
 
-from .conftest import INPUTS, post
+from .conftest import post
+from .inputs import INPUTS
 
 OPERATION = openapi(Limits())["paths"]["/models/{name}/predict"]["post"]
 STATED = {int(code) for code in OPERATION["responses"]} - {503}  # which says that there is too much to do

@@ -12,7 +12,8 @@ from trelliswork.web.app import create_app
 from trelliswork.web.demos import sentences
 from trelliswork.web.quick import QuickTagger
 
-from .conftest import INPUTS, Service
+from .conftest import Service
+from .inputs import INPUTS
 
 
 def test_page_and_its_files(service):

@@ -217,11 +217,17 @@ def test_upload_download_and_evaluate(page, tmp_path):
     gold = tmp_path / "gold.txt"
     gold.write_text("Ana B-LOC\nleft O\nOslo B-LOC\n", encoding="utf-8")
     page.page.set_input_files("#file", gold)
-    page.page.wait_for_selector("#download, #file-result .error")
-    page.page.click("#file-evaluate")
-    page.page.wait_for_selector("text=What is taken for what")
+    page.page.wait_for_selector("text=What is taken for what")  # beside the table of predictions
+    assert page.count("#download") == 1
     assert "token accuracy" in page.text("#file-result")
     page.shot("names-evaluated")
+    page.page.click("#file-evaluate")
+    page.page.wait_for_selector("#file-result:not(:has(#download)) h3")
+    assert "B-LOC" in page.text("#file-result")
+    page.choose("trees")
+    page.page.fill("#pasted", "(S (NP (N Ana)) (VP (V sleeps)))\n")
+    page.page.click("#file-predict")
+    page.page.wait_for_selector("text=No mistakes.")
 
 
 def test_paste_a_file(page):

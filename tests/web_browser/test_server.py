@@ -12,17 +12,11 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from tests.web.inputs import INPUTS
+from tests.web.serving import until
 
 from .conftest import running
 
-INPUTS = {
-    "names": "Ana left Oslo .",
-    "rna": "GGGGAAAACCCCUUGGCGAAAGCCAA",
-    "trees": "the man saw the bird with a telescope",
-    "dna": ["GATTACAGAT", "GATACAGT"],
-    "greek": "ποταμος",
-    "animals": "fur legs=4 milk",
-}
 LONG = {"input": "GGGAAACCC" * 120, "marginals": True, "mea": True}  # a second or more
 
 
@@ -40,14 +34,6 @@ def post(address, name, body, timeout=60):
 
 def health(address):
     return json.load(urllib.request.urlopen(f"{address}/health", timeout=10))
-
-
-def until(true, seconds=30):
-    """Wait until something holds."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 class Client:

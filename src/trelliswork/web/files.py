@@ -57,6 +57,7 @@ def predicted(served: Any, data: bytes, name: str, options: dict[str, Any], limi
             ]
         else:
             cells = [[view.output(x, y), None] for x, y in zip(some, learner.predict(features), strict=True)]
+        gold = not request.raw and _has_gold(served.opened, request)
     rows = [
         {"input": _text(view.input(x)), "output": _text(output), "probability": p}
         for x, (output, p) in zip(some, cells, strict=True)
@@ -67,6 +68,7 @@ def predicted(served: Any, data: bytes, name: str, options: dict[str, Any], limi
         "name": f"{PurePath(path).stem}.predicted{path.suffix}",
         "text": text,
         "notes": notes,
+        "gold": gold,
     }
 
 
@@ -185,6 +187,20 @@ def _rows(opened: Any, request: Any, *, unlabelled: bool) -> Any:
     from trelliswork.io.rows import read_rows
 
     return read_rows(request.source, unlabelled=unlabelled, **stored_layout(opened, request))
+
+
+def _has_gold(opened: Any, request: Any) -> bool:
+    """Whether a file has true outputs, too."""
+    try:
+        _, y = _gold(opened, request)
+    except (InputError, ValueError, LookupError):
+        return False
+    if opened.task == "align":  # sequences of equal lengths without any gap may be aligned, and may not
+        return any("-" in row for pair in y for row in pair)
+    if opened.task in ("classify", "tag"):  # the last column may be anything
+        labels = set(map(str, opened.learner.classes_))
+        return any(str(a) in labels for row in y for a in (row if isinstance(row, list) else [row]))
+    return True
 
 
 def _gold(opened: Any, request: Any) -> tuple[list[Any], list[Any]]:

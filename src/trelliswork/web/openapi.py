@@ -68,6 +68,7 @@ def openapi(limits: Limits) -> dict[str, Any]:
                             "description": "The file that trelliswork predict writes.",
                         },
                         "notes": {"type": "array", "items": {"type": "string"}},
+                        "gold": {"type": "boolean", "description": "Whether it can be evaluated."},
                     },
                 )
                 | {"parameters": [name, *_file_parameters()], "requestBody": _file()}

@@ -17,12 +17,16 @@ export function setUpFiles(parts, current) {
     say(el("p", {class: "note"}, `${sent.name} …`));
     try {
       const answer = await sendFile(name, what, sent, query);
-      if (mine === turn) say(show(answer));
+      if (mine !== turn) return;
+      say(show(answer));
+      // A file with true outputs is evaluated, too.
+      const compared = answer.gold ? await sendFile(name, "/evaluate", sent) : null;
+      if (mine === turn && compared) holder.append(scores(compared));
     } catch (error) {
       if (mine === turn) say(el("p", {class: "error"}, error.message));
     }
   };
-  const predictFile = () => work("/file", {probabilities: shares.checked && !shares.disabled ? "1" : "0", raw: raw.checked ? "1" : "0"}, table);
+  const predictFile = () => work("/file", {probabilities: shares.checked && !shares.disabled ? "1" : "0", raw: raw.checked ? "1" : "0"}, (answer) => table(answer, current()));
   chooser.addEventListener("change", () => take(chooser.files[0]));
   predictButton.addEventListener("click", predictFile);
   evaluateButton.addEventListener("click", () => work("/evaluate", {}, scores));
@@ -37,11 +41,12 @@ export function setUpFiles(parts, current) {
   return {forget: () => { turn += 1; holder.replaceChildren(); }};
 }
 
-function table(answer) {
+function table(answer, model) {
   const link = el("a", {download: answer.name, href: URL.createObjectURL(new Blob([answer.text], {type: "text/plain"})), id: "download"}, `Download ${answer.name}`);
   const known = answer.rows.some((row) => row.probability !== null);
   const rows = answer.rows.map((row) => [row.input, row.output, ...(known ? [share(row.probability)] : [])]);
   const shown = answer.inputs > answer.rows.length ? `, the first ${answer.rows.length} of them below` : "";
+  if (answer.gold && model.view === "tree") return el("p", {}, "The file has trees, with which those of the model are compared.");
   return el("div", {}, el("p", {}, `${answer.inputs.toLocaleString("en")} ${answer.inputs === 1 ? "input" : "inputs"}${shown}. `, link),
     ...answer.notes.map((note) => el("p", {class: "note"}, `${note}.`)), drawTable(["input", "output", ...(known ? ["probability"] : [])], rows));
 }

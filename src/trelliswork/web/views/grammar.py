@@ -20,7 +20,7 @@ class GrammarView(View):
     """Sentences with their trees."""
 
     name = "tree"
-    hint = "a sentence, or a list of tokens"
+    hint = "a sentence, with blanks between its tokens"
     takes_known = True
 
     def __init__(self, opened: Any):
