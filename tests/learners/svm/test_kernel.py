@@ -63,7 +63,7 @@ def test_names():
 )
 @pytest.mark.parametrize(("slack", "rescale"), [("l1", "margin"), ("l2", None), ("l1", "slack")])
 def test_linear_kernel_is_the_linear_model(kind, slack, rescale):
-    X, y = chain_data()
+    X, y = chain_data(6)
     structure = Chain(2) if kind == "chain-order-2" else Chain()
     if kind == "chain-sparse":
         X = [sp.csr_matrix(x) for x in X]
@@ -267,7 +267,7 @@ def class_data(kind, n=24, width=120, seed=3):
 def test_weights_scores_and_planes_reach_one_optimum(kind, tree, slack, rescale):
     X, y = class_data(kind)
     loss = "zero-one" if tree is None else "tree"
-    params = {"C": 8.0, "loss": loss, "slack": slack, "rescale": rescale, "tol": 1e-7}
+    params = {"C": 2.0, "loss": loss, "slack": slack, "rescale": rescale, "tol": 1e-7}
     structure = Classes(tree, ancestor_weight=0.7)
     batch = StructuredSVM(structure).fit(X, y).space_.pack(X, y)
     problem = DualProblem(1.0 - np.eye(4), np.ones((4, 4)), np.ones(len(batch)), np.zeros(len(batch)))
@@ -277,7 +277,7 @@ def test_weights_scores_and_planes_reach_one_optimum(kind, tree, slack, rescale)
     planes = StructuredSVM(structure, solver="working-set", **params).fit(X, y)
     for other in (kernel, planes):
         assert other.primal_ == pytest.approx(by_scores.primal_, rel=1e-6)
-    form, shares, by_weights = Form(slack, rescale), np.full(len(batch), 8.0 / len(batch)), Solution()
+    form, shares, by_weights = Form(slack, rescale), np.full(len(batch), 2.0 / len(batch)), Solution()
     problem = dual_problem(batch, as_loss(loss), form, shares)
     rows = ascent(batch, problem, 1000.0, gram_from=np.inf)
     assert isinstance(rows, RowAscent)
@@ -294,7 +294,7 @@ def test_weights_scores_and_planes_reach_one_optimum(kind, tree, slack, rescale)
 @pytest.mark.parametrize("slack", ["l1", "l2"])
 def test_kernels_of_classes(slack):
     """Inner products of samples, planes, and planes in shards: the same optimum, certified."""
-    X, y = class_data("dense", n=40, width=3)
+    X, y = class_data("dense", n=24, width=3)
     params = {"C": 20.0, "kernel": RBF(0.5), "slack": slack, "tol": 1e-6}
     model = StructuredSVM(Classes(), **params).fit(X, y)
     if slack == "l1":
