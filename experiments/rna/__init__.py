@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from experiments.rna import accuracy, energies, family, papers, scale, svm, train, unseen
+from experiments.rna import accuracy, energies, family, mixture, papers, scale, svm, train, unseen
 
 TABLES = {
     "accuracy": accuracy.accuracy,
     "energies": energies.energies,
     "family": family.family,
+    "mixture": mixture.mixture,
     "papers": papers.papers,
     "scale": scale.scale,
     "svm": svm.svm,

@@ -143,7 +143,7 @@ def by_family(model: Any, args: Any) -> str:
     """ArchiveII by family."""
     families, X, y = archive(args.data)
     best, accurate, _ = folded(model, X, args.jobs)
-    trained_on = Words(training_sets(args.data, alignments=True)[0].X)
+    trained_on = Words(training_sets(args.data, alignments=False)[0].X)
     like = [trained_on.share(x) >= 0.5 for x in X]
     members = defaultdict(list)
     for i, family in enumerate(families):

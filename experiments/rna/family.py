@@ -1,13 +1,13 @@
 """Few sequences of one family: training from the model of the package against training from nothing.
 
-Five families of Rfam that were held out of the training of the model, of those that its weight of pairs
-was chosen with (``experiments/rna/train.py``); no member is like a sequence of TrainSetA. Of each, 5 and
-50 sequences (at most half) are trained on and up to 100 others tested, without those that are equal to a
-training sequence; mean F1 of pairs over two random splits, best structures. CRFs with their default
-penalty. "From the model" is ``trelliswork train fold --from-pretrained``, which is ``CRF(RNA())``:
-training sequences that are held out tell how strongly weights are pulled to those of the model ("pull":
-the factor by which the penalty is stronger than from nothing), or that they are not (0). Members of a
-seed alignment may be much like each other: a few of them then tell everything.
+Five families of Rfam that the model has not seen: it was trained on TrainSetA alone, and no member of
+them is like a sequence of it. Of each, 5 and 50 sequences (at most half) are trained on and up to 100
+others tested, without those that are equal to a training sequence; mean F1 of pairs over two random
+splits, best structures. CRFs with their default penalty. "From the model" is ``trelliswork train fold
+--from-pretrained``, which is ``CRF(RNA())``: training sequences that are held out tell how strongly
+weights are pulled to those of the model ("pull": the factor by which the penalty is stronger than from
+nothing), or that they are not (0). Members of a seed alignment may be much like each other: a few of them
+then tell everything.
 """
 
 from __future__ import annotations
