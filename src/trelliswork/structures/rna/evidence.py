@@ -43,7 +43,7 @@ class Evidence:
         the larger the intercept, the more all bases are.
     paired : sequence of float or None, default=None
         Score of each base for being paired, once for each base of a pair, in the unit of the model's scores
-        (natural logarithms of odds): evidence of any other kind.
+        (natural logarithms of odds): evidence of any other kind. The larger, the more the base tends to pair.
 
     Examples
     --------
