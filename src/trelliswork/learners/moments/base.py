@@ -231,7 +231,7 @@ class MomentLearner(StructuredEstimator):
     ) -> MomentState:
         structure = self._checked_structure()
         whole = structure.complete() if self._law == "generative" else structure
-        space, batch = self._start(X, y, structure=whole, classes=classes)
+        space, batch = self._start(X, y, sample_weight, structure=whole, classes=classes)
         weights = combined_weights(batch, sample_weight, self.class_weight)
         batch, self.completed_by_ = filled_in(batch, weights)
         plain = self._law == "uniform" and self.constraints is None and self.n_steps == 1

@@ -150,7 +150,7 @@ class StructBoost(Voted):
             raise InputError(f"form must be 'sum' or 'max', got {self.form!r}")
         if self.start not in ("crf", "zero"):
             raise InputError(f"start must be 'crf' or 'zero', got {self.start!r}")
-        space, batch = self._start(X, y)
+        space, batch = self._start(X, y, sample_weight)
         refuse_open(batch, "StructBoost")
         problem = self._problem(space, batch, loss, sample_weight)
         if self.form == "max":  # planes know no origin

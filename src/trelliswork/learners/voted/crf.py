@@ -175,7 +175,7 @@ class VotedCRF(Voted):
         """
         loss = self._checked_loss()
         self._check_solver()
-        space, batch = self._start(X, y)
+        space, batch = self._start(X, y, sample_weight)
         problem = self._problem(space, batch, loss, sample_weight)
         start = self._begin(space, problem)
         for name in ("path_", "lam_"):
@@ -236,7 +236,7 @@ class VotedCRF(Voted):
             check_number("lams", lam, 0)
         if not len(lams):
             raise InputError("lams must not be empty")
-        space, batch = self._start(X, y)
+        space, batch = self._start(X, y, sample_weight)
         dev = None
         if X_dev is not None:
             check_samples(X_dev, y_dev)
@@ -296,7 +296,7 @@ class VotedCRF(Voted):
         structure = self._checked_structure()
         old = getattr(self, "space_", None)
         if old is None:
-            space, batch = self._start(X, y, classes=classes)
+            space, batch = self._start(X, y, sample_weight, classes=classes)
         else:
             check_samples(X, y)
             self._check_columns(X)

@@ -72,6 +72,10 @@ class ChainBatch(
         part._by_symbols = None if self._by_symbols is None else self._by_symbols[tokens]
         return part
 
+    def on_one_scale(self, weights: np.ndarray | None = None) -> ChainBatch:
+        """The same sequences with their columns on one scale."""
+        return store.on_one_scale(self, weights)
+
     def unsettled(self, weights: np.ndarray | None = None) -> Unsettled | None:
         """Tokens whose true label is not sure, each run of them with a sure token on either side; order 1."""
         space, n = self.space, self.n_tokens

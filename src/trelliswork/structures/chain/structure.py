@@ -29,6 +29,7 @@ from trelliswork.structures.labels import (
     sorted_labels,
 )
 from trelliswork.structures.limits import ChainLimits
+from trelliswork.structures.scaling import check_scale
 
 __all__ = ["Chain"]
 
@@ -76,6 +77,10 @@ class Chain(Structure):
         ``min_count``, new words at prediction).
     labels : list or None, default=None
         The labels, when some may be missing from the training data.
+    scale : {"auto", None}, default="auto"
+        Whether learners bring columns of numbers to one scale, as in :class:`Classes`: columns of arrays are
+        standardised unless they hold 0 and 1 alone, counts and numbers among attributes with names are divided
+        by their size. ``space_.scaling`` has what is subtracted and divided by.
 
     Notes
     -----
@@ -98,6 +103,8 @@ class Chain(Structure):
     [['D', 'N', 'V']]
     """
 
+    # What models had that were saved before the parameter was there.
+    _before: ClassVar[Mapping[str, Any]] = {"scale": None}
     space_class: ClassVar[type[Space]] = ChainSpace
     batch_class: ClassVar[type[Batch]] = ChainBatch
     output_kind: ClassVar[str] = "label sequence"
@@ -126,6 +133,7 @@ class Chain(Structure):
         min_count: int = 1,
         unknown: bool = True,
         labels: Sequence[Hashable] | None = None,
+        scale: str | None = "auto",
     ):
         self.order = order
         self.emissions = emissions
@@ -139,6 +147,7 @@ class Chain(Structure):
         self.min_count = min_count
         self.unknown = unknown
         self.labels = labels
+        self.scale = scale
 
     def check(self) -> None:
         """Refuse hyper-parameters that make no sense."""
@@ -157,6 +166,7 @@ class Chain(Structure):
         if self.ngrams == "observed" and self.edge_features is not None and self.order > 1:
             raise InputError("ngrams='observed' goes without edge_features, which need all n-grams")
         check_given_labels(self.labels)
+        check_scale(self.scale)
         Joins(self.edge_features, int(self.order))  # checks them
 
     def few_ngrams(self, n_labels: int) -> bool:

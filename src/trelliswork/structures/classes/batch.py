@@ -32,6 +32,7 @@ from trelliswork.structures.known import (
     restored_masks,
 )
 from trelliswork.structures.labels import same_label
+from trelliswork.structures.scaling import column_scaling, rescaled
 from trelliswork.structures.tokens import TokenMap
 
 if TYPE_CHECKING:
@@ -91,6 +92,21 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled, PartlyKnown
     def _take(self, index: np.ndarray, gold: Ragged | None) -> ClassesBatch:
         return ClassesBatch(self.space, self.emission.subset(index), gold, self.n_jobs)
 
+    def on_one_scale(self, weights: np.ndarray | None = None) -> ClassesBatch:
+        """The same rows with their columns on one scale; the bias takes up what is subtracted."""
+        space = self.space
+        if space.structure.scale is None:
+            return self
+        raw = rescaled(self.emission, space.scaling, None)
+        scaling = column_scaling(raw, len(space.attributes), weights, centred=space.structure.bias)
+        if scaling is None and space.scaling is None:
+            return self
+        scaled = ClassesBatch(
+            space.with_scaling(scaling), rescaled(raw, None, scaling), self._gold, self.n_jobs
+        )
+        scaled.known = self.known
+        return scaled
+
     @property
     def limits(self) -> ClassesLimits:
         """Bounds on memory and on the work done at a time."""
@@ -105,8 +121,10 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled, PartlyKnown
         codes = np.array([place[label] for label in old.labels], dtype=np.int64)
         names = np.array([new.columns[a] for a in old.attributes], dtype=np.int64)
         target = np.append(names, len(new.attributes))  # the bias stays last
+        was = None if old.scaling is None else old.scaling.at(names, len(new.attributes))
+        emission = rescaled(self.emission.renumbered(new.layout, target), was, new.scaling)
         gold = single_labels(codes[self.gold_codes.values]) if self.has_gold else None
-        moved = ClassesBatch(new, self.emission.renumbered(new.layout, target), gold, self.n_jobs)
+        moved = ClassesBatch(new, emission, gold, self.n_jobs)
         moved.known = grown_masks(self.known, codes, new.n_labels)
         return moved
 
