@@ -66,10 +66,13 @@ class ChainSpace(Space):
     ----------
     scaling : Scaling or None
         What columns are less and divided by; None where they are taken as they are.
+    dense : bool
+        Whether the tokens are rows of arrays.
     """
 
     structure: Chain
     scaling: Scaling | None = None
+    dense: bool = False
 
     def __init__(
         self,
@@ -329,6 +332,20 @@ class ChainSpace(Space):
             edge = rescaled(edge, None, self.edge_scaling(self.scaling))
         return ChainBatch(self, offsets, emission, edge, gold, allowed, n_jobs)
 
+    @property
+    def measured(self) -> bool:
+        """Whether tokens are measurements with a covariance: rows of arrays with not too many columns.
+
+        First labels and transitions need weights for what is the same at all tokens.
+        """
+        few = len(self.attributes) <= self.structure.limits.gram_attributes
+        return self.dense and few and self.structure.start and self.emission_layout.flat is None
+
+    @property
+    def moment_margin(self) -> float | None:
+        """None where tokens are measurements: their law is right about how sure it is."""
+        return None if self.measured else super().moment_margin
+
     def with_scaling(self, scaling: Scaling | None) -> ChainSpace:
         """The same space with other scales of its columns; new columns stay as they are."""
         space = copy.copy(self)
@@ -365,7 +382,7 @@ class ChainSpace(Space):
     @property
     def outputs_fixed(self) -> bool:
         """Whether labels, transitions and the features of old samples cannot change when the space grows."""
-        if self.scaling is not None:
+        if self.scaling is not None or (self.dense and self.structure.scale is not None):
             return False
         limits = self.structure.transitions
         seen_only = isinstance(limits, str) and limits == "observed"
@@ -462,6 +479,8 @@ class ChainSpace(Space):
         if self.sparse is not None:
             rows = Ragged.from_list(self.ngrams, np.int64)
             out["grams"], out["gram_lengths"] = rows.values, rows.lengths
+        if self.dense:
+            out["dense"] = True
         return out if self.scaling is None else out | self.scaling.state()
 
     @classmethod
@@ -493,6 +512,7 @@ class ChainSpace(Space):
             space.symbol_mask = np.asarray(state["symbol_mask"], dtype=bool)
             if space.symbol_mask.shape != (len(attributes), len(labels)):
                 raise InputError("the table of observed symbols does not fit the labels")
+        space.dense = bool(state.get("dense", False))
         return space.with_scaling(Scaling.from_state(state, len(attributes)))
 
 

@@ -113,7 +113,7 @@ class Chain(Structure):
     generative_smoothing: ClassVar[float] = 0.2
     moment_reference: str = "generative"
     moment_loss: ClassVar[str | None] = "hamming"
-    moment_margin: ClassVar[float | None] = 4.0
+    moment_margin: ClassVar[float | None] = 8.0
     moment_ridge: ClassVar[float] = 0.1
     tuning = (Choice("order", (1, 2)),)
     limits: ChainLimits = ChainLimits()
@@ -235,6 +235,7 @@ class Chain(Structure):
                 raise InputError("n-grams are kept as observed only where all labels are known; lower order")
             grams = observed_grams(codes, X.offsets, self.order)
         space = ChainSpace(self, labels, attributes, allowed, table.width, grams)
+        space.dense = table.dense
         space.restrict_to_observed(table, codes, X.offsets, known)
         return space, codes, known
 

@@ -50,10 +50,13 @@ class ClassesSpace(Space):
     ----------
     scaling : Scaling or None
         What columns are less and divided by; None where they are taken as they are.
+    dense : bool
+        Whether the rows are those of arrays.
     """
 
     structure: Classes
     scaling: Scaling | None = None
+    dense: bool = False
 
     def __init__(
         self,
@@ -193,7 +196,19 @@ class ClassesSpace(Space):
             labels = sorted_labels({*self.labels, *other.labels})
         attributes = list(dict.fromkeys([*self.attributes, *other.attributes]))
         space = ClassesSpace(self.structure, labels, attributes, self.taxonomy, self.width)
+        space.dense = self.dense and other.dense
         return space.with_scaling(self.scaling)
+
+    @property
+    def measured(self) -> bool:
+        """Whether rows are measurements with a covariance: those of arrays with a bias and not too many columns."""
+        few = len(self.attributes) <= self.structure.limits.gram_attributes
+        return self.dense and few and self.structure.bias
+
+    @property
+    def moment_reference(self) -> str:
+        """Classes as normal distributions where rows are measurements, else all classes alike."""
+        return "generative" if self.measured else "uniform"
 
     def with_scaling(self, scaling: Scaling | None) -> ClassesSpace:
         """The same space with other scales of its columns; new columns stay as they are."""
@@ -205,7 +220,8 @@ class ClassesSpace(Space):
     @property
     def outputs_fixed(self) -> bool:
         """Whether the classes were given and columns are taken as they are, whatever more data bring."""
-        return self.structure.labels is not None and self.scaling is None
+        scaled = self.scaling is not None or (self.dense and self.structure.scale is not None)
+        return self.structure.labels is not None and not scaled
 
     def restore(self, state: Mapping[str, Any], *, n_jobs: int | None = None) -> ClassesBatch:
         """Batch from its state."""
@@ -228,6 +244,8 @@ class ClassesSpace(Space):
             state["links"] = [list(edge) for edge in self.taxonomy.edges]
         if self.width is not None:
             state["width"] = self.width
+        if self.dense:
+            state["dense"] = True
         return state if self.scaling is None else state | self.scaling.state()
 
     @classmethod
@@ -239,6 +257,7 @@ class ClassesSpace(Space):
         links = state.get("links")
         taxonomy = None if links is None else Taxonomy(map(tuple, links))
         space = cls(cast("Classes", structure), labels, attributes, taxonomy, state.get("width"))
+        space.dense = bool(state.get("dense", False))
         return space.with_scaling(Scaling.from_state(state, len(attributes)))
 
 

@@ -79,7 +79,8 @@ class Classes(Structure):
     batch_class: ClassVar[type[Batch]] = ClassesBatch
     output_kind: ClassVar[str] = "label"
     generative_smoothing: ClassVar[float] = 0.2
-    moment_ridge: ClassVar[float] = 0.1
+    moment_loss: ClassVar[str | None] = "hamming"
+    moment_ridge: ClassVar[float] = 1.0
     limits: ClassesLimits = ClassesLimits()
 
     def __init__(
@@ -144,7 +145,9 @@ class Classes(Structure):
         taxonomy = None if self.taxonomy is None else Taxonomy.read(self.taxonomy)
         labels = list(dict.fromkeys(self.labels)) if self.labels is not None else _labels_of(y, taxonomy)
         attributes = dict.fromkeys(name for block in table.blocks for name in block.names)
-        return ClassesSpace(self, labels, list(attributes), taxonomy, table.width)
+        space = ClassesSpace(self, labels, list(attributes), taxonomy, table.width)
+        space.dense = table.dense
+        return space
 
     def bind_names(self, names: Sequence[Any]) -> ClassesSpace:
         """Classes and attributes from the names of given weights."""
