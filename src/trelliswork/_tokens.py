@@ -75,6 +75,11 @@ class TokenTable:
         return self._known[1]
 
     @property
+    def dense(self) -> bool:
+        """Whether the tokens are rows of dense arrays."""
+        return self.width is not None and not any(sp.issparse(block.matrix) for block in self.blocks)
+
+    @property
     def shape(self) -> tuple[int]:
         """``(n_tokens,)``."""
         return (self.blocks[0].rows.size,)

@@ -16,6 +16,7 @@ from trelliswork._stored import Declared, fitting, numbers
 from trelliswork._tuning import Tunable
 from trelliswork._validate import (
     check_samples,
+    check_weights,
 )
 from trelliswork.learners.advice import advised, remark
 from trelliswork.learners.calls import accepts_iterators
@@ -111,9 +112,19 @@ class StructuredEstimator(ModelVerbs, Parametrised):
     # -- fitting -------------------------------------------------------------------------
 
     def _start(
-        self, X: Any, y: Any, *, structure: Structure | None = None, classes: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        structure: Structure | None = None,
+        classes: Any = None,
+        scaled: bool = True,
     ) -> tuple[Space, Batch]:
-        """Check and pack the training data; ``classes`` are all single labels of a stream."""
+        """Check and pack the training data; ``classes`` are all single labels of a stream.
+
+        Columns of numbers are brought to one scale, unless the model is one of counts or has given weights.
+        """
         structure = self._checked_structure() if structure is None else structure
         check_samples(X, y)
         self._check_columns(X, reset=True)
@@ -131,6 +142,12 @@ class StructuredEstimator(ModelVerbs, Parametrised):
                 space = structure.bind(X, self._check_classes(classes))
                 batch = space.pack(X, y, n_jobs=self.n_jobs)
             batch.check_gold()
+        if scaled:
+            if self.compiled is None:
+                batch = batch.on_one_scale(check_weights(sample_weight, len(batch)))
+            else:
+                batch = self.compiled.on_one_scale(batch, sample_weight)
+            space = batch.space
         if getattr(space, "width", None) is not None and has_single_labels(self):
             self.n_features_in_ = space.width  # type: ignore[attr-defined]
         return space, batch

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trelliswork._signature import signature
+from trelliswork._validate import check_weights
 from trelliswork.structures.base import Batch, Space, Structure
 
 __all__ = ["CompiledSamples"]
@@ -58,6 +59,20 @@ class CompiledSamples:
         return self._once(
             key, (X, y), lambda: structure.compile(self.prepare(structure, X), y, n_jobs=n_jobs)
         )
+
+    def on_one_scale(self, batch: Batch, sample_weight: Any) -> Batch:
+        """``batch.on_one_scale``.
+
+        Parameters
+        ----------
+        batch : Batch
+            Samples that were compiled here.
+        sample_weight : array-like or None
+            Weight of each sample.
+        """
+        key = ("scaled", id(batch), id(sample_weight))
+        weights = check_weights(sample_weight, len(batch))
+        return self._once(key, (batch, sample_weight), lambda: batch.on_one_scale(weights))
 
     def pack(self, space: Space, X: Any, *, n_jobs: int | None) -> Batch:
         """``space.pack(X)``.

@@ -103,7 +103,7 @@ class Generative(StructuredEstimator):
         """
         if self.smoothing != "auto":
             check_number("smoothing", self.smoothing, 0, above=True)
-        space, batch = self._start(X, y, structure=self._checked_structure().complete())
+        space, batch = self._start(X, y, structure=self._checked_structure().complete(), scaled=False)
         weights = check_weights(sample_weight, len(batch))
         if isinstance(self.smoothing, str):
             self.smoothing_ = self.structure.generative_smoothing * batch.count_unit(weights)
@@ -240,7 +240,7 @@ class Fixed(StructuredEstimator):
                     f"weights: the name {name!r} is a number; names are tuples such as "
                     "('emission', 'cat', 'N'). Weights by position are an array, with fit(X, y)"
                 )
-        space = structure.bind_names(list(self.weights)) if X is None else self._start(X, y)[0]
+        space = structure.bind_names(list(self.weights)) if X is None else self._start(X, y, scaled=False)[0]
         coef = given_weights(space, self.weights)
         self.space_, self.coef_ = space, coef
         self.from_names_ = X is None

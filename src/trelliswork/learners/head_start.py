@@ -25,12 +25,18 @@ class RemainingMargin(Loss):
         Margin per unit of the loss.
     scores : callable
         ``scores(batch)``, part scores of the other model.
+    costed : bool, default=False
+        Whether the other model's scores count only where the loss has costs: what it knows of other parts
+        (which labels follow each other) is then a gain that nobody asks for, instead of one to be undone
+        where it is larger than the margin.
     """
 
     signed = True
 
-    def __init__(self, loss: Loss, scale: float, scores: Callable[[Batch], Parts]):
-        self.loss, self.scale, self.scores = loss, scale, scores
+    def __init__(
+        self, loss: Loss, scale: float, scores: Callable[[Batch], Parts], *, costed: bool = False
+    ):
+        self.loss, self.scale, self.scores, self.costed = loss, scale, scores, costed
 
     def __repr__(self) -> str:
         return repr(self.loss)
@@ -46,4 +52,10 @@ class RemainingMargin(Loss):
             return None
         costs, constant = found
         scores = self.scores(batch)
-        return costs * self.scale + scores, constant * self.scale - batch.evaluate(batch.gold_codes, scores)
+        if self.costed:
+            counted = {name: None if values is None else getattr(scores, name) for name, values in costs.items()}
+            scores = Parts(**counted)
+            ahead = batch.dot_each(batch.indicators(batch.gold_codes, each=True), scores)
+        else:
+            ahead = batch.evaluate(batch.gold_codes, scores)
+        return costs * self.scale + scores, constant * self.scale - ahead

@@ -143,7 +143,7 @@ class Perceptron(StructuredEstimator):
             Size of the step of each sample.
         """
         check_number("max_iter", self.max_iter, 1, whole=True)
-        space, batch = self._start(X, y)
+        space, batch = self._start(X, y, sample_weight)
         for name in ("coef_", "support_rows_", "dual_coef_", "linear_coef_") if not self.warm_start else ():
             self.__dict__.pop(name, None)
         if self.kernel is not None:
@@ -208,7 +208,7 @@ class Perceptron(StructuredEstimator):
         if self.kernel is not None:
             raise InputError("partial_fit knows no kernel; use kernel=None")
         if not hasattr(self, "coef_"):
-            space, batch = self._start(X, y, classes=classes)
+            space, batch = self._start(X, y, sample_weight, classes=classes)
             w, u, clock, history = _first_weights(space), np.zeros(space.n_features), 0.0, []
         else:
             check_samples(X, y)

@@ -196,6 +196,11 @@ class Multinomials(Batch):
 class ReferenceLaw(Batch):
     """The generative model has a form of its own as the reference law of moment learners."""
 
+    @property
+    def reference_is_linear(self) -> bool:
+        """Whether :meth:`reference_scores` are those of a weight vector; here not."""
+        return False
+
     @abstractmethod
     def reference_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
         """Generative weights for use as a reference law, see :meth:`reference_scores`."""

@@ -37,7 +37,7 @@ class Structure(Parametrised):
     output_kind: ClassVar[str | None] = None  # what an output is; losses say which kinds they compare
     generative_smoothing: ClassVar[float] = 1.0  # count added to every event, in mean values of a feature
     svm_prior: str | None = None  # model whose weights a structural SVM is pulled towards
-    moment_reference: str = "uniform"  # law that moment learners compare true outputs with
+    moment_reference: str = "uniform"  # law that moment learners compare true outputs with, see ``Space``
     moment_loss: ClassVar[str | None] = None  # that they ask for margins of
     moment_margin: ClassVar[float | None] = None  # per unit of it, of scores with those of a generative law
     moment_ridge: ClassVar[float] = 1e-6  # their default ridge with it, in mean variances of a feature
@@ -314,6 +314,16 @@ class Space(ABC):
         The moments of the samples seen so far are then enough to go on; samples can be forgotten.
         """
         return False
+
+    @property
+    def moment_reference(self) -> str:
+        """Law that moment learners compare true outputs with."""
+        return self.structure.moment_reference
+
+    @property
+    def moment_margin(self) -> float | None:
+        """Margin per unit of a loss that they ask for, of scores with those of a generative law."""
+        return self.structure.moment_margin
 
     def observed(self, batch: Batch, symbols: Any = "auto") -> Space:
         """Space that forbids what does not occur in the gold outputs of a batch."""

@@ -106,6 +106,18 @@ class Batch(ABC):
             part.known = [self.known[i] for i in numbers]
         return part
 
+    def on_one_scale(self, weights: np.ndarray | None = None) -> Batch:
+        """The same samples with columns of numbers on one scale, in a space that knows it; here as they are.
+
+        Learners whose weights are held back ask for it, so that no column is held back more than others.
+
+        Parameters
+        ----------
+        weights : ndarray or None
+            Weight of each sample.
+        """
+        return self
+
     @property
     @final
     def has_gold(self) -> bool:

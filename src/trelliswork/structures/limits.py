@@ -84,6 +84,8 @@ class ChainLimits(Limits):
         Attributes whose block is inverted in preconditioners; its eigenvalues cost the cube of the number.
     tokens_per_frequent : int
         Tokens for each of these attributes; with fewer, the block costs more than it saves.
+    gram_attributes : int
+        Columns of arrays whose covariance is inverted.
     direct_labels : int
         Labels up to which the direct solver is tried; its last system has their square as its size.
     """
@@ -100,6 +102,7 @@ class ChainLimits(Limits):
     uniform_matrix_features: int = 3000
     frequent_attributes: int = 512
     tokens_per_frequent: int = 100
+    gram_attributes: int = 3000
     direct_labels: int = 60
 
 

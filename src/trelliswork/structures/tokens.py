@@ -319,6 +319,21 @@ class TokenMap:
         )
         return select @ matrix
 
+    @property
+    def holds_counts(self) -> bool:
+        """Whether all values are whole numbers of at least 0."""
+        values = (b.matrix if b.dense else b.matrix.data for b in self.blocks)
+        return all(bool(np.all((v >= 0) & (v == np.floor(v)))) for v in values)
+
+    def dense_rows(self, n_real: int) -> np.ndarray:
+        """Rows of arrays of every token, shape (n_tokens, n_real)."""
+        out = np.zeros((self.n_tokens, n_real))
+        for block in self.blocks:
+            if block.columns is not None:
+                known = np.flatnonzero(block.index >= 0)
+                out[np.ix_(known, block.columns)] += block.matrix[block.index[known]]
+        return out
+
     def counts(self, n_real: int | None = None) -> np.ndarray:
         """Number of attributes of every token, of all or of those with a number below ``n_real``."""
         n = np.zeros(self.n_tokens, dtype=np.int64)

@@ -256,7 +256,7 @@ class KLRSO(StructuredEstimator):
         structure = self._checked_structure()
         if not structure.offers(Multinomials):
             raise unsupported(type(structure), Multinomials)
-        space, batch = self._start(X, y, structure=structure.complete())
+        space, batch = self._start(X, y, structure=structure.complete(), scaled=False)
         weights = check_weights(sample_weight, len(batch))
         batch, self.completed_by_ = filled_in(batch, weights)
         inputs = self._inputs(structure, X)

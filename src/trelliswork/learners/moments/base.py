@@ -230,11 +230,14 @@ class MomentLearner(StructuredEstimator):
         self, X: Any, y: Any, sample_weight: Any, seen: int = 0, classes: Any = None
     ) -> MomentState:
         structure = self._checked_structure()
-        whole = structure.complete() if self._law == "generative" else structure
-        space, batch = self._start(X, y, structure=whole, classes=classes)
+        counted = self.reference == "generative" or (
+            self.reference == "auto" and structure.moment_reference == "generative"
+        )
+        whole = structure.complete() if counted else structure
+        space, batch = self._start(X, y, sample_weight, structure=whole, classes=classes)
         weights = combined_weights(batch, sample_weight, self.class_weight)
         batch, self.completed_by_ = filled_in(batch, weights)
-        plain = self._law == "uniform" and self.constraints is None and self.n_steps == 1
+        plain = self._law(space) == "uniform" and self.constraints is None and self.n_steps == 1
         plain = plain and self.solver in ("auto", "cholesky")  # others go through the samples
         if plain and space.outputs_fixed and space.n_features <= batch.covariance().max_dense:
             return self._summed(space, batch, weights, seen)
@@ -268,9 +271,11 @@ class MomentLearner(StructuredEstimator):
         seen: int = 0,
         reference: np.ndarray | None = None,
     ) -> BatchMoments | SampledMoments:
-        loss, margin = self._loss, self._margin
+        loss, margin = self._loss, self._margin(batch.space)
         if loss is not None and reference is not None and margin is not None:
-            loss = RemainingMargin(as_loss(loss), margin, lambda part: reference_scores(part, reference))
+            loss = RemainingMargin(
+                as_loss(loss), margin, lambda part: reference_scores(part, reference), costed=True
+            )
         if self.moments == "exact":
             return BatchMoments(batch, scores, weights, loss)
         seed = check_random_state(self.random_state).randint(2**31)
@@ -279,6 +284,7 @@ class MomentLearner(StructuredEstimator):
 
     def _solve(self, state: MomentState) -> None:
         space, batch, weights = state.space, state.batch, state.weights
+        law = self._law(space)
         reference: np.ndarray | None = None
         offset: Parts | None = None
         moments: AnyMoments
@@ -287,14 +293,14 @@ class MomentLearner(StructuredEstimator):
             moments = state.sums
         else:
             assert batch is not None
-            if self._law == "observed":
+            if law == "observed":
                 space = space.observed(batch, self.symbols)
                 batch = require(batch, Storable).into(space)
-            elif self._law == "generative":
+            elif law == "generative":
                 reference = reference_weights(batch, self.smoothing, weights)
                 offset = reference_scores(batch, reference)
             moments = self._moments(batch, offset, weights, reference=reference)
-        lam = self._ridge(moments, batch, weights)
+        lam = self._ridge(law, moments, batch, weights)
         if not np.isfinite(lam) or not np.isfinite(moments.deviation).all():
             raise InputError(
                 "the second moments of the features are too large for floating point; scale them"
@@ -340,8 +346,8 @@ class MomentLearner(StructuredEstimator):
         self.space_ = space
         self.coef_ = theta
         self.reference_coef_ = reference
-        self.lam_, self.reference_, self.loss_ = lam, self._law, self._loss
-        self.total_margin_ = self._margin
+        self.lam_, self.reference_, self.loss_ = lam, law, self._loss
+        self.total_margin_ = self._margin(space)
         self.n_constraints_ = n_constraints
         spread = float(theta @ moments.covariance.product(theta))
         ahead = float(theta @ moments.deviation)
@@ -353,9 +359,8 @@ class MomentLearner(StructuredEstimator):
         elif hasattr(self, "moments_"):
             del self.moments_
 
-    @property
-    def _law(self) -> str:
-        return self.structure.moment_reference if self.reference == "auto" else self.reference
+    def _law(self, space: Space) -> str:
+        return space.moment_reference if self.reference == "auto" else self.reference
 
     @property
     def _loss(self) -> Any:
@@ -364,20 +369,19 @@ class MomentLearner(StructuredEstimator):
         alone = self.constraints is not None or self.n_steps > 1
         return None if alone else self._checked_structure().moment_loss
 
-    @property
-    def _margin(self) -> float | None:
+    def _margin(self, space: Space) -> float | None:
         """Margin per unit of the loss for scores with those of the reference; None: for the weights alone."""
-        if self._loss is None or self._law != "generative":
+        if self._loss is None or self._law(space) != "generative":
             return None
         if self.total_margin == "auto":
-            return self.structure.moment_margin
+            return space.moment_margin
         return None if self.total_margin is None else float(self.total_margin)
 
-    def _ridge(self, moments: AnyMoments, batch: Batch | None, weights: np.ndarray | None) -> float:
+    def _ridge(self, law: str, moments: AnyMoments, batch: Batch | None, weights: np.ndarray | None) -> float:
         """What is added to the diagonal of the covariance."""
-        if self.reg == "auto" and self._law != "uniform":
+        if self.reg == "auto" and law != "uniform":
             assert batch is not None  # sums are kept of uniform laws only
-            return DataScale.of(batch, weights).ridge("total" if self._margin else self._law)
+            return DataScale.of(batch, weights).ridge("total" if self._margin(batch.space) else law)
         if self.reg != "auto" and self.reg_mode == "absolute":
             return float(self.reg)
         variance = float(moments.covariance.diagonal().mean()) if moments.deviation.size else 0.0
@@ -421,7 +425,8 @@ class MomentLearner(StructuredEstimator):
         X : list of inputs
             Its input.
         """
-        if self.reference_coef_ is None or isinstance(batch, ReferenceLaw):
+        own_form = isinstance(batch, ReferenceLaw) and not batch.reference_is_linear
+        if self.reference_coef_ is None or own_form:
             return self.coef_
         return self.coef_ + self.reference_coef_
 

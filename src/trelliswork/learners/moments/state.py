@@ -82,8 +82,8 @@ class MomentState:
             return MomentState(space, batch=batch, weights=weights, samples=(X, y), n_samples=n)
         space = self.space.merged(other.space)
         moved = (require(b, Storable).into(space) for b in (self.batch, other.batch))
-        batch = require(next(moved), Storable).joined(next(moved))
-        return MomentState(space, batch=batch, weights=weights, n_samples=n)
+        batch = require(next(moved), Storable).joined(next(moved)).on_one_scale(weights)
+        return MomentState(batch.space, batch=batch, weights=weights, n_samples=n)
 
     def check_made(self, made: Mapping[str, str]) -> None:
         """Refuse parameters other than those that the sums were made with."""

@@ -101,10 +101,12 @@ class LazyAdaGrad:
         Penalty of every weight.
     step : float
         Size of the first step of a weight.
+    l2 : float, default=0.0
+        Penalty of the squared weights.
     """
 
-    def __init__(self, w: np.ndarray, squares: np.ndarray, l1: np.ndarray, step: float):
-        self.w, self.squares, self.l1, self.step = w, squares, l1, step
+    def __init__(self, w: np.ndarray, squares: np.ndarray, l1: np.ndarray, step: float, l2: float = 0.0):
+        self.w, self.squares, self.l1, self.step, self.l2 = w, squares, l1, step, l2
         self.clock = 0
         self.seen = np.zeros(w.size, dtype=np.int64)
 
@@ -116,16 +118,24 @@ class LazyAdaGrad:
     def catch_up(self, features: Any) -> None:
         """Make the proximal steps that some weights have waited for."""
         waited = self.clock - self.seen[features]
-        self.w[features] = shrink(self.w[features], waited * self._rate(features) * self.l1[features])
+        self.w[features] = self._pulled(features, self.w[features], waited)
         self.seen[features] = self.clock
 
     def update(self, features: np.ndarray, gradient: np.ndarray) -> None:
         """Step along a sparse gradient; ``features`` are up to date."""
         self.squares[features] += gradient**2
-        rate = self._rate(features)
-        self.w[features] = shrink(self.w[features] - rate * gradient, rate * self.l1[features])
+        self.w[features] = self._pulled(features, self.w[features] - self._rate(features) * gradient, 1)
         self.clock += 1
         self.seen[features] = self.clock
+
+    def _pulled(self, features: Any, w: np.ndarray, n_steps: Any) -> np.ndarray:
+        """Weights after so many steps ``w -> (w - rate l1) / (1 + 2 rate l2)``, which end at 0."""
+        rate = self._rate(features)
+        kept = 1.0 / (1.0 + 2.0 * self.l2 * rate)
+        left = kept**n_steps
+        # The sum of the powers of ``kept`` from the first to the last step.
+        many = np.divide(kept * (1.0 - left), 1.0 - kept, out=n_steps * np.ones_like(rate), where=kept < 1.0)
+        return shrink(w * left, rate * self.l1[features] * many)
 
     def finish(self) -> None:
         """Bring all weights up to date."""

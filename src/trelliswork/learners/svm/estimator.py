@@ -255,7 +255,9 @@ class StructuredSVM(StructuredEstimator):
         structure = self._checked_structure()
         source = self._prior_source(structure, form, kernel)
         counted = isinstance(source, str)  # "generative"
-        space, batch = self._start(X, y, structure=structure.complete() if counted else structure)
+        if counted:
+            structure = structure.complete()
+        space, batch = self._start(X, y, sample_weight, structure=structure, scaled=not counted)
         weights = combined_weights(batch, sample_weight, self.class_weight)
         partly = known_in_part(batch)
         prior = None if source is None else self._prior(source, batch, weights, loss, partly is not None)

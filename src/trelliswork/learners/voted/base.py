@@ -43,7 +43,7 @@ class Voted(StructuredEstimator):
 
     lam: float
     beta: float
-    l2: float
+    l2: float | str
     penalty_mode: str
     loss: Any
     families: Any
@@ -57,8 +57,10 @@ class Voted(StructuredEstimator):
     verbose: int
 
     def _checked_loss(self) -> Loss | None:
-        for name in ("lam", "beta", "l2", "tol"):
+        for name in ("lam", "beta", "tol"):
             check_number(name, getattr(self, name), 0)
+        if not (isinstance(self.l2, str) and self.l2 == "auto"):
+            check_number("l2", self.l2, 0)
         if self.penalty_mode not in ("relative", "absolute"):
             raise InputError(f"penalty_mode must be 'relative' or 'absolute', got {self.penalty_mode!r}")
         for name in ("max_iter", "memory"):
@@ -78,12 +80,15 @@ class Voted(StructuredEstimator):
         families = find_families(space, self.families)
         rates = family_rates(batch, families, self.r, weights=weights, random_state=self.random_state)
         l1_unit = l2_unit = 1.0
+        l2 = float(self.penalty_mode == "relative") if isinstance(self.l2, str) else float(self.l2)
         if self.penalty_mode == "relative":
-            least = rates[rates > 0].min(initial=np.inf)
-            rates = rates / least if np.isfinite(least) else rates
+            sizes = families.sizes()
+            mean = float(rates @ sizes) / max(int(sizes.sum()), 1)
+            rates = rates / mean if mean > 0 else rates
             scale = DataScale.of(batch, weights)
             l1_unit, l2_unit = scale.l1 / scale.n_samples, scale.l2 / scale.n_samples
         self._keep(families, rates, l1_unit)
+        self.l2_ = l2 * l2_unit
         penalties = self._penalties(self.lam if lam is None else lam)
         if not penalties.any():
             raise InputError(
@@ -97,7 +102,7 @@ class Voted(StructuredEstimator):
             families,
             penalties[families.index],
             share / share.sum(),
-            self.l2 * l2_unit,
+            self.l2_,
             prior_weights(space, "auto"),
         )
 

@@ -27,7 +27,7 @@ class StructBoost(Voted):
     ----------
     structure : Structure
         Output space; any that offers ``tangent``.
-    lam, beta, l2 : float, default=0.5, 0.5 and 0.0
+    lam, beta, l2 : float, default=0.15, 0.15 and "auto"
         As in :class:`VotedCRF`. The larger, the more weights are zero (``lam``, ``beta``) or small (``l2``).
     penalty_mode : {"relative", "absolute"}, default="relative"
         As in :class:`VotedCRF`.
@@ -61,8 +61,8 @@ class StructBoost(Voted):
     ----------
     coef_ : ndarray of shape (n_features,)
         Weights.
-    families_, r_, penalty_unit_ : list, ndarray and float
-        Families, their complexities, and the unit of penalties.
+    families_, r_, penalty_unit_, l2_ : list, ndarray, float and float
+        Families, their complexities, the unit of penalties, and the factor of the squared norm.
     objective_ : float
         Value of the objective at ``coef_``.
     converged_ : bool
@@ -100,10 +100,10 @@ class StructBoost(Voted):
     def __init__(
         self,
         structure: Structure,
-        lam: float = 0.5,
-        beta: float = 0.5,
+        lam: float = 0.15,
+        beta: float = 0.15,
         *,
-        l2: float = 0.0,
+        l2: float | str = "auto",
         penalty_mode: str = "relative",
         loss: str | Loss = "hamming",
         form: str = "sum",
@@ -155,7 +155,7 @@ class StructBoost(Voted):
             raise InputError(f"form must be 'sum' or 'max', got {self.form!r}")
         if self.start not in ("crf", "zero"):
             raise InputError(f"start must be 'crf' or 'zero', got {self.start!r}")
-        space, batch = self._start(X, y)
+        space, batch = self._start(X, y, sample_weight)
         refuse_open(batch, "StructBoost")
         problem = self._problem(space, batch, loss, sample_weight)
         if self.form == "max":  # planes know no origin

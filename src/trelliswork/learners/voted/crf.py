@@ -25,24 +25,25 @@ class VotedCRF(Voted):
     """Voted conditional random field: a loss inside, and penalties by family.
 
     Minimises the mean over samples of ``log sum_y exp(L(y) - margin(y))`` plus
-    ``u sum_k (lam r_k + beta) |w_k|_1``, where the families ``k`` are sets of features and ``r_k`` measures
-    how easily a family fits noise.
+    ``u sum_k (lam r_k + beta) |w_k|_1`` and a multiple of ``|w|^2``, where the families ``k`` are sets of
+    features and ``r_k`` measures how easily a family fits noise.
 
     Parameters
     ----------
     structure : Structure
         Output space; ``Chain(order)`` has the families of label n-grams up to ``order + 1``.
-    lam, beta : float, default=0.5 and 0.5
+    lam, beta : float, default=0.15 and 0.15
         Weights of the penalty that grows with the complexity of a family, and of the one that does
         not; the larger, the more weights are zero. They must not both be 0.
-    l2 : float, default=0.0
-        Weight of the squared norm of all weights. Absolute values alone often leave several minima;
-        any ``l2 > 0`` leaves one. The larger, the smaller all weights.
+    l2 : float or "auto", default="auto"
+        Weight of the squared norm of all weights. Absolute values alone often leave several minima and keep
+        one of many attributes that say the same; any ``l2 > 0`` leaves one minimum, and shares. "auto" is 1,
+        and 0 as in the paper with ``penalty_mode="absolute"``. The larger, the smaller all weights.
     penalty_mode : {"relative", "absolute"}, default="relative"
         Whether penalties are relative to the data or numbers as in the paper. "relative": the unit of
         penalties is ``u = 0.05 sqrt(V m) / n_samples``, with V the mean squared norm of the features of
         one part of an output (a token with its label) and m the mean number of samples that a feature
-        occurs in, the least ``r_k`` is 1, and 1 is for ``l2`` what "auto" is for :class:`CRF`.
+        occurs in, the mean of ``r_k`` over all features is 1, and 1 is for ``l2`` what "auto" is for :class:`CRF`.
         "absolute": u is 1; ``lam=0, loss=None, beta=l1 / n_samples`` is ``CRF(l1=l1, l2=0)``.
     loss : str, Loss or None, default="hamming"
         Loss inside the objective: a name of :mod:`trelliswork.losses` (``"edit"`` is
@@ -88,8 +89,8 @@ class VotedCRF(Voted):
         Weights.
     families_, r_ : list and ndarray
         Families and their complexities.
-    penalty_unit_ : float
-        The unit u of penalties.
+    penalty_unit_, l2_ : float
+        The unit u of penalties, and the factor of the squared norm.
     n_nonzero_ : dict
         Non-zero weights per family.
     objective_ : float
@@ -133,10 +134,10 @@ class VotedCRF(Voted):
     def __init__(
         self,
         structure: Structure,
-        lam: float = 0.5,
-        beta: float = 0.5,
+        lam: float = 0.15,
+        beta: float = 0.15,
         *,
-        l2: float = 0.0,
+        l2: float | str = "auto",
         penalty_mode: str = "relative",
         loss: str | Loss | None = "hamming",
         families: Any = "auto",
@@ -185,7 +186,7 @@ class VotedCRF(Voted):
         """
         loss = self._checked_loss()
         self._check_solver()
-        space, batch = self._start(X, y)
+        space, batch = self._start(X, y, sample_weight)
         problem = self._problem(space, batch, loss, sample_weight)
         start = self._begin(space, problem)
         for name in ("path_", "lam_"):
@@ -246,7 +247,7 @@ class VotedCRF(Voted):
             check_number("lams", lam, 0)
         if not len(lams):
             raise InputError("lams must not be empty")
-        space, batch = self._start(X, y)
+        space, batch = self._start(X, y, sample_weight)
         dev = None
         if X_dev is not None:
             check_samples(X_dev, y_dev)
@@ -299,14 +300,12 @@ class VotedCRF(Voted):
             join the model anyway. Used in the first call.
         """
         loss = self._checked_loss()
-        if self.l2:
-            raise InputError("partial_fit knows no quadratic penalty; use l2=0")
         check_number("step", self.step, 0, above=True)
         check_number("batch_size", self.batch_size, 1, whole=True)
         structure = self._checked_structure()
         old = getattr(self, "space_", None)
         if old is None:
-            space, batch = self._start(X, y, classes=classes)
+            space, batch = self._start(X, y, sample_weight, classes=classes)
         else:
             check_samples(X, y)
             self._check_columns(X)

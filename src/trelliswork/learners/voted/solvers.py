@@ -325,7 +325,7 @@ def stream_vcrf(
     order : ndarray of int
         Order of the samples.
     """
-    solver = LazyAdaGrad(w, squares, problem.l1, step)
+    solver = LazyAdaGrad(w, squares, problem.l1, step, problem.l2)
     total = 0.0
     for first in range(0, order.size, batch_size):
         part = problem.batch.subset(order[first : first + batch_size])

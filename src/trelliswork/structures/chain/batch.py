@@ -72,6 +72,10 @@ class ChainBatch(
         part._by_symbols = None if self._by_symbols is None else self._by_symbols[tokens]
         return part
 
+    def on_one_scale(self, weights: np.ndarray | None = None) -> ChainBatch:
+        """The same sequences with their columns on one scale."""
+        return store.on_one_scale(self, weights)
+
     def unsettled(self, weights: np.ndarray | None = None) -> Unsettled | None:
         """Tokens whose true label is not sure, each run of them with a sure token on either side; order 1."""
         space, n = self.space, self.n_tokens
@@ -206,13 +210,20 @@ class ChainBatch(
 
     @property
     def is_generative(self) -> bool:
-        """Whether weights are log-probabilities: those of a hidden Markov model."""
-        return True
+        """Whether weights are log-probabilities: those of a hidden Markov model of symbols."""
+        return not self._measured
+
+    @property
+    def _measured(self) -> bool:
+        """Whether tokens are measurements, not counts."""
+        return self.space.measured and not self.emission.holds_counts
 
     def generative_weights(
         self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
     ) -> np.ndarray:
-        """Weights of a hidden Markov model."""
+        """Weights of a hidden Markov model; its labels emit normal distributions of measurements."""
+        if self._measured and counts is None:
+            return hmm.normal_weights(self, smoothing, weights)
         return self.outcome_weights(self.log_probabilities(smoothing, weights, counts))
 
     def scores_each(self, W: np.ndarray) -> Parts:
@@ -222,8 +233,11 @@ class ChainBatch(
     def reference_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
         """Weights of a hidden Markov model in which symbols that were never seen say nothing.
 
-        Where attributes have negative values, a Markov model of the labels alone.
+        Where tokens are rows of arrays, labels emit normal distributions of them; other attributes with
+        negative values are left out.
         """
+        if self.space.measured:
+            return hmm.normal_weights(self, smoothing, weights)
         w = hmm.hmm_log_probabilities(self, smoothing, weights, any_values=True)
         if "unknown" in self.space.marker_names and self.emission.blocks[-1].index.max(initial=-1) < 0:
             # Smoothing alone would make rare labels likely at unknown symbols.
@@ -232,7 +246,12 @@ class ChainBatch(
 
     def reference_scores(self, w: np.ndarray) -> Parts:
         """Scores of a hidden Markov model; the attributes of a token are averaged, not added."""
-        return hmm.hmm_scores(self, w)
+        return self.scores(w) if self.space.measured else hmm.hmm_scores(self, w)
+
+    @property
+    def reference_is_linear(self) -> bool:
+        """Whether nothing is averaged."""
+        return self.space.measured
 
     # -- other spaces, other batches, other rows ---------------------------------------------------------
 

@@ -48,7 +48,8 @@ def merged(first: ChainSpace, second: ChainSpace) -> ChainSpace:
         space.emission_layout = _merged_layout(first, second, space, "emission_layout")
     if space.edge_layout is not None and (seen_only or space.sparse_joins):
         space.edge_layout = _merged_layout(first, second, space, "edge_layout")
-    return space
+    space.dense = first.dense and second.dense
+    return space.with_scaling(first.scaling)
 
 
 def _merged_layout(old: ChainSpace, more: ChainSpace, new: ChainSpace, kind: str) -> Layout:
@@ -84,7 +85,7 @@ def observed(old: ChainSpace, batch: ChainBatch, symbols: str | Sequence[str] | 
     seen[~seen.any(axis=1)] = True
     space = ChainSpace(old.structure, old.labels, old.attributes, old.allowed & seen, old.width, old.ngrams)
     space.emission_layout, space.edge_layout = old.emission_layout, old.edge_layout
-    space.columns = old.columns
+    space.columns, space.scaling, space.dense = old.columns, old.scaling, old.dense
     space.symbol_mask = _symbol_mask(old, batch, symbols)
     return space
 

@@ -9,13 +9,21 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork.structures.base import Parts
+from trelliswork.structures.normal import normal_law
 from trelliswork.structures.tokens import Layout, TokenMap
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain.batch import ChainBatch
     from trelliswork.structures.chain.space import ChainSpace
 
-__all__ = ["hmm_choices", "hmm_log_probabilities", "hmm_scores", "hmm_weights", "scores_each"]
+__all__ = [
+    "hmm_choices",
+    "hmm_log_probabilities",
+    "hmm_scores",
+    "hmm_weights",
+    "normal_weights",
+    "scores_each",
+]
 
 
 def hmm_weights(batch: ChainBatch, log_p: np.ndarray) -> np.ndarray:
@@ -159,6 +167,29 @@ def hmm_log_probabilities(
         table[markers["end"]] = log_stops
     edges = np.zeros(space.n_edges)
     return np.concatenate([space.emission_layout.gather(table), edges, log_grams])
+
+
+def normal_weights(batch: ChainBatch, smoothing: float, weights: np.ndarray | None) -> np.ndarray:
+    """Weights of a hidden Markov model whose labels emit normal distributions with one covariance.
+
+    What a distribution adds at every token is in the weights of first labels and transitions.
+    """
+    space = batch.space
+    n_real, k = len(space.attributes), space.n_labels
+    log_p = hmm_log_probabilities(batch, smoothing, weights, any_values=True)
+    emitted, edges, grams = space.split(hmm_weights(batch, log_p))
+    tokens = None if weights is None else np.repeat(weights, np.diff(batch.offsets))
+    law = normal_law(batch.emission.dense_rows(n_real), batch.gold_codes.values, tokens, k)
+    table = space.emission_layout.table(emitted).copy()
+    table[:n_real] = law.weights
+    table[n_real + space.marker_names.index("start")] += law.bias
+    if "unknown" in space.marker_names:
+        table[n_real + space.marker_names.index("unknown")] = 0.0
+    grams = grams.copy()
+    for number, gram in enumerate(space.ngrams):
+        if len(gram) == 2:
+            grams[number] += law.bias[gram[1]]
+    return np.concatenate([space.emission_layout.gather(table), edges, grams])
 
 
 def hmm_scores(batch: ChainBatch, w: np.ndarray) -> Parts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -29,6 +30,7 @@ from trelliswork.structures.chain.known import allowed_mask, observed_tokens, re
 from trelliswork.structures.chain.sparse import SparseContexts
 from trelliswork.structures.known import check_known, choices
 from trelliswork.structures.labels import encode_labels, listed, sorted_labels
+from trelliswork.structures.scaling import Scaling, rescaled
 from trelliswork.structures.tokens import Layout, TokenMap
 
 if TYPE_CHECKING:
@@ -59,9 +61,18 @@ class ChainSpace(Space):
         Number of columns, when the attributes are the columns of arrays.
     grams : list of tuples of int or None
         Label n-grams that have weights, where only some do.
+
+    Attributes
+    ----------
+    scaling : Scaling or None
+        What columns are less and divided by; None where they are taken as they are.
+    dense : bool
+        Whether the tokens are rows of arrays.
     """
 
     structure: Chain
+    scaling: Scaling | None = None
+    dense: bool = False
 
     def __init__(
         self,
@@ -312,12 +323,42 @@ class ChainSpace(Space):
         where = {"start": offsets[:-1][filled], "end": offsets[1:][filled] - 1}
         if "unknown" in self.marker_names:
             where["unknown"] = emission.empty_tokens()
+        emission = rescaled(emission, None, self.scaling)
         for number, kind in enumerate(self.marker_names):
             emission.mark(len(self.attributes) + number, where[kind])
         edge = None
         if self.edge_layout is not None:
             edge = TokenMap.compile(self.edge_layout, X.values, self.edge_columns)
+            edge = rescaled(edge, None, self.edge_scaling(self.scaling))
         return ChainBatch(self, offsets, emission, edge, gold, allowed, n_jobs)
+
+    @property
+    def measured(self) -> bool:
+        """Whether tokens are measurements with a covariance: rows of arrays with not too many columns.
+
+        First labels and transitions need weights for what is the same at all tokens.
+        """
+        few = len(self.attributes) <= self.structure.limits.gram_attributes
+        return self.dense and few and self.structure.start and self.emission_layout.flat is None
+
+    @property
+    def moment_margin(self) -> float | None:
+        """None where tokens are measurements: their law is right about how sure it is."""
+        return None if self.measured else super().moment_margin
+
+    def with_scaling(self, scaling: Scaling | None) -> ChainSpace:
+        """The same space with other scales of its columns; new columns stay as they are."""
+        space = copy.copy(self)
+        n = len(self.attributes)
+        space.scaling = None if scaling is None else scaling.at(np.arange(scaling.scale.size), n)
+        return space
+
+    def edge_scaling(self, scaling: Scaling | None) -> Scaling | None:
+        """Scales of the attributes that are joined with label n-grams, of those of all attributes."""
+        if scaling is None:
+            return None
+        chosen = np.array([self.columns[a] for a in self.edge_columns], dtype=np.int64)
+        return Scaling(scaling.center[chosen], scaling.scale[chosen])
 
     def _check_width(self, table: TokenTable) -> None:
         check_width(table, self.width, self.columns, len(self.attributes), "tokens")
@@ -341,6 +382,8 @@ class ChainSpace(Space):
     @property
     def outputs_fixed(self) -> bool:
         """Whether labels, transitions and the features of old samples cannot change when the space grows."""
+        if self.scaling is not None or (self.dense and self.structure.scale is not None):
+            return False
         limits = self.structure.transitions
         seen_only = isinstance(limits, str) and limits == "observed"
         seen_only = seen_only or self.structure.emissions == "observed" or self.sparse_joins
@@ -436,7 +479,9 @@ class ChainSpace(Space):
         if self.sparse is not None:
             rows = Ragged.from_list(self.ngrams, np.int64)
             out["grams"], out["gram_lengths"] = rows.values, rows.lengths
-        return out
+        if self.dense:
+            out["dense"] = True
+        return out if self.scaling is None else out | self.scaling.state()
 
     @classmethod
     def from_state(cls, structure: Structure, state: Mapping[str, Any]) -> ChainSpace:
@@ -467,7 +512,8 @@ class ChainSpace(Space):
             space.symbol_mask = np.asarray(state["symbol_mask"], dtype=bool)
             if space.symbol_mask.shape != (len(attributes), len(labels)):
                 raise InputError("the table of observed symbols does not fit the labels")
-        return space
+        space.dense = bool(state.get("dense", False))
+        return space.with_scaling(Scaling.from_state(state, len(attributes)))
 
 
 def _observed_pairs(

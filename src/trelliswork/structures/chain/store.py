@@ -11,13 +11,14 @@ from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._stored import fitting, flags, lengths, whole
 from trelliswork.structures.abilities import RowView
 from trelliswork.structures.known import grown_masks, joined_known, mask_state, restored_masks
+from trelliswork.structures.scaling import column_scaling, rescaled
 from trelliswork.structures.tokens import TokenMap
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain.batch import ChainBatch
     from trelliswork.structures.chain.space import ChainSpace
 
-__all__ = ["batch_state", "into_space", "joined", "restored", "row_view"]
+__all__ = ["batch_state", "into_space", "joined", "on_one_scale", "restored", "row_view"]
 
 _STORED = {
     "gold": whole("tokens", high="labels"),
@@ -36,11 +37,13 @@ def into_space(batch: ChainBatch, space: ChainSpace) -> ChainBatch:
     n_old, n_new = len(old.attributes), len(space.attributes)
     target = np.array([space.columns[a] for a in old.attributes], dtype=np.int64)
     target = np.concatenate([target, n_new + np.arange(old.n_markers)])
-    emission = batch.emission.renumbered(space.emission_layout, target)
+    was = None if old.scaling is None else old.scaling.at(target[:n_old], n_new)
+    emission = rescaled(batch.emission.renumbered(space.emission_layout, target), was, space.scaling)
     edge = None
     if batch.edge is not None and space.edge_layout is not None:
         pairs = np.array([space.edge_columns[a] for a in old.edge_columns], dtype=np.int64)
         edge = batch.edge.renumbered(space.edge_layout, pairs)
+        edge = rescaled(edge, space.edge_scaling(was), space.edge_scaling(space.scaling))
     gold = Ragged(codes[batch.gold_codes.values], batch.offsets) if batch.has_gold else None
     allowed = None
     if batch.user_allowed is not None:
@@ -50,6 +53,32 @@ def into_space(batch: ChainBatch, space: ChainSpace) -> ChainBatch:
     moved = ChainBatch(space, batch.offsets, emission, edge, gold, allowed, batch.n_jobs)
     moved.known = grown_masks(batch.known, codes, space.n_labels)
     return moved
+
+
+def on_one_scale(batch: ChainBatch, weights: np.ndarray | None) -> ChainBatch:
+    """The same sequences with their columns on one scale.
+
+    What is subtracted is taken up by the weights of first labels and transitions.
+    """
+    from trelliswork.structures.chain.batch import ChainBatch
+
+    space = batch.space
+    if space.structure.scale is None:
+        return batch
+    raw = rescaled(batch.emission, space.scaling, None)
+    tokens = None if weights is None else np.repeat(weights, np.diff(batch.offsets))
+    centred = space.structure.start and space.emission_layout.flat is None
+    scaling = column_scaling(raw, len(space.attributes), tokens, centred=centred)
+    if scaling is None and space.scaling is None:
+        return batch
+    new = space.with_scaling(scaling)
+    edge = batch.edge
+    if edge is not None:
+        edge = rescaled(edge, space.edge_scaling(space.scaling), space.edge_scaling(scaling))
+    emission = rescaled(raw, None, scaling)
+    scaled = ChainBatch(new, batch.offsets, emission, edge, batch._gold, batch.user_allowed, batch.n_jobs)
+    scaled.known = batch.known
+    return scaled
 
 
 def joined(first: ChainBatch, second: ChainBatch) -> ChainBatch:

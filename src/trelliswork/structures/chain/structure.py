@@ -29,6 +29,7 @@ from trelliswork.structures.labels import (
     sorted_labels,
 )
 from trelliswork.structures.limits import ChainLimits
+from trelliswork.structures.scaling import check_scale
 
 __all__ = ["Chain"]
 
@@ -77,6 +78,10 @@ class Chain(Structure):
         ``min_count``, new words at prediction).
     labels : list or None, default=None
         The labels, when some may be missing from the training data.
+    scale : {"auto", None}, default="auto"
+        Whether learners bring columns of numbers to one scale, as in :class:`Classes`: columns of arrays are
+        standardised unless they hold 0 and 1 alone, counts and numbers among attributes with names are divided
+        by their size. ``space_.scaling`` has what is subtracted and divided by.
 
     See Also
     --------
@@ -110,6 +115,8 @@ class Chain(Structure):
     [['D', 'N', 'V']]
     """
 
+    # What models had that were saved before the parameter was there.
+    _before: ClassVar[Mapping[str, Any]] = {"scale": None}
     space_class: ClassVar[type[Space]] = ChainSpace
     batch_class: ClassVar[type[Batch]] = ChainBatch
     output_kind: ClassVar[str] = "label sequence"
@@ -118,7 +125,7 @@ class Chain(Structure):
     generative_smoothing: ClassVar[float] = 0.2
     moment_reference: str = "generative"
     moment_loss: ClassVar[str | None] = "hamming"
-    moment_margin: ClassVar[float | None] = 4.0
+    moment_margin: ClassVar[float | None] = 8.0
     moment_ridge: ClassVar[float] = 0.1
     tuning = (Choice("order", (1, 2)),)
     limits: ChainLimits = ChainLimits()
@@ -138,6 +145,7 @@ class Chain(Structure):
         min_count: int = 1,
         unknown: bool = True,
         labels: Sequence[Hashable] | None = None,
+        scale: str | None = "auto",
     ):
         self.order = order
         self.emissions = emissions
@@ -151,6 +159,7 @@ class Chain(Structure):
         self.min_count = min_count
         self.unknown = unknown
         self.labels = labels
+        self.scale = scale
 
     def check(self) -> None:
         """Refuse hyper-parameters that make no sense."""
@@ -169,6 +178,7 @@ class Chain(Structure):
         if self.ngrams == "observed" and self.edge_features is not None and self.order > 1:
             raise InputError("ngrams='observed' goes without edge_features, which need all n-grams")
         check_given_labels(self.labels)
+        check_scale(self.scale)
         Joins(self.edge_features, int(self.order))  # checks them
 
     def few_ngrams(self, n_labels: int) -> bool:
@@ -237,6 +247,7 @@ class Chain(Structure):
                 raise InputError("n-grams are kept as observed only where all labels are known; lower order")
             grams = observed_grams(codes, X.offsets, self.order)
         space = ChainSpace(self, labels, attributes, allowed, table.width, grams)
+        space.dense = table.dense
         space.restrict_to_observed(table, codes, X.offsets, known)
         return space, codes, known
 

@@ -17,6 +17,7 @@ from trelliswork.structures.abilities import (
     Labelled,
     LossProfiles,
     PartlyKnown,
+    ReferenceLaw,
     Rows,
     RowView,
     Storable,
@@ -32,6 +33,8 @@ from trelliswork.structures.known import (
     restored_masks,
 )
 from trelliswork.structures.labels import same_label
+from trelliswork.structures.normal import normal_law
+from trelliswork.structures.scaling import column_scaling, rescaled
 from trelliswork.structures.tokens import TokenMap
 
 if TYPE_CHECKING:
@@ -44,7 +47,7 @@ __all__ = ["ClassesBatch", "single_labels"]
 _STORED = {"gold": whole("samples", high="labels")}
 
 
-class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled, PartlyKnown):
+class ClassesBatch(Storable, LossProfiles, Factored, ReferenceLaw, Rows, Labelled, PartlyKnown):
     """Packed rows.
 
     Part array: ``label`` (n_samples, n_labels). The code of an output is its label.
@@ -91,6 +94,21 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled, PartlyKnown
     def _take(self, index: np.ndarray, gold: Ragged | None) -> ClassesBatch:
         return ClassesBatch(self.space, self.emission.subset(index), gold, self.n_jobs)
 
+    def on_one_scale(self, weights: np.ndarray | None = None) -> ClassesBatch:
+        """The same rows with their columns on one scale; the bias takes up what is subtracted."""
+        space = self.space
+        if space.structure.scale is None:
+            return self
+        raw = rescaled(self.emission, space.scaling, None)
+        scaling = column_scaling(raw, len(space.attributes), weights, centred=space.structure.bias)
+        if scaling is None and space.scaling is None:
+            return self
+        scaled = ClassesBatch(
+            space.with_scaling(scaling), rescaled(raw, None, scaling), self._gold, self.n_jobs
+        )
+        scaled.known = self.known
+        return scaled
+
     @property
     def limits(self) -> ClassesLimits:
         """Bounds on memory and on the work done at a time."""
@@ -105,8 +123,10 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled, PartlyKnown
         codes = np.array([place[label] for label in old.labels], dtype=np.int64)
         names = np.array([new.columns[a] for a in old.attributes], dtype=np.int64)
         target = np.append(names, len(new.attributes))  # the bias stays last
+        was = None if old.scaling is None else old.scaling.at(names, len(new.attributes))
+        emission = rescaled(self.emission.renumbered(new.layout, target), was, new.scaling)
         gold = single_labels(codes[self.gold_codes.values]) if self.has_gold else None
-        moved = ClassesBatch(new, self.emission.renumbered(new.layout, target), gold, self.n_jobs)
+        moved = ClassesBatch(new, emission, gold, self.n_jobs)
         moved.known = grown_masks(self.known, codes, new.n_labels)
         return moved
 
@@ -311,12 +331,19 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled, PartlyKnown
     @property
     def is_generative(self) -> bool:
         """Whether weights are log-probabilities: those of naive Bayes, without a taxonomy."""
-        return self._flat
+        return self._flat and not self._measured
+
+    @property
+    def _measured(self) -> bool:
+        """Whether rows are measurements, not counts."""
+        return self.space.measured and not self.emission.holds_counts
 
     def generative_weights(
         self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
     ) -> np.ndarray:
-        """Weights of multinomial naive Bayes; with a taxonomy those of the base class."""
+        """Weights of multinomial naive Bayes, or of normal classes; with a taxonomy those of the base class."""
+        if self._measured and counts is None:
+            return self.reference_weights(smoothing, weights)
         if not self._flat:
             return super().generative_weights(smoothing, weights, counts)
         counts = self.space.layout.table(self.gold_sum(weights) if counts is None else counts).copy()
@@ -330,6 +357,27 @@ class ClassesBatch(Storable, LossProfiles, Factored, Rows, Labelled, PartlyKnown
         prior = counts[n_real:] + smoothing
         counts[n_real:] = np.log(prior / prior.sum(axis=1, keepdims=True))
         return counts.ravel()
+
+    def reference_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
+        """Weights of normal classes where rows are measurements, else those of naive Bayes."""
+        space = self.space
+        if not space.measured:
+            return self.generative_weights(smoothing, weights)
+        n_real, k = len(space.attributes), space.n_labels
+        law = normal_law(self.emission.dense_rows(n_real), self.gold_codes.values, weights, k)
+        table = np.zeros((space.layout.n_attributes, space.layout.n_columns))
+        table[:n_real, :k] = law.weights
+        table[n_real, :k] = law.bias + np.log((law.counts + smoothing) / (law.counts + smoothing).sum())
+        return table.ravel()
+
+    def reference_scores(self, w: np.ndarray) -> Parts:
+        """Class scores."""
+        return self.scores(w)
+
+    @property
+    def reference_is_linear(self) -> bool:
+        """They are those of a weight vector."""
+        return True
 
     def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
         """Cost 1 (or the weight of the true class) for every other class."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,6 +17,7 @@ from trelliswork.structures.classes.batch import ClassesBatch, single_labels
 from trelliswork.structures.classes.taxonomy import Taxonomy
 from trelliswork.structures.known import check_known, choices, label_mask
 from trelliswork.structures.labels import label_list, sorted_labels, unhashable
+from trelliswork.structures.scaling import Scaling, rescaled
 from trelliswork.structures.tokens import Layout, TokenMap
 
 if TYPE_CHECKING:
@@ -43,9 +45,18 @@ class ClassesSpace(Space):
         Taxonomy of the classes.
     width : int or None
         Number of columns, where rows are those of a matrix.
+
+    Attributes
+    ----------
+    scaling : Scaling or None
+        What columns are less and divided by; None where they are taken as they are.
+    dense : bool
+        Whether the rows are those of arrays.
     """
 
     structure: Classes
+    scaling: Scaling | None = None
+    dense: bool = False
 
     def __init__(
         self,
@@ -110,7 +121,7 @@ class ClassesSpace(Space):
         """
         table = self.structure.prepare(X)
         check_width(table, self.width, self.columns, len(self.attributes), "rows")
-        emission = TokenMap.compile(self.layout, table, self.columns)
+        emission = rescaled(TokenMap.compile(self.layout, table, self.columns), None, self.scaling)
         if self.structure.bias:
             emission.mark(len(self.attributes), np.arange(len(table)))
         batch = ClassesBatch(self, emission, None, n_jobs)
@@ -184,12 +195,33 @@ class ClassesSpace(Space):
         if self.structure.labels is None:
             labels = sorted_labels({*self.labels, *other.labels})
         attributes = list(dict.fromkeys([*self.attributes, *other.attributes]))
-        return ClassesSpace(self.structure, labels, attributes, self.taxonomy, self.width)
+        space = ClassesSpace(self.structure, labels, attributes, self.taxonomy, self.width)
+        space.dense = self.dense and other.dense
+        return space.with_scaling(self.scaling)
+
+    @property
+    def measured(self) -> bool:
+        """Whether rows are measurements with a covariance: those of arrays with a bias and not too many columns."""
+        few = len(self.attributes) <= self.structure.limits.gram_attributes
+        return self.dense and few and self.structure.bias
+
+    @property
+    def moment_reference(self) -> str:
+        """Classes as normal distributions where rows are measurements, else all classes alike."""
+        return "generative" if self.measured else "uniform"
+
+    def with_scaling(self, scaling: Scaling | None) -> ClassesSpace:
+        """The same space with other scales of its columns; new columns stay as they are."""
+        space = copy.copy(self)
+        n = len(self.attributes)
+        space.scaling = None if scaling is None else scaling.at(np.arange(scaling.scale.size), n)
+        return space
 
     @property
     def outputs_fixed(self) -> bool:
-        """Whether the classes were given, so that more data cannot bring new ones."""
-        return self.structure.labels is not None
+        """Whether the classes were given and columns are taken as they are, whatever more data bring."""
+        scaled = self.scaling is not None or (self.dense and self.structure.scale is not None)
+        return self.structure.labels is not None and not scaled
 
     def restore(self, state: Mapping[str, Any], *, n_jobs: int | None = None) -> ClassesBatch:
         """Batch from its state."""
@@ -212,7 +244,9 @@ class ClassesSpace(Space):
             state["links"] = [list(edge) for edge in self.taxonomy.edges]
         if self.width is not None:
             state["width"] = self.width
-        return state
+        if self.dense:
+            state["dense"] = True
+        return state if self.scaling is None else state | self.scaling.state()
 
     @classmethod
     def from_state(cls, structure: Structure, state: Mapping[str, Any]) -> ClassesSpace:
@@ -222,7 +256,9 @@ class ClassesSpace(Space):
             raise InputError("labels or attributes occur twice")
         links = state.get("links")
         taxonomy = None if links is None else Taxonomy(map(tuple, links))
-        return cls(cast("Classes", structure), labels, attributes, taxonomy, state.get("width"))
+        space = cls(cast("Classes", structure), labels, attributes, taxonomy, state.get("width"))
+        space.dense = bool(state.get("dense", False))
+        return space.with_scaling(Scaling.from_state(state, len(attributes)))
 
 
 def class_choice(

@@ -19,6 +19,7 @@ from trelliswork.structures.classes.space import ClassesSpace, agrees, class_cho
 from trelliswork.structures.classes.taxonomy import Taxonomy
 from trelliswork.structures.labels import check_given_labels, label_list, sorted_labels, unhashable
 from trelliswork.structures.limits import ClassesLimits
+from trelliswork.structures.scaling import check_scale
 
 __all__ = ["Classes"]
 
@@ -47,6 +48,11 @@ class Classes(Structure):
         much as one of a class but counts for all classes below; a factor below 1 makes it
         dearer, and 0 leaves it out (all 0: flat classes). Worth choosing together with the
         regularisation, on data put aside.
+    scale : {"auto", None}, default="auto"
+        Whether learners bring columns of numbers to one scale, so that metres and millimetres make the same
+        model: columns of arrays are standardised unless they hold 0 and 1 alone, counts (mostly 0) and
+        sparse attributes are divided by their size. ``space_.scaling`` has what is subtracted and divided by,
+        and weights are those of scaled columns. Models of counts (``Generative``) take the data as they are.
 
     See Also
     --------
@@ -78,12 +84,13 @@ class Classes(Structure):
     """
 
     # What models had that were saved before the parameter was there.
-    _before: ClassVar[Mapping[str, Any]] = {"ancestor_weight": 1.0}
+    _before: ClassVar[Mapping[str, Any]] = {"ancestor_weight": 1.0, "scale": None}
     space_class: ClassVar[type[Space]] = ClassesSpace
     batch_class: ClassVar[type[Batch]] = ClassesBatch
     output_kind: ClassVar[str] = "label"
     generative_smoothing: ClassVar[float] = 0.2
-    moment_ridge: ClassVar[float] = 0.1
+    moment_loss: ClassVar[str | None] = "hamming"
+    moment_ridge: ClassVar[float] = 1.0
     limits: ClassesLimits = ClassesLimits()
 
     def __init__(
@@ -93,11 +100,13 @@ class Classes(Structure):
         bias: bool = True,
         labels: Sequence[Hashable] | None = None,
         ancestor_weight: Any = 0.3,
+        scale: str | None = "auto",
     ):
         self.taxonomy = taxonomy
         self.bias = bias
         self.labels = labels
         self.ancestor_weight = ancestor_weight
+        self.scale = scale
 
     @property
     def tuning(self) -> tuple[Tunable, ...]:  # type: ignore[override]
@@ -107,6 +116,7 @@ class Classes(Structure):
     def check(self) -> None:
         """Refuse hyper-parameters that make no sense; reads the taxonomy."""
         check_given_labels(self.labels)
+        check_scale(self.scale)
         if self.taxonomy is not None:
             taxonomy = Taxonomy.read(self.taxonomy)
             taxonomy.ancestor_weights(self.ancestor_weight)
@@ -145,7 +155,9 @@ class Classes(Structure):
         taxonomy = None if self.taxonomy is None else Taxonomy.read(self.taxonomy)
         labels = list(dict.fromkeys(self.labels)) if self.labels is not None else _labels_of(y, taxonomy)
         attributes = dict.fromkeys(name for block in table.blocks for name in block.names)
-        return ClassesSpace(self, labels, list(attributes), taxonomy, table.width)
+        space = ClassesSpace(self, labels, list(attributes), taxonomy, table.width)
+        space.dense = table.dense
+        return space
 
     def bind_names(self, names: Sequence[Any]) -> ClassesSpace:
         """Classes and attributes from the names of given weights."""

@@ -1,0 +1,188 @@
+"""Columns of numbers on one scale, so that a penalty means the same for all of them.
+
+Weights belong to scaled columns, ``(x - center) / scale``; whoever reads ``coef_`` finds both numbers of every
+attribute in ``space_.scaling``. Columns are measured on the training data:
+
+- columns of arrays that hold nothing but 0 and 1 stay as they are;
+- other columns of arrays are standardised: less their mean, divided by their standard deviation;
+- columns of arrays that are mostly 0 are counts: they are divided by the root mean square of what is not 0,
+  and so are all others where no weight could take up what is subtracted;
+- attributes of sparse matrices, dicts and lists, where 0 is not even stored, are divided by the same number if
+  it is above 1. So an indicator stays 1, and a length or a price does not dwarf it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from trelliswork._errors import InputError
+from trelliswork._stored import fitting, numbers
+from trelliswork.structures.tokens import Block, TokenMap
+
+__all__ = ["Scaling", "check_scale", "column_scaling", "rescaled"]
+
+_STORED = {"center": numbers("attributes"), "scale": numbers("attributes", low=0)}
+_MOSTLY = 0.5  # share of zeros above which a column is one of counts
+_CONSTANT = 1e-12  # of its size: a column that varies by less does not vary
+_INDICATOR = 1.0 + 1e-9
+
+
+class Scaling(NamedTuple):
+    """What is subtracted from every attribute, and what it is divided by.
+
+    Attributes
+    ----------
+    center, scale : ndarray of shape (n_attributes,)
+        0 and 1 for attributes that stay as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trelliswork import CRF, Classes
+    >>> X = np.array([[1.0, 100.0], [0.0, 300.0], [1.0, 500.0]])
+    >>> center, scale = CRF(Classes()).fit(X, ["a", "b", "b"]).space_.scaling
+    >>> center.tolist(), scale.round(1).tolist()
+    ([0.0, 300.0], [1.0, 163.3])
+    """
+
+    center: np.ndarray
+    scale: np.ndarray
+
+    def state(self) -> dict[str, Any]:
+        """Arrays for a model file."""
+        return {"center": self.center, "scale": self.scale}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], n_attributes: int) -> Scaling | None:
+        """Inverse of :meth:`state` for files that are not trusted; None where nothing was stored."""
+        if "center" not in state:
+            return None
+        stored = fitting(state, _STORED, "scales of columns", attributes=n_attributes)
+        if not np.all(stored["scale"] > 0):
+            raise InputError("the scale of a column is 0")
+        return cls(stored["center"], stored["scale"])
+
+    def at(self, place: np.ndarray, size: int) -> Scaling:
+        """The same numbers for attributes with other places among ``size``; others stay as they are."""
+        center, scale = np.zeros(size), np.ones(size)
+        center[place], scale[place] = self.center, self.scale
+        return Scaling(center, scale)
+
+
+def check_scale(scale: Any) -> None:
+    """Refuse values of the parameter ``scale`` that make no sense."""
+    if scale is not None and not (isinstance(scale, str) and scale == "auto"):
+        raise InputError(f"scale must be 'auto' or None, got {scale!r}")
+
+
+def column_scaling(
+    tokens: TokenMap, n_real: int, weights: np.ndarray | None, *, centred: bool
+) -> Scaling | None:
+    """Scales of the first ``n_real`` attributes; None where all of them stay as they are.
+
+    Parameters
+    ----------
+    tokens : TokenMap
+        Features of the training data as they come.
+    n_real : int
+        Number of attributes that are no markers.
+    weights : ndarray or None
+        Weight of every token.
+    centred : bool
+        Whether means may be subtracted.
+    """
+    if all(not block.dense and np.all(block.matrix.data == 1.0) for block in tokens.blocks):
+        return None
+    center, scale = np.zeros(n_real), np.ones(n_real)
+    counts, squares = np.zeros(tokens.layout.n_attributes), np.zeros(tokens.layout.n_attributes)
+    for block in tokens.blocks:
+        share = _row_weights(block, weights)
+        if block.columns is not None:
+            used = share > 0
+            found = _measured(block.matrix[used], share[used], centred)
+            center[block.columns], scale[block.columns] = found
+        else:
+            present = np.repeat(share, np.diff(block.matrix.indptr)) * (block.matrix.data != 0)
+            counts += np.bincount(block.matrix.indices, present, minlength=counts.size)
+            present *= block.matrix.data**2
+            squares += np.bincount(block.matrix.indices, present, minlength=counts.size)
+    size = np.sqrt(squares[:n_real] / np.where(counts[:n_real] > 0, counts[:n_real], 1.0))
+    scale = np.where((size > _INDICATOR) & np.isfinite(size), size, scale)
+    return None if np.all(scale == 1.0) and not center.any() else Scaling(center, scale)
+
+
+def _row_weights(block: Block, weights: np.ndarray | None) -> np.ndarray:
+    """Sum of the weights of the tokens that have each row."""
+    used = block.index >= 0
+    share = None if weights is None else weights[used]
+    return np.bincount(block.index[used], share, minlength=block.matrix.shape[0]).astype(np.float64)
+
+
+def _measured(matrix: np.ndarray, share: np.ndarray, centred: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Center and scale of the columns of an array whose rows have weights."""
+    n_columns = matrix.shape[1]
+    center, scale = np.zeros(n_columns), np.ones(n_columns)
+    total = float(share.sum())
+    if not total:
+        return center, scale
+    largest = np.abs(matrix).max(axis=0)
+    unit = np.where(largest > 0, largest, 1.0)  # squares of the others might not be finite
+    present = share @ (matrix != 0)
+    plain = np.all((matrix == 0) | (matrix == 1), axis=0) | (largest == 0)
+    count = ~plain & (np.full(n_columns, not centred) | (present < (1.0 - _MOSTLY) * total))
+    values = matrix / unit
+    scale[count] = (unit * np.sqrt(share @ values**2 / np.where(present > 0, present, 1.0)))[count]
+    spread = ~plain & ~count
+    mean = share @ values / total
+    deviation = np.sqrt(share @ (values - mean) ** 2 / total)
+    constant = deviation <= _CONSTANT
+    center[spread] = (mean * unit)[spread]
+    scale[spread] = (unit * np.where(constant, np.abs(mean), deviation))[spread]
+    return center, scale
+
+
+def rescaled(tokens: TokenMap, old: Scaling | None, new: Scaling | None) -> TokenMap:
+    """Features on another scale; both are for the attributes of the map that are no markers.
+
+    Parameters
+    ----------
+    tokens : TokenMap
+        Features.
+    old, new : Scaling or None
+        The scale that they have, and that they shall have; None is as the data come.
+    """
+    if new is old:
+        return tokens
+    size = tokens.layout.n_attributes
+    center, scale = (np.zeros(size), np.zeros(size)), (np.ones(size), np.ones(size))
+    for number, scaling in enumerate((old, new)):
+        if scaling is not None:
+            n = scaling.scale.size
+            center[number][:n], scale[number][:n] = scaling
+    shift = center[0] - center[1]
+    blocks = []
+    for block in tokens.blocks:
+        if block.columns is None:
+            m = block.matrix
+            data = m.data * (scale[0] / scale[1])[m.indices]
+            scaled = sp.csr_matrix((data, m.indices, m.indptr), m.shape)
+            blocks.append(Block(scaled, block.index, None, block.identity))
+            continue
+        columns = block.columns
+        values = block.matrix * scale[0][columns]
+        if block.index.min(initial=0) >= 0:
+            values += shift[columns]
+            # Zeros that only rounding has moved are zeros.
+            values[np.abs(values) <= _CONSTANT * np.abs(shift[columns])] = 0.0
+            shift[columns] = 0.0
+        values /= scale[1][columns]
+        blocks.append(Block(values, block.index, columns, block.identity))
+    moved = np.flatnonzero(shift)
+    if moved.size:  # a 0 that is not stored is a number like others where there is a mean
+        every = np.zeros(tokens.n_tokens, dtype=np.int32)
+        blocks.insert(0, Block((shift / scale[1])[None, moved], every, moved))  # markers stay last
+    return TokenMap(tokens.layout, blocks, tokens.n_tokens)
