@@ -87,7 +87,7 @@ def main() -> int:
         "",
         f"{GENOME:,} bases with window={WINDOW}: {used['seconds']:.1f} s, {used['genome']:.0f} MB.",
     ]
-    write_results("rna", "python -m benchmarks rna", "\n".join(lines))
+    write_results("rna", f"python -m benchmarks rna --repeat {args.repeat}", "\n".join(lines))
     return 0
 
 
