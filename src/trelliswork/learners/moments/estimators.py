@@ -203,8 +203,8 @@ class ZScore(MomentLearner):
         super()._check_parameters()
         check_number("tau", self.tau, 0, above=True)
 
-    def _weights(self, moments: AnyMoments, ridge: Ridge) -> np.ndarray:
-        return z_score_weights(moments, ridge, None if self._loss is None else self.tau)
+    def _weights(self, moments: AnyMoments, ridge: Ridge, with_loss: bool) -> np.ndarray:
+        return z_score_weights(moments, ridge, self.tau if with_loss else None)
 
 
 def z_score_weights(moments: AnyMoments, ridge: Ridge, tau: float | None = None) -> np.ndarray:
@@ -390,13 +390,13 @@ class SODA(MomentLearner):
             verbose=verbose,
         )
 
-    def _weights(self, moments: AnyMoments, ridge: Ridge) -> np.ndarray:
+    def _weights(self, moments: AnyMoments, ridge: Ridge, with_loss: bool) -> np.ndarray:
         right = moments.deviation
-        if self._loss is not None:
+        if with_loss:
             cost = moments.cost_mean / moments.total
             right = without_rounding(moments.cost_deviation - moments.cost_covariance, moments, cost)
-        theta = ridge.solve(right, overwrite=self._loss is not None)
-        if self._loss is None:
+        theta = ridge.solve(right, overwrite=with_loss)
+        if not with_loss:
             self.objective_ = float(
                 theta @ moments.second.product(theta) - 2.0 * (theta @ moments.deviation) + moments.total
             )
