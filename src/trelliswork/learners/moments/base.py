@@ -381,7 +381,12 @@ class MomentLearner(StructuredEstimator):
         plain = Setting(self._loss)
         given = not isinstance(self.loss, str) or self.loss != "auto" or self.total_margin != "auto"
         alone = self.constraints is not None or self.n_steps > 1 or self.moments != "exact"
-        if given or alone or not generative or state.batch is None or state.batch.one_label:
+        if given or alone or not generative or state.batch is None:
+            return plain
+        if self._about == "mean":
+            # A step of Newton's method is 0 where the law is right; a margin that is asked for may be huge.
+            plain = Setting(None)
+        if state.batch.one_label:
             return plain
         if state.told is None:
             others = [Setting(loss) for loss in (None, "hamming") if loss != plain.loss]
