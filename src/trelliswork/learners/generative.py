@@ -33,8 +33,8 @@ class Generative(StructuredEstimator):
     without multinomials: log-odds of how often a feature occurs in the given outputs against
     how often it occurs in all outputs. Rows of arrays with values that are no counts (negative, or not whole)
     are normal distributions with one covariance for all labels, shrunk as Ledoit and Wolf (2004) have it, and
-    their weights are those of linear discriminant analysis. On a transducer: the Kneser-Ney model of its pieces, whose
-    weights are not those of features (``coef_`` is zero).
+    their weights are those of linear discriminant analysis. On a transducer: the Kneser-Ney model of its
+    pieces, whose weights are not those of features (``coef_`` is zero).
 
     Where only part of the outputs is known, expected counts over all outputs that agree take the place of
     counts (EM); log-odds are taken of outputs that a first model fills in.

@@ -78,10 +78,14 @@ STRUCTURES = {
     "order 2": (tw.Chain(2), *tagged(np.random.default_rng(3))),
     "edges": (tw.Chain(edge_features="all"), *tagged(np.random.default_rng(4))),
     "derivations": (tw.Derivations(segments), WORDS, CUTS),
-    "classes": (tw.Classes(), *rows(np.random.default_rng(5))),
-    "classes given": (tw.Classes(labels=["elm", "cat", "dog", "oak"]), *rows(np.random.default_rng(6))),
+    # Of columns as they come, which the enumeration below has; their scale is tested in test_scaling.py.
+    "classes": (tw.Classes(scale=None), *rows(np.random.default_rng(5))),
+    "classes given": (
+        tw.Classes(labels=["elm", "cat", "dog", "oak"], scale=None),
+        *rows(np.random.default_rng(6)),
+    ),
     "taxonomy": (tw.Classes(BEASTS), *rows(np.random.default_rng(7), words=True)),
-    "taxonomy shared": (tw.Classes(BEASTS, ancestor_weight=0.4), *rows(np.random.default_rng(8))),
+    "taxonomy shared": (tw.Classes(BEASTS, ancestor_weight=0.4, scale=None), *rows(np.random.default_rng(8))),
 }
 EVERY = pytest.mark.parametrize("name", STRUCTURES)
 
