@@ -244,8 +244,8 @@ def report(cells: Cells) -> None:
     body = (
         "Error in per cent with default arguments, seconds of the fit in round brackets, in square brackets "
         "the error after tuning (three inner folds; within 15 seconds, and not where one fit takes a quarter "
-        "of that). `!` marks a `FitWarning`, `~` a `ConvergenceWarning`, `-` data that a learner does not take. "
-        "Several runs of the command made the cells.\n"
+        "of that). `!` marks a `FitWarning`, `~` a `ConvergenceWarning`, `-` data that a learner "
+        "does not take. Several runs of the command made the cells.\n"
     )
     cut = [cell for row in cells.values() for cell in row["learners"].values() if "tuned" in cell]
     same = sum(not cell["chosen"] for cell in cut)
