@@ -7,6 +7,7 @@ tried on others, times several lengths; what makes these most probable is taken 
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -19,9 +20,10 @@ from trelliswork.structures.base import Batch
 
 __all__ = ["Setting", "told_by_others"]
 
-_HELD = 3  # every third sample is held out
-_LEAST = 12  # samples, below which there are too few to tell
-_MOST = 150  # samples that are looked at, and at most every other one
+_HELD = 3  # every third output is held out
+_LEAST = 12  # different outputs, below which there are too few to tell
+_MOST = 150  # different outputs that are looked at, and at most every other one
+_SAMPLES = 4 * _MOST  # that have them
 _LENGTHS = (1.0, 2.0, 4.0, 8.0, 0.5, 0.25, 0.125)
 
 
@@ -66,17 +68,14 @@ def told_by_others(
     Examples
     --------
     >>> from trelliswork import Chain, SODA
-    >>> X, y = [["the", "cat"], ["a", "dog"]] * 10, [["D", "N"], ["D", "N"]] * 10
+    >>> X, y = [["the", "cat"] * n for n in range(1, 30)], [["D", "N"] * n for n in range(1, 30)]
     >>> model = SODA(Chain()).fit(X, y)
     >>> model.loss_, model.total_margin_, model.length_
     ('hamming', None, 8.0)
     """
-    used = np.arange(len(batch)) if weights is None else np.flatnonzero(weights)
-    if used.size < _LEAST:
+    held, rest = _split(batch, weights)
+    if not held.size:
         return settings[0]
-    size = min(_MOST, max(used.size // 2, _LEAST))
-    order = used[np.random.default_rng(0).permutation(used.size)[:size]]
-    held, rest = np.sort(order[::_HELD]), np.sort(np.delete(order, np.s_[::_HELD]))
     known, new = batch.subset(rest), batch.subset(held)
     new = new.as_new(known)
     share = np.ones(held.size) if weights is None else weights[held]
@@ -93,3 +92,24 @@ def told_by_others(
                 if reached > best:
                     best, chosen = reached, setting._replace(length=length)
     return chosen
+
+
+def _split(batch: Batch, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Samples to be tried on and samples to learn from; none where there are too few.
+
+    Samples with one output are on one side, which a hash of the output tells: so neither their order nor
+    whether a sample is there twice or has twice the weight changes anything.
+    """
+    used = np.arange(len(batch)) if weights is None else np.flatnonzero(weights)
+    outputs = batch.subset(used).unpack(batch.gold_codes[used])
+    sides: dict[bytes, list[int]] = {}
+    for i, output in zip(used.tolist(), outputs, strict=True):
+        sides.setdefault(hashlib.blake2b(repr(output).encode(), digest_size=8).digest(), []).append(i)
+    if len(sides) < _LEAST:
+        return used[:0], used
+    order = [sides[key] for key in sorted(sides)][: min(_MOST, max(len(sides) // 2, _LEAST))]
+    while len(order) > _LEAST and sum(map(len, order)) > _SAMPLES:
+        order.pop()
+    held = [i for number, group in enumerate(order) if number % _HELD == 0 for i in group]
+    rest = [i for number, group in enumerate(order) if number % _HELD for i in group]
+    return np.sort(held), np.sort(rest)

@@ -59,6 +59,9 @@ class MomentState:
         self.n_samples = n_samples
         self.told: Setting | None = None  # by held-out samples; found again where it is not known
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"told": None}
+
     def __repr__(self) -> str:
         kept = "sums" if self.batch is None else "samples" if self.samples else "compiled features"
         return f"MomentState({self.n_samples} samples, {self.space.n_features} features, {kept})"
