@@ -25,10 +25,10 @@ def scale(structure, X, y, weights=None):
 @pytest.mark.parametrize(
     "model",
     [
-        tw.CRF(tw.Classes(bias=False), tol=1e-10, max_iter=1000),
-        tw.StructuredSVM(tw.Classes(bias=False), tol=1e-6),
-        tw.VotedCRF(tw.Classes(bias=False), tol=1e-9, max_iter=2000),
-        tw.ZScore(tw.Classes(bias=False)),
+        tw.CRF(tw.Classes(bias=False, scale=None), tol=1e-10, max_iter=1000),
+        tw.StructuredSVM(tw.Classes(bias=False, scale=None), tol=1e-6),
+        tw.VotedCRF(tw.Classes(bias=False, scale=None), tol=1e-9, max_iter=2000),
+        tw.ZScore(tw.Classes(bias=False, scale=None)),
     ],
     ids=lambda m: type(m).__name__,
 )
@@ -106,14 +106,18 @@ def test_units_are_told():
     assert pytest.approx(expected) == tw.StructuredSVM(tw.RNA("g6"), 2.0).fit(*folds).C_
     voted = tw.VotedCRF(tw.Chain()).fit(WORDS, TAGS)
     assert voted.penalty_unit_ == pytest.approx(found.l1 / 3)
-    assert voted.r_.min() == 1.0
+    assert voted.r_ @ np.bincount(voted.family_of_) == pytest.approx(voted.coef_.size)  # 1 on average
     moments = tw.ZScore(tw.Chain()).fit(WORDS, TAGS)
     assert moments.reference_ == "generative"
-    assert moments.lam_ == pytest.approx(0.01 * found.norm * found.support)
-    assert (moments.loss_, moments.total_margin_) == ("hamming", 4.0)
-    alone = tw.ZScore(tw.Chain(), loss=None).fit(WORDS, TAGS)
-    assert alone.lam_ == found.ridge("generative")
-    assert tw.ZScore(tw.Classes()).fit(X, Y).reference_ == "uniform"
+    assert moments.lam_ == found.ridge("generative")
+    assert (moments.loss_, moments.total_margin_, moments.length_) == (None, None, 1.0)  # too few to tell
+    asked = tw.ZScore(tw.Chain(), total_margin=4.0).fit(WORDS, TAGS)
+    assert asked.lam_ == pytest.approx(0.01 * found.norm * found.support)
+    assert (asked.loss_, asked.total_margin_) == ("hamming", 4.0)
+    assert tw.SODA(tw.Chain()).fit(WORDS, TAGS).loss_ == "hamming"
+    assert tw.ZScore(tw.Classes()).fit(X, Y).reference_ == "generative"
+    assert tw.ZScore(tw.Classes(bias=False)).fit(X, Y).reference_ == "uniform"
+    assert tw.ZScore(tw.Classes()).fit([["a"], ["b"]], ["a", "b"]).reference_ == "uniform"
 
 
 @pytest.mark.parametrize("learner", [tw.ZScore, tw.SODA])
@@ -129,8 +133,10 @@ def test_a_chain_with_negative_numbers_has_a_reference():
     rows = [np.array([[1.0, -1.0], [-2.0, 0.5]]), np.array([[0.5, -0.1]])]
     model = tw.ZScore(tw.Chain()).fit(rows, [["A", "B"], ["A"]])
     assert model.predict(rows) == [["A", "B"], ["A"]]
+    assert tw.Generative(tw.Chain()).fit(rows, [["A", "B"], ["A"]]).predict(rows) == [["A", "B"], ["A"]]
+    named = [[{"u": 1.0, "v": -1.0}], [{"u": -2.0}]]
     with pytest.raises(tw.InputError, match="must not be negative"):
-        tw.Generative(tw.Chain()).fit(rows, [["A", "B"], ["A"]])
+        tw.Generative(tw.Chain()).fit(named, [["A"], ["B"]])
 
 
 @pytest.mark.parametrize(

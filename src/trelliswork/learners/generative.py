@@ -31,8 +31,10 @@ class Generative(StructuredEstimator):
     per token these count as independent, as in naive Bayes, and an unknown symbol has its
     own share: that of the symbols seen once, where a token is one symbol). On structures
     without multinomials: log-odds of how often a feature occurs in the given outputs against
-    how often it occurs in all outputs. On a transducer: the Kneser-Ney model of its pieces, whose
-    weights are not those of features (``coef_`` is zero).
+    how often it occurs in all outputs. Rows of arrays with values that are no counts (negative, or not whole)
+    are normal distributions with one covariance for all labels, shrunk as Ledoit and Wolf (2004) have it, and
+    their weights are those of linear discriminant analysis. On a transducer: the Kneser-Ney model of its
+    pieces, whose weights are not those of features (``coef_`` is zero).
 
     Where only part of the outputs is known, expected counts over all outputs that agree take the place of
     counts (EM); log-odds are taken of outputs that a first model fills in.
@@ -145,11 +147,6 @@ class Generative(StructuredEstimator):
             Its input.
         """
         return np.zeros_like(self.coef_) if isinstance(batch, JointLaw) else self.coef_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True  # counts
-        return tags
 
 
 def _em(

@@ -33,9 +33,7 @@ class RemainingMargin(Loss):
 
     signed = True
 
-    def __init__(
-        self, loss: Loss, scale: float, scores: Callable[[Batch], Parts], *, costed: bool = False
-    ):
+    def __init__(self, loss: Loss, scale: float, scores: Callable[[Batch], Parts], *, costed: bool = False):
         self.loss, self.scale, self.scores, self.costed = loss, scale, scores, costed
 
     def __repr__(self) -> str:
@@ -53,7 +51,9 @@ class RemainingMargin(Loss):
         costs, constant = found
         scores = self.scores(batch)
         if self.costed:
-            counted = {name: None if values is None else getattr(scores, name) for name, values in costs.items()}
+            counted = {
+                name: None if values is None else getattr(scores, name) for name, values in costs.items()
+            }
             scores = Parts(**counted)
             ahead = batch.dot_each(batch.indicators(batch.gold_codes, each=True), scores)
         else:

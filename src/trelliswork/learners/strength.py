@@ -45,7 +45,7 @@ class DataScale(NamedTuple):
     >>> from trelliswork import Classes, CRF
     >>> from trelliswork.learners.strength import DataScale
     >>> X, y = np.array([[1.0, 0.0], [0.0, 2.0]]), ["a", "b"]
-    >>> model = CRF(Classes(bias=False)).fit(X, y)
+    >>> model = CRF(Classes(bias=False, scale=None)).fit(X, y)
     >>> DataScale.of(model.pack(X, y))
     DataScale(norm=2.5, support=1.0, n_samples=2.0)
     """

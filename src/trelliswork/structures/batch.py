@@ -118,6 +118,16 @@ class Batch(ABC):
         """
         return self
 
+    def as_new(self, known: Batch) -> Batch:
+        """The same samples as a model sees them that was learnt from others; here as they are.
+
+        Parameters
+        ----------
+        known : Batch
+            The others, of the same space.
+        """
+        return self
+
     @property
     @final
     def has_gold(self) -> bool:

@@ -1,4 +1,4 @@
-"""Labels as normal distributions of rows of numbers, all with one covariance: linear discriminant analysis."""
+"""Labels as normal distributions of rows of numbers with one covariance: linear discriminant analysis."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 """Columns of numbers on one scale, so that a penalty means the same for all of them.
 
-Weights belong to scaled columns, ``(x - center) / scale``; whoever reads ``coef_`` finds both numbers of every
-attribute in ``space_.scaling``. Columns are measured on the training data:
+Weights belong to scaled columns, ``(x - center) / scale``; whoever reads ``coef_`` finds both numbers of
+every attribute in ``space_.scaling``. Columns are measured on the training data:
 
 - columns of arrays that hold nothing but 0 and 1 stay as they are;
 - other columns of arrays are standardised: less their mean, divided by their standard deviation;
 - columns of arrays that are mostly 0 are counts: they are divided by the root mean square of what is not 0,
   and so are all others where no weight could take up what is subtracted;
-- attributes of sparse matrices, dicts and lists, where 0 is not even stored, are divided by the same number if
-  it is above 1. So an indicator stays 1, and a length or a price does not dwarf it.
+- attributes of sparse matrices, dicts and lists, where 0 is not even stored, are divided by the same number
+  if it is above 1. So an indicator stays 1, and a length or a price does not dwarf it.
 """
 
 from __future__ import annotations

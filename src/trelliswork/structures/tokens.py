@@ -319,6 +319,31 @@ class TokenMap:
         )
         return select @ matrix
 
+    def used(self) -> np.ndarray:
+        """Which attributes some token has, shape (n_attributes,)."""
+        out = np.zeros(self.layout.n_attributes, dtype=bool)
+        for block in self.blocks:
+            rows = np.unique(block.index[block.index >= 0])
+            if block.columns is not None:
+                out[block.columns] |= np.any(block.matrix[rows] != 0, axis=0)
+            else:
+                part = block.matrix[rows]
+                out[part.indices[part.data != 0]] = True
+        return out
+
+    def keeping(self, kept: np.ndarray) -> TokenMap:
+        """The same tokens without the attributes that a mask does not have, but for those of arrays."""
+        blocks = []
+        for block in self.blocks:
+            if block.columns is None:
+                m = block.matrix
+                entries = kept[m.indices]
+                indptr = np.append(0, np.cumsum(entries))[m.indptr].astype(m.indptr.dtype)
+                matrix = sp.csr_matrix((m.data[entries], m.indices[entries], indptr), m.shape)
+                block = Block(matrix, block.index, None, block.identity)
+            blocks.append(block)
+        return TokenMap(self.layout, blocks, self.n_tokens)
+
     @property
     def holds_counts(self) -> bool:
         """Whether all values are whole numbers of at least 0."""

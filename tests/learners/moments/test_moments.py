@@ -78,10 +78,14 @@ STRUCTURES = {
     "order 2": (tw.Chain(2), *tagged(np.random.default_rng(3))),
     "edges": (tw.Chain(edge_features="all"), *tagged(np.random.default_rng(4))),
     "derivations": (tw.Derivations(segments), WORDS, CUTS),
-    "classes": (tw.Classes(), *rows(np.random.default_rng(5))),
-    "classes given": (tw.Classes(labels=["elm", "cat", "dog", "oak"]), *rows(np.random.default_rng(6))),
+    # Of columns as they come, which the enumeration below has; their scale is tested in test_scaling.py.
+    "classes": (tw.Classes(scale=None), *rows(np.random.default_rng(5))),
+    "classes given": (
+        tw.Classes(labels=["elm", "cat", "dog", "oak"], scale=None),
+        *rows(np.random.default_rng(6)),
+    ),
     "taxonomy": (tw.Classes(BEASTS), *rows(np.random.default_rng(7), words=True)),
-    "taxonomy shared": (tw.Classes(BEASTS, ancestor_weight=0.4), *rows(np.random.default_rng(8))),
+    "taxonomy shared": (tw.Classes(BEASTS, ancestor_weight=0.4, scale=None), *rows(np.random.default_rng(8))),
 }
 EVERY = pytest.mark.parametrize("name", STRUCTURES)
 
@@ -386,7 +390,7 @@ def test_generative_reference_averages_attributes():
 
 def test_margins_of_the_whole_model_are_those_nearest_to_the_loss():
     X, y = tagged(np.random.default_rng(12), 4, labels="XY")
-    model = tw.SODA(tw.Chain(), 0.5, reg_mode="absolute", tol=1e-12).fit(X, y)
+    model = tw.SODA(tw.Chain(), 0.5, reg_mode="absolute", tol=1e-12, total_margin=4.0).fit(X, y)
     assert (model.reference_, model.loss_, model.total_margin_) == ("generative", "hamming", 4.0)
     reference = tw.SODA(tw.Chain(), 1e12, reg_mode="absolute").fit(X, y)  # weights of 0
     H, right = 0.5 * np.eye(model.space_.n_features), 0.0
@@ -396,7 +400,10 @@ def test_margins_of_the_whole_model_are_those_nearest_to_the_loss():
         score = reference.log_prob([x] * len(outputs), outputs)
         law = np.exp(score)
         true = outputs.index(gold)
-        behind, ahead = phi[true] - phi, score[true] - score
+        one = model.pack([x])
+        unary = one.reference_scores(model.reference_coef_).unary  # transitions cost nothing: not counted
+        tokens = [sum(row["XY".index(a)] for row, a in zip(unary, o, strict=True)) for o in outputs]
+        behind, ahead = phi[true] - phi, tokens[true] - np.array(tokens)
         wrong = np.array([sum(a != b for a, b in zip(o, gold, strict=True)) for o in outputs])
         H = H + (behind.T * law) @ behind
         right = right + (behind.T * law) @ (4.0 * wrong - ahead)

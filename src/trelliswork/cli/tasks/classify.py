@@ -140,7 +140,10 @@ def train(
     from trelliswork.structures import Classes
     from trelliswork.structures.classes.taxonomy import Taxonomy
 
-    shared: dict[str, Any] = {} if ancestor_weight is None else {"ancestor_weight": ancestor_weight}
+    # Rows are dicts, which tell a missing number from 0; the scaler of rows does what the structure would do.
+    shared: dict[str, Any] = {"scale": None}
+    if ancestor_weight is not None:
+        shared["ancestor_weight"] = ancestor_weight
     links = None if taxonomy is None else Taxonomy.read(taxonomy).edges
     estimator = learning.build(Classes(links, **shared), quiet)
     rows = _read(source, layout)
@@ -229,7 +232,7 @@ def samples(
     words = _names(text) or []
     layout = {"format": None, "label": label, "columns": None, "text": words, "separator": None}
     rows = _read(source, {**layout, "encoding": encoding or "utf-8"})
-    structure = Classes(rows.taxonomy if taxonomy is None else Taxonomy.read(taxonomy).edges)
+    structure = Classes(rows.taxonomy if taxonomy is None else Taxonomy.read(taxonomy).edges, scale=None)
     learners = with_features(structure, lambda name: RowScaler(text=words, numbers=_scaled(name)))
     return Samples(rows.X, rows.y, structure, learners)
 

@@ -17,6 +17,7 @@ from trelliswork.learners.base import StructuredEstimator
 from trelliswork.learners.completion import filled_in
 from trelliswork.learners.head_start import RemainingMargin
 from trelliswork.learners.moments.constraints import fit_constrained
+from trelliswork.learners.moments.held_out import Setting, told_by_others
 from trelliswork.learners.moments.newton import newton_steps
 from trelliswork.learners.moments.reference import reference_scores, reference_weights
 from trelliswork.learners.moments.state import MomentState
@@ -270,8 +271,9 @@ class MomentLearner(StructuredEstimator):
         weights: np.ndarray | None,
         seen: int = 0,
         reference: np.ndarray | None = None,
+        setting: Setting | None = None,
     ) -> BatchMoments | SampledMoments:
-        loss, margin = self._loss, self._margin(batch.space)
+        loss, margin, _ = Setting(self._loss) if setting is None else setting
         if loss is not None and reference is not None and margin is not None:
             loss = RemainingMargin(
                 as_loss(loss), margin, lambda part: reference_scores(part, reference), costed=True
@@ -284,7 +286,7 @@ class MomentLearner(StructuredEstimator):
 
     def _solve(self, state: MomentState) -> None:
         space, batch, weights = state.space, state.batch, state.weights
-        law = self._law(space)
+        law, setting = self._law(space), self._setting(state)
         reference: np.ndarray | None = None
         offset: Parts | None = None
         moments: AnyMoments
@@ -299,8 +301,8 @@ class MomentLearner(StructuredEstimator):
             elif law == "generative":
                 reference = reference_weights(batch, self.smoothing, weights)
                 offset = reference_scores(batch, reference)
-            moments = self._moments(batch, offset, weights, reference=reference)
-        lam = self._ridge(law, moments, batch, weights)
+            moments = self._moments(batch, offset, weights, reference=reference, setting=setting)
+        lam = self._ridge(law, setting, moments, batch, weights)
         if not np.isfinite(lam) or not np.isfinite(moments.deviation).all():
             raise InputError(
                 "the second moments of the features are too large for floating point; scale them"
@@ -338,7 +340,9 @@ class MomentLearner(StructuredEstimator):
                 theta, n_constraints = working_set.theta, len(working_set)
             else:
                 ridge = Ridge(self._second(moments), lam, **self._options())
-                theta = self._weights(moments, ridge)
+                theta = setting.length * self._weights(moments, ridge, setting.loss is not None)
+                if setting.length != 1.0:
+                    self.__dict__.pop("objective_", None)  # that of weights of another length
                 stop = ridge.stop
                 progress.done(n_features=space.n_features, lam=lam, **ridge.said)
         if not np.isfinite(theta).all():
@@ -346,8 +350,8 @@ class MomentLearner(StructuredEstimator):
         self.space_ = space
         self.coef_ = theta
         self.reference_coef_ = reference
-        self.lam_, self.reference_, self.loss_ = lam, law, self._loss
-        self.total_margin_ = self._margin(space)
+        self.lam_, self.reference_ = lam, law
+        self.loss_, self.total_margin_, self.length_ = setting
         self.n_constraints_ = n_constraints
         spread = float(theta @ moments.covariance.product(theta))
         ahead = float(theta @ moments.deviation)
@@ -369,19 +373,51 @@ class MomentLearner(StructuredEstimator):
         alone = self.constraints is not None or self.n_steps > 1
         return None if alone else self._checked_structure().moment_loss
 
-    def _margin(self, space: Space) -> float | None:
-        """Margin per unit of the loss for scores with those of the reference; None: for the weights alone."""
-        if self._loss is None or self._law(space) != "generative":
-            return None
-        if self.total_margin == "auto":
-            return space.moment_margin
-        return None if self.total_margin is None else float(self.total_margin)
+    def _setting(self, state: MomentState) -> Setting:
+        """Loss, margin per unit of it and factor of the weights; what is "auto", held-out samples tell."""
+        generative = self._law(state.space) == "generative"
+        if self._loss is not None and generative and self.total_margin not in (None, "auto"):
+            return Setting(self._loss, float(self.total_margin))
+        plain = Setting(self._loss)
+        given = not isinstance(self.loss, str) or self.loss != "auto" or self.total_margin != "auto"
+        alone = self.constraints is not None or self.n_steps > 1 or self.moments != "exact"
+        if given or alone or not generative or state.batch is None:
+            return plain
+        if self._about == "mean":
+            # A step of Newton's method is 0 where the law is right; a margin that is asked for may be huge.
+            plain = Setting(None)
+        if state.batch.one_label:
+            return plain
+        if state.told is None:
+            others = [Setting(loss) for loss in (None, "hamming") if loss != plain.loss]
+            margin = state.space.moment_margin
+            others += [] if margin is None else [Setting("hamming", margin)]
+            state.told = told_by_others(state.batch, state.weights, [plain, *others], self._tried)
+        return state.told
 
-    def _ridge(self, law: str, moments: AnyMoments, batch: Batch | None, weights: np.ndarray | None) -> float:
+    def _tried(
+        self, batch: Batch, weights: np.ndarray | None, setting: Setting
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Weights of some samples beside a generative law, and those of the law."""
+        reference = reference_weights(batch, self.smoothing, weights)
+        offset = reference_scores(batch, reference)
+        moments = self._moments(batch, offset, weights, reference=reference, setting=setting)
+        lam = DataScale.of(batch, weights).ridge("generative" if setting.margin is None else "total")
+        ridge = Ridge(self._second(moments), lam, **self._options())
+        return self._weights(moments, ridge, setting.loss is not None), reference
+
+    def _ridge(
+        self,
+        law: str,
+        setting: Setting,
+        moments: AnyMoments,
+        batch: Batch | None,
+        weights: np.ndarray | None,
+    ) -> float:
         """What is added to the diagonal of the covariance."""
         if self.reg == "auto" and law != "uniform":
             assert batch is not None  # sums are kept of uniform laws only
-            return DataScale.of(batch, weights).ridge("total" if self._margin(batch.space) else law)
+            return DataScale.of(batch, weights).ridge(law if setting.margin is None else "total")
         if self.reg != "auto" and self.reg_mode == "absolute":
             return float(self.reg)
         variance = float(moments.covariance.diagonal().mean()) if moments.deviation.size else 0.0
@@ -395,7 +431,7 @@ class MomentLearner(StructuredEstimator):
     def _second(self, moments: AnyMoments) -> SecondMoment:
         return moments.covariance if self._about == "mean" else moments.second
 
-    def _weights(self, moments: AnyMoments, ridge: Ridge) -> np.ndarray:
+    def _weights(self, moments: AnyMoments, ridge: Ridge, with_loss: bool) -> np.ndarray:
         raise NotImplementedError
 
     # -- prediction ------------------------------------------------------------------------
@@ -472,6 +508,7 @@ class MomentLearner(StructuredEstimator):
         "reference_",
         "loss_",
         "total_margin_",
+        "length_",
         "n_constraints_",
         "z_score_",
         "history_",

@@ -9,6 +9,7 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._stored import fitting, numbers
+from trelliswork.learners.moments.held_out import Setting
 from trelliswork.learners.moments.sums import MomentSums
 from trelliswork.structures.abilities import Storable, require
 from trelliswork.structures.base import Batch, Space
@@ -56,6 +57,10 @@ class MomentState:
         self.batch, self.weights, self.samples, self.sums = batch, weights, samples, sums
         self.made = dict(made or {})
         self.n_samples = n_samples
+        self.told: Setting | None = None  # by held-out samples; found again where it is not known
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"told": None}
 
     def __repr__(self) -> str:
         kept = "sums" if self.batch is None else "samples" if self.samples else "compiled features"

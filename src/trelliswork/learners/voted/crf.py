@@ -43,7 +43,8 @@ class VotedCRF(Voted):
         Whether penalties are relative to the data or numbers as in the paper. "relative": the unit of
         penalties is ``u = 0.05 sqrt(V m) / n_samples``, with V the mean squared norm of the features of
         one part of an output (a token with its label) and m the mean number of samples that a feature
-        occurs in, the mean of ``r_k`` over all features is 1, and 1 is for ``l2`` what "auto" is for :class:`CRF`.
+        occurs in, the mean of ``r_k`` over all features is 1, and 1 is for ``l2`` what "auto" is for
+        :class:`CRF`.
         "absolute": u is 1; ``lam=0, loss=None, beta=l1 / n_samples`` is ``CRF(l1=l1, l2=0)``.
     loss : str, Loss or None, default="hamming"
         Loss inside the objective: a name of :mod:`trelliswork.losses` (``"edit"`` is

@@ -76,6 +76,10 @@ class ChainBatch(
         """The same sequences with their columns on one scale."""
         return store.on_one_scale(self, weights)
 
+    def as_new(self, known: Batch) -> ChainBatch:
+        """The same sequences without the attributes that others have not; their tokens may be unknown."""
+        return store.as_new(self, cast("ChainBatch", known))
+
     def unsettled(self, weights: np.ndarray | None = None) -> Unsettled | None:
         """Tokens whose true label is not sure, each run of them with a sure token on either side; order 1."""
         space, n = self.space, self.n_tokens

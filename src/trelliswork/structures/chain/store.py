@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trelliswork.structures.chain.batch import ChainBatch
     from trelliswork.structures.chain.space import ChainSpace
 
-__all__ = ["batch_state", "into_space", "joined", "on_one_scale", "restored", "row_view"]
+__all__ = ["as_new", "batch_state", "into_space", "joined", "on_one_scale", "restored", "row_view"]
 
 _STORED = {
     "gold": whole("tokens", high="labels"),
@@ -79,6 +79,25 @@ def on_one_scale(batch: ChainBatch, weights: np.ndarray | None) -> ChainBatch:
     scaled = ChainBatch(new, batch.offsets, emission, edge, batch._gold, batch.user_allowed, batch.n_jobs)
     scaled.known = batch.known
     return scaled
+
+
+def as_new(batch: ChainBatch, known: ChainBatch) -> ChainBatch:
+    """The same sequences without the attributes that others have not."""
+    space = batch.space
+    seen = known.emission.used()
+    n_real = len(space.attributes)
+    if space.dense or np.all(seen[:n_real]):
+        return batch
+    names = space.marker_names
+    unknown = n_real + names.index("unknown") if "unknown" in names else -1
+    seen[n_real:] = True
+    new = batch.subset(np.arange(len(batch)))
+    new.emission = batch.emission.keeping(seen)
+    if unknown >= 0:
+        seen[:n_real], seen[n_real:] = False, np.arange(n_real, seen.size) == unknown
+        marked = new.emission.keeping(seen).counts() > 0
+        new.emission.mark(unknown, np.flatnonzero((new.emission.counts(n_real) == 0) & ~marked))
+    return new
 
 
 def joined(first: ChainBatch, second: ChainBatch) -> ChainBatch:

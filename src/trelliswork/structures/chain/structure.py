@@ -80,8 +80,8 @@ class Chain(Structure):
         The labels, when some may be missing from the training data.
     scale : {"auto", None}, default="auto"
         Whether learners bring columns of numbers to one scale, as in :class:`Classes`: columns of arrays are
-        standardised unless they hold 0 and 1 alone, counts and numbers among attributes with names are divided
-        by their size. ``space_.scaling`` has what is subtracted and divided by.
+        standardised unless they hold 0 and 1 alone, counts and numbers among attributes with names are
+        divided by their size. ``space_.scaling`` has what is subtracted and divided by.
 
     See Also
     --------

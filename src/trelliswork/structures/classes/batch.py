@@ -341,7 +341,7 @@ class ClassesBatch(Storable, LossProfiles, Factored, ReferenceLaw, Rows, Labelle
     def generative_weights(
         self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
     ) -> np.ndarray:
-        """Weights of multinomial naive Bayes, or of normal classes; with a taxonomy those of the base class."""
+        """Weights of naive Bayes, or of normal classes; with a taxonomy those of the base class."""
         if self._measured and counts is None:
             return self.reference_weights(smoothing, weights)
         if not self._flat:

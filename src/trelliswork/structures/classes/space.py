@@ -201,7 +201,7 @@ class ClassesSpace(Space):
 
     @property
     def measured(self) -> bool:
-        """Whether rows are measurements with a covariance: those of arrays with a bias and not too many columns."""
+        """Whether rows are measurements with a covariance: those of arrays, with a bias, of few columns."""
         few = len(self.attributes) <= self.structure.limits.gram_attributes
         return self.dense and few and self.structure.bias
 

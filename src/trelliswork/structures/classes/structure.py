@@ -89,7 +89,6 @@ class Classes(Structure):
     batch_class: ClassVar[type[Batch]] = ClassesBatch
     output_kind: ClassVar[str] = "label"
     generative_smoothing: ClassVar[float] = 0.2
-    moment_loss: ClassVar[str | None] = "hamming"
     moment_ridge: ClassVar[float] = 1.0
     limits: ClassesLimits = ClassesLimits()
 

@@ -1,0 +1,115 @@
+"""How far weights should go from a generative law, and with which loss: told by samples that are held out.
+
+A generative law is seldom right about how sure it is, and the mean and the covariance of scores under it say
+in which direction to correct it rather than how far. Weights that a part of the samples gives are therefore
+tried on others, times several lengths; what makes these most probable is taken for all samples.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from trelliswork.learners.moments.reference import reference_scores
+from trelliswork.structures.base import Batch
+
+__all__ = ["Setting", "told_by_others"]
+
+_HELD = 3  # every third output is held out
+_LEAST = 12  # different outputs, below which there are too few to tell
+_MOST = 150  # different outputs that are looked at, and at most every other one
+_SAMPLES = 4 * _MOST  # that have them
+_LENGTHS = (1.0, 2.0, 4.0, 8.0, 0.5, 0.25, 0.125)
+
+
+class Setting(NamedTuple):
+    """What margins are asked for, and the factor of the weights.
+
+    Attributes
+    ----------
+    loss : object or None
+        Loss that margins are equal to.
+    margin : float or None
+        Margin per unit of the loss, of the scores of the whole model; None: of the weights alone.
+    length : float
+        Factor of the weights that are found.
+    """
+
+    loss: Any
+    margin: float | None = None
+    length: float = 1.0
+
+
+# Weights of some samples, and those of their reference law.
+Solve = Callable[[Batch, np.ndarray | None, Setting], tuple[np.ndarray, np.ndarray]]
+
+
+def told_by_others(
+    batch: Batch, weights: np.ndarray | None, settings: Sequence[Setting], solve: Solve
+) -> Setting:
+    """The setting, with a length, that makes held-out samples most probable; the first with few samples.
+
+    Parameters
+    ----------
+    batch : Batch
+        Samples with their true outputs.
+    weights : ndarray or None
+        Weight of each sample.
+    settings : sequence of Setting
+        What is tried.
+    solve : callable
+        Makes weights.
+
+    Examples
+    --------
+    >>> from trelliswork import Chain, SODA
+    >>> X, y = [["the", "cat"] * n for n in range(1, 30)], [["D", "N"] * n for n in range(1, 30)]
+    >>> model = SODA(Chain()).fit(X, y)
+    >>> model.loss_, model.total_margin_, model.length_
+    ('hamming', None, 8.0)
+    """
+    held, rest = _split(batch, weights)
+    if not held.size:
+        return settings[0]
+    known, new = batch.subset(rest), batch.subset(held)
+    new = new.as_new(known)
+    share = np.ones(held.size) if weights is None else weights[held]
+    best, chosen = -np.inf, settings[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a look need not be exact
+        for setting in settings:
+            found, reference = solve(known, None if weights is None else weights[rest], setting)
+            offset, change = reference_scores(new, reference), new.scores(found)
+            for length in _LENGTHS:
+                scores = offset + length * change
+                each = new.evaluate(new.gold_codes, scores) - new.log_partition(scores)
+                reached = float(share @ each)
+                if reached > best:
+                    best, chosen = reached, setting._replace(length=length)
+    return chosen
+
+
+def _split(batch: Batch, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Samples to be tried on and samples to learn from; none where there are too few.
+
+    Samples with one output are on one side, which a hash of the output tells: so neither their order nor
+    whether a sample is there twice or has twice the weight changes anything.
+    """
+    used = np.arange(len(batch)) if weights is None else np.flatnonzero(weights)
+    outputs = batch.subset(used).unpack(batch.gold_codes[used])
+    sides: dict[bytes, list[int]] = {}
+    for i, output in zip(used.tolist(), outputs, strict=True):
+        sides.setdefault(hashlib.blake2b(repr(output).encode(), digest_size=8).digest(), []).append(i)
+    if len(sides) < _LEAST:
+        return used[:0], used
+    order = [sides[key] for key in sorted(sides)][: min(_MOST, max(len(sides) // 2, _LEAST))]
+    while len(order) > _LEAST and sum(map(len, order)) > _SAMPLES:
+        order.pop()
+    held = [i for number, group in enumerate(order) if number % _HELD == 0 for i in group]
+    rest = [i for number, group in enumerate(order) if number % _HELD for i in group]
+    return np.sort(held), np.sort(rest)
