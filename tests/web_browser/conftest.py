@@ -58,7 +58,7 @@ class Page:
 
     def __init__(self, page, address):
         self.page, self.address, self.errors = page, address, []
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(300_000)  # much may have to be compiled
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
         page.on(
@@ -83,7 +83,7 @@ class Page:
         self.result(name)
 
     def result(self, name):
-        self.page.wait_for_selector(f"section[aria-label='result of {name}']", timeout=30_000)
+        self.page.wait_for_selector(f"section[aria-label='result of {name}']")
 
     def type(self, name, text):
         self.page.fill("#input", text)
