@@ -1,5 +1,6 @@
 """A real server and a real browser; only with TRELLISWORK_BROWSER=1, as ``make test-web`` sets it."""
 
+import json
 import os
 import re
 import shutil
@@ -11,13 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.web.inputs import INPUTS
 
 collect_ignore_glob = [] if os.environ.get("TRELLISWORK_BROWSER") else ["test_*.py"]
 
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 SHOTS = Path(os.environ.get("TRELLISWORK_SHOTS", "web-screenshots"))
-MODELS = ("names", "rna", "trees", "dna", "greek", "animals")
 
 
 @contextmanager
@@ -39,8 +40,14 @@ def running(*arguments):
 @pytest.fixture(scope="session")
 def server():
     with running() as (address, process):
-        for name in MODELS:  # train and compile
+        for name, given in INPUTS.items():  # train and compile
             urllib.request.urlopen(f"{address}/models/{name}", timeout=300).read()
+            for wanted in ({"k": 2}, {"marginals": True}, {"mea": True}, {"sample": 1}, {"why": True}):
+                body = json.dumps({"input": given, **wanted}).encode()
+                asked = urllib.request.Request(
+                    f"{address}/models/{name}/predict", body, {"Content-Type": "application/json"}
+                )
+                urllib.request.urlopen(asked, timeout=300).read()
         yield address, process.pid
 
 
