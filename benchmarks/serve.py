@@ -2,8 +2,7 @@
 
 The server runs in a process of its own with the small tagger of names that it offers without a model file;
 the clients are connections that one process of this benchmark keeps open over loopback, each sending its next
-sentence when it has read its last answer. Server and clients share the cores of the machine. The scores of
-words are remembered by the server, so one more measurement has a word in each sentence that it never saw.
+sentence when it has read its last answer. Server and clients share the cores of the machine.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import Any
 from benchmarks._measure import arguments, write_results
 from trelliswork.web.demos import sentences
 
-MEASURED = ((1, False), (8, False), (64, False), (8, True))  # clients, new words
+CLIENTS = (1, 8, 64)
 
 
 @contextmanager
@@ -95,19 +94,16 @@ class Client(asyncio.Protocol):
             self.done.set_result(None)
 
 
-async def load(port: int, n_clients: int, seconds: float, *, new_words: bool = False) -> list[float]:
+async def load(port: int, n_clients: int, seconds: float) -> list[float]:
     """Seconds of every request."""
-    texts = sentences(100, seed=1)[0]
-    if new_words:
-        texts = [["W" + format(i, "x"), *texts[i % 100]] for i in range(int(5_000 * seconds))]
-    requests = [request_of(port, tokens) for tokens in texts]
+    requests = [request_of(port, tokens) for tokens in sentences(100, seed=1)[0]]
     times: list[float] = []
     until = time.perf_counter() + seconds
     loop = asyncio.get_running_loop()
     clients = []
     for c in range(n_clients):
         _, client = await loop.create_connection(
-            lambda c=c: Client(requests, c * len(requests) // n_clients, until, times), "127.0.0.1", port
+            lambda c=c: Client(requests, 7 * c, until, times), "127.0.0.1", port
         )
         clients.append(client.done)
     await asyncio.gather(*clients)
@@ -130,21 +126,19 @@ def main() -> None:
     args = arguments(__doc__ or "", seconds=(5.0, "of each measurement"))
     rows: list[list[Any]] = []
     busy = os.getloadavg()[0]
-    total, grown = 0, 0.0
+    total = 0
     with running() as (port, pid):
         asyncio.run(load(port, 2, 3.0))  # the model is trained by the first request; code is compiled
         before = memory(pid)
-        for n, new_words in MEASURED:
+        for n in CLIENTS:
             used = cpu(pid)
-            times = sorted(asyncio.run(load(port, n, args.seconds, new_words=new_words)))
+            times = sorted(asyncio.run(load(port, n, args.seconds)))
             used = (cpu(pid) - used) / len(times) * 1e3
-            if not new_words:  # which are remembered, up to 64 MiB
-                total, grown = total + len(times), memory(pid) - before
+            total += len(times)
             at = [times[min(len(times) - 1, int(q * len(times)))] * 1e3 for q in (0.5, 0.99)]
             rows.append(
                 [
                     n,
-                    "one in each" if new_words else "none",
                     f"{len(times) / args.seconds:,.0f}",
                     f"{at[0]:.1f} ms",
                     f"{at[1]:.1f} ms",
@@ -152,13 +146,14 @@ def main() -> None:
                 ]
             )
             print(*rows[-1], flush=True)
-    head = "| clients | new words | requests/s | median | 99th percentile | processor time of the server |\n"
-    head += "| --- | --- | --- | --- | --- | --- |\n"
+        grown = memory(pid) - before
+    head = "| clients | requests/s | median | 99th percentile | processor time of the server |\n"
+    head += "| --- | --- | --- | --- | --- |\n"
     body = head + "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
     note = (
         f"One sentence of 4 to 15 tokens a request, keep-alive, {args.seconds:g} s each, loopback. Memory of "
-        f"the server grew by {grown:.1f} MB over the {total:,} requests without new words. Load average of "
-        f"the machine before: {busy:.1f}."
+        f"the server grew by {grown:.1f} MB over these {total:,} requests. Load average of the machine "
+        f"before: {busy:.1f}."
     )
     write_results("serve", "python -m benchmarks serve", f"Tagging one sentence.\n\n{body}\n\n{note}")
 
