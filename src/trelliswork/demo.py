@@ -9,6 +9,8 @@ on the training dates.
 from __future__ import annotations
 
 import html
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -206,8 +208,30 @@ def run(folder: str | Path = "demo-output", budget: float = 90.0) -> Path:
     page.write_text(_page(rows, test), encoding="utf-8")
     comparison.to_html(folder / "learners.html", title="Learners that read handwritten dates")
     console.print(f"Pictures, confidences and second guesses: {page}; curves: {folder / 'learners.html'}")
-    console.print("To try models of all kinds in a browser: pip install '.\\[web]', then trelliswork serve")
+    console.print(how_to_open_the_page(sys.argv[0]), markup=False, highlight=False, soft_wrap=True)
     return page
+
+
+def how_to_open_the_page(command: str) -> str:
+    """Where models of all kinds can be tried in a browser, and what has to be installed for that.
+
+    Parameters
+    ----------
+    command : str
+        How this program was started.
+
+    Examples
+    --------
+    >>> from trelliswork.demo import how_to_open_the_page
+    >>> how_to_open_the_page(".venv/bin/trelliswork").split(": ")[0]
+    'To try models of all kinds in a browser'
+    """
+    program = Path(command if Path(command).name == "trelliswork" else "trelliswork")
+    missing = [name for name in ("starlette", "uvicorn", "httptools") if find_spec(name) is None]
+    install = f"{program.with_name('pip')} install '.[web]', then " if missing else ""
+    return (
+        f"To try models of all kinds in a browser: {install}{program} serve, and open http://127.0.0.1:8000/"
+    )
 
 
 _SCRIPT = """

@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +59,27 @@ def test_hostile_requests(service, content, code):
     if code != 200:
         assert list(answer.json()) == ["error"]
         assert len(answer.json()["error"]) < 600
+
+
+def test_the_documentation_has_the_limits():
+    page = Path(__file__).parents[2] / "docs" / "serve.md"
+    if not page.exists():
+        pytest.skip("the documentation is not here")
+    text, own = page.read_text(encoding="utf-8"), Limits()
+    for line in (
+        f"{own.body >> 20} MiB, {own.file >> 20} MiB ({own.unpacked >> 20} MiB unpacked)",
+        f"| {own.inputs:,}, {own.rows:,} |",
+        f"| {own.k} |",
+        f"| {own.seconds:g} s (`--max-seconds`) |",
+        f"{own.symbols:,} symbols of outputs, {own.cells:,} probabilities",
+        f"{own.header >> 10} KiB; {own.head:g} s from its first byte",
+        f"{own.sending:g} s, and 1 s more for every {own.rate >> 10} KiB",
+        f"| {own.received >> 20} MiB |",
+        f"| {own.waiting}, {own.share} |",
+        f"as much as {own.patience:g} s",
+        f"{own.idle:g} s; of {own.connections} that are open",
+    ):
+        assert line in text, line
 
 
 def test_long_work_is_refused_before_it_starts(service):

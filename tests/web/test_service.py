@@ -147,6 +147,19 @@ def test_other_structures_as_text():
     assert service.predict("pixels", input="text").status_code == 422
 
 
+def test_the_demonstration_tells_of_the_page(monkeypatch):
+    from trelliswork import demo
+
+    open_it = "serve, and open http://127.0.0.1:8000/"
+    told = demo.how_to_open_the_page(".venv/bin/trelliswork")
+    assert told == f"To try models of all kinds in a browser: .venv/bin/trelliswork {open_it}"
+    monkeypatch.setattr(demo, "find_spec", lambda name: None)
+    told = demo.how_to_open_the_page("/usr/bin/python")
+    assert (
+        told == f"To try models of all kinds in a browser: pip install '.[web]', then trelliswork {open_it}"
+    )
+
+
 def test_two_hundred_at_once(service):
     tokens = sentences(200, seed=3)[0]
 

@@ -1,5 +1,6 @@
 """A real server and a real browser; only with TRELLISWORK_BROWSER=1, as ``make test-web`` sets it."""
 
+import json
 import os
 import re
 import shutil
@@ -11,13 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.web.inputs import INPUTS
 
 collect_ignore_glob = [] if os.environ.get("TRELLISWORK_BROWSER") else ["test_*.py"]
 
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 SHOTS = Path(os.environ.get("TRELLISWORK_SHOTS", "web-screenshots"))
-MODELS = ("names", "rna", "trees", "dna", "greek", "animals")
 
 
 @contextmanager
@@ -39,8 +40,14 @@ def running(*arguments):
 @pytest.fixture(scope="session")
 def server():
     with running() as (address, process):
-        for name in MODELS:  # train and compile
+        for name, given in INPUTS.items():  # train and compile
             urllib.request.urlopen(f"{address}/models/{name}", timeout=300).read()
+            for wanted in ({"k": 2}, {"marginals": True}, {"mea": True}, {"sample": 1}, {"why": True}):
+                body = json.dumps({"input": given, **wanted}).encode()
+                asked = urllib.request.Request(
+                    f"{address}/models/{name}/predict", body, {"Content-Type": "application/json"}
+                )
+                urllib.request.urlopen(asked, timeout=300).read()
         yield address, process.pid
 
 
@@ -58,7 +65,7 @@ class Page:
 
     def __init__(self, page, address):
         self.page, self.address, self.errors = page, address, []
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(300_000)  # much may have to be compiled
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
         page.on(
@@ -83,7 +90,7 @@ class Page:
         self.result(name)
 
     def result(self, name):
-        self.page.wait_for_selector(f"section[aria-label='result of {name}']", timeout=30_000)
+        self.page.wait_for_selector(f"section[aria-label='result of {name}']")
 
     def type(self, name, text):
         self.page.fill("#input", text)
