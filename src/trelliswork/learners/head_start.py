@@ -41,9 +41,9 @@ class RemainingMargin(Loss):
 
     def part_costs(self, batch: Batch) -> PartCosts | None:
         """Costs of the loss, times the scale, less how far the other model is ahead."""
-        found = self.loss.part_costs(batch)
-        if found is None:
+        decomposed = self.loss.part_costs(batch)
+        if decomposed is None:
             return None
-        costs, constant = found
+        costs, constant = decomposed
         scores = self.scores(batch)
         return costs * self.scale + scores, constant * self.scale - batch.evaluate(batch.gold_codes, scores)

@@ -207,9 +207,9 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
                     by_node.append(forest.per_node(rho))
             return total, by_node
 
-        found = self._run(chunk)
-        node = np.concatenate([np.zeros(0), *(values for _, part in found for values in part)])
-        rule = np.concatenate([np.zeros((0, d)), *(total for total, _ in found)])
+        chunks = self._run(chunk)
+        node = np.concatenate([np.zeros(0), *(values for _, part in chunks for values in part)])
+        rule = np.concatenate([np.zeros((0, d)), *(total for total, _ in chunks)])
         return log_z, Parts(rule=rule if each else rule.sum(axis=0), node=node if nodes else None)
 
     def marginals(
@@ -228,8 +228,8 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Log partitions and summed expected rule counts, in one pass."""
         spans = len(self.space.spans) > 0
-        log_z, found = self._expected(self.scores(w), costs, weights, nodes=spans)
-        return log_z, self.pull(found)
+        log_z, expected = self._expected(self.scores(w), costs, weights, nodes=spans)
+        return log_z, self.pull(expected)
 
     def tangent(
         self,
