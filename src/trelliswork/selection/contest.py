@@ -372,11 +372,11 @@ def _quickness(entry: Entry) -> float:
 class _Said:
     """Predictions that were made, as a model."""
 
-    def __init__(self, structure: Structure, found: Any):
-        self.structure, self.found = structure, found
+    def __init__(self, structure: Structure, outputs: Any):
+        self.structure, self.outputs = structure, outputs
 
     def predict(self, X: Any) -> Any:
-        return self.found
+        return self.outputs
 
 
 def _file_size(model: Any) -> int | None:

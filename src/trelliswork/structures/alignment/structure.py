@@ -117,8 +117,8 @@ class Alignment(Structure):
     >>> X = [("GATTACA", "GATACA"), ("TTAC", "TAC"), ("CATCAT", "CATAT")]
     >>> y = [("GATTACA", "GAT-ACA"), ("TTAC", "-TAC"), ("CATCAT", "CAT-AT")]
     >>> model = SODA(Alignment("affine")).fit(X, y)
-    >>> model.predict([("TACCAT", "TACAT")])
-    [('TACCAT', 'TA-CAT')]
+    >>> model.predict([("TACGAT", "TACAT")])
+    [('TACGAT', 'TAC-AT')]
     """
 
     space_class: ClassVar[type[Space]] = AlignmentSpace

@@ -302,12 +302,12 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
             height, width, start, values = tables
             root = values[start[-2] :].reshape(height[-1], width[-1])
             chosen[i] = row, column = choose(i, n_true, root)
-            found = derivations_counts.count_derivation(*graph, edge, *counts, *tables, row, column)
-            return forest.rule[found], float(root[row, column])
+            edges = derivations_counts.count_derivation(*graph, edge, *counts, *tables, row, column)
+            return forest.rule[edges], float(root[row, column])
 
-        found = self._map(scores, None, task)
-        codes = Ragged.from_list([row for row, _ in found], np.int64)
-        return Decoded(codes, np.array([value for _, value in found], dtype=np.float64)), chosen
+        decoded = self._map(scores, None, task)
+        codes = Ragged.from_list([row for row, _ in decoded], np.int64)
+        return Decoded(codes, np.array([value for _, value in decoded], dtype=np.float64)), chosen
 
     def _integer(self, costs: Parts) -> Callable[[int, Forest], np.ndarray]:
         """Function that gives the integer costs of the edges of a sample."""

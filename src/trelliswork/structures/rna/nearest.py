@@ -119,9 +119,9 @@ class NearestBatch(RNABatch):
             problem, constant = self._problem(i, *data)
             n = problem.seq.size
             partners, totals = np.empty((k, n), dtype=np.int64), np.empty(k)
-            found = search.kbest(problem, viterbi.fill(problem), k, partners, totals)
+            count = search.kbest(problem, viterbi.fill(problem), k, partners, totals)
             return Decoded(
-                Ragged(partners[:found].ravel(), np.arange(found + 1) * n), totals[:found] + constant
+                Ragged(partners[:count].ravel(), np.arange(count + 1) * n), totals[:count] + constant
             )
 
         return self._each("viterbi", task)
@@ -150,10 +150,10 @@ class NearestBatch(RNABatch):
                 towards = np.zeros(0) if along[1] is None else np.asarray(along[1], dtype=np.float64)
                 bent, constant = self._problem(i, along[0], towards)
                 h = bent.table, bent.pair
-            found = sums(problem, direction=h, **wanted)
+            answer = sums(problem, direction=h, **wanted)
             if pairs:
-                probs[self.pair_ptr[i] : self.pair_ptr[i + 1]] = found.probs
-            return found.log_z + constant, found.counts
+                probs[self.pair_ptr[i] : self.pair_ptr[i + 1]] = answer.probs
+            return answer.log_z + constant, answer.counts
 
         results = self._each(goal, task)
         counts = np.zeros((len(self), self.space.n_features))
