@@ -40,6 +40,8 @@ def pytest_collection_finish(session):
 def pytest_collection_modifyitems(items):
     """Laws and solvers are tried on so little data, and with so few steps, that many a model is of no use."""
     for item in items:
+        if numba.config.DISABLE_JIT:  # NumPy's numbers warn where compiled code goes on with infinity
+            item.add_marker(pytest.mark.filterwarnings("ignore:(overflow|invalid|divide):RuntimeWarning"))
         if {HERE / "laws", HERE / "learners"} & set(item.path.parents):
             item.add_marker(pytest.mark.filterwarnings("ignore::trelliswork.FitWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"))

@@ -1,4 +1,4 @@
-"""scikit-learn's protocol of parameters, for objects that are cloned and printed many times over."""
+"""Parameters by scikit-learn's protocol, for objects that are cloned and printed many times over."""
 
 from __future__ import annotations
 

@@ -11,6 +11,8 @@ import sys
 import pytest
 
 import trelliswork
+from trelliswork.cli import _training
+from trelliswork.learners.optimize.progress import Progress
 from trelliswork.structures import STRUCTURES
 
 from .conftest import conll
@@ -88,32 +90,20 @@ def test_help_loads_nothing_heavy(args):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no SIGTERM")
-def test_sigterm_saves_what_was_learnt(tmp_path):
+def test_sigterm_saves_what_was_learnt(run, tmp_path, monkeypatch):
+    step = Progress.step
+
+    def stepped(self, **values):
+        step(self, **values)
+        if len(self.history) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Progress, "step", stepped)
     (tmp_path / "train.txt").write_text(conll(30))
-    args = ["train.txt", "-o", "m.tw", "--l2", "1e-6"]
-    program = (  # SIGTERM arrives in the second iteration
-        "import os, signal, threading\n"
-        "from trelliswork.learners.optimize.progress import Progress\n"
-        "from trelliswork.cli import main\n"
-        "step = Progress.step\n"
-        "def stepped(self, **values):\n"
-        "    step(self, **values)\n"
-        "    if len(self.history) == 2:\n"
-        "        os.kill(os.getpid(), signal.SIGTERM)\n"
-        "Progress.step = stepped\n"
-        "main()\n"
-    )
-    path = os.pathsep.join(filter(None, [SOURCE, os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        [sys.executable, "-c", program, "train", "tag", *map(str, args)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 130
+    done = run("train", "tag", "train.txt", "-o", "m.tw", "--l2", "1e-6")
+    assert done.exit_code == 130
     assert "interrupted; the best weights so far are kept: crf: " in done.stderr
-    assert trelliswork.load(tmp_path / "m.tw").steps[-1][1].n_iter_ == 2
+    assert trelliswork.load("m.tw").steps[-1][1].n_iter_ == 2
 
 
 def test_version(run):
@@ -153,9 +143,6 @@ def test_demo(run, monkeypatch, tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="no SIGTERM")
 def test_a_last_fit_after_sigterm_is_short(monkeypatch):
-    from trelliswork.cli import _training
-    from trelliswork.learners.optimize.progress import Progress
-
     model = trelliswork.Tuned(trelliswork.CRF(trelliswork.Chain(), l2=1e-6))
     step, seen = Progress.step, []
 

@@ -207,6 +207,6 @@ def _words(cls: type, name: str) -> str:
     if name in WORDS:
         return WORDS[name].about
     lines = inspect.getdoc(cls) or ""
-    _, found, after = lines.partition(f"\n{name} : ")
-    described = " ".join(after.split("\n")[1:]).strip() if found else name
+    _, separator, after = lines.partition(f"\n{name} : ")
+    described = " ".join(after.split("\n")[1:]).strip() if separator else name
     return " ".join(described.split(". ")[0].split()).rstrip(".")

@@ -111,8 +111,8 @@ def compared(truth: Sequence[Sequence[Any]], predicted: Sequence[Any]) -> dict[s
     steps = []
     for outputs, guess in zip(truth, predicted, strict=True):
         near = [(edits(output, guess), len(output)) for output in outputs]
-        (distance, found), length = min(near, key=lambda item: item[0][0])
-        steps.append((distance, length, found))
+        (distance, mistakes), length = min(near, key=lambda item: item[0][0])
+        steps.append((distance, length, mistakes))
     wrong = sum(distance for distance, _, _ in steps)
     pairs = Counter(pair for _, _, confused in steps for pair in confused)
     order = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))

@@ -55,10 +55,13 @@ def warm_up(names: Sequence[str] = ()) -> Warmth:
     """
     started = time.perf_counter()
     tasks = sorted(names or warm_names(), key=_size, reverse=True)
-    # Not forked: threads of the caller may hold locks.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(os.cpu_count() or 1, len(tasks)), context) as pool:
-        done = list(pool.map(_warm, tasks))
+    processes = min(os.cpu_count() or 1, len(tasks))
+    if processes == 1:
+        done = list(map(_warm, tasks))
+    else:
+        # Not forked: threads of the caller may hold locks.
+        with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+            done = list(pool.map(_warm, tasks))
     folders = sorted({folder for _, places in done for folder in places})
     return Warmth(time.perf_counter() - started, any(compiled for compiled, _ in done), folders)
 

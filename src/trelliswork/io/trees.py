@@ -146,7 +146,7 @@ def some_brackets(text: str) -> tuple[list[str], set[tuple[str | None, int, int]
     [('NP', 0, 2), ('NP', 4, 6), (None, 3, 6)]
     """
     words: list[str] = []
-    found: set[tuple[str | None, int, int]] = set()
+    brackets: set[tuple[str | None, int, int]] = set()
     open_: list[tuple[str | None, int]] = []
     for piece in re.findall(r"\([^\s()]*|\)|[^\s()]+", text):
         if piece[0] == "(":
@@ -158,10 +158,10 @@ def some_brackets(text: str) -> tuple[list[str], set[tuple[str | None, int, int]
         elif open_[-1][1] == len(words):
             raise InputError("there is no word between two brackets")
         else:
-            found.add((*open_.pop(), len(words)))
+            brackets.add((*open_.pop(), len(words)))
     if open_:
         raise InputError("a bracket is never closed")
-    return words, found
+    return words, brackets
 
 
 @readable

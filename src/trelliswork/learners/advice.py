@@ -96,7 +96,7 @@ def _useless(model: StructuredEstimator, X: Any, y: Any, few: tuple[Any, Batch])
     weights = getattr(model, "coef_", getattr(model, "dual_coef_", None))
     idle = weights is not None and weights.size and not weights.any()
     idle = idle and not model.space_.structure.offers(JointLaw)  # which predicts without weights
-    found = None
+    sameness = None
     for size in (_FEW, _MANY):
         some, batch = few if size == _FEW else _look(model, X, y, size)
         alike = type(batch).sameness is Batch.sameness or batch.sameness(batch.gold_codes) is not None
@@ -106,10 +106,10 @@ def _useless(model: StructuredEstimator, X: Any, y: Any, few: tuple[Any, Batch])
         if idle:  # a perceptron may need no step
             right = np.array_equal(best.values, batch.gold_codes.values)
             return None if right else f"has no weight other than zero{_looser(model)}"
-        found = batch.sameness(best)
-        if found is None:
+        sameness = batch.sameness(best)
+        if sameness is None:
             return None
-    return found and f"predicts {found} on its own training data{_looser(model)}"
+    return sameness and f"predicts {sameness} on its own training data{_looser(model)}"
 
 
 def _looser(model: StructuredEstimator) -> str:

@@ -36,11 +36,11 @@ def best_completion(batch: PartlyKnown, w: np.ndarray | None, scores: Parts | No
     index = batch.open_samples
     if scores is None:
         part = batch.subset(index)
-        found = part.completion(part.scores(np.asarray(w))).codes
+        completions = part.completion(part.scores(np.asarray(w))).codes
     else:
-        found = batch.completion(scores).codes[index]
+        completions = batch.completion(scores).codes[index]
     rows = list(batch.gold_codes)
-    for i, codes in zip(index, found, strict=True):
+    for i, codes in zip(index, completions, strict=True):
         rows[i] = codes
     return batch.completed(Ragged.from_list(rows, np.int64))
 

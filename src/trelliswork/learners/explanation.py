@@ -116,12 +116,12 @@ def explain(model: Any, x: Any, *, rank: int = 0, against: int = 1, **constraint
     share = shares(best.values, float(batch.log_partition(scores)[0]), 0)[[rank, against]]
     pair = [Candidate(o, float(v), float(p)) for o, v, p in zip(outputs, values, share, strict=True)]
     weights = learner.weights_of_input(batch, X)
-    found = _of_features(learner.space_, both, codes, weights)
-    found += _of_parts(both, codes, _twice(batch, scores), both.scores(weights))
-    top = max((abs(c.value) for c in found), default=0.0)
-    found = [c for c in found if abs(c.value) > _NEGLIGIBLE * top]
-    found.sort(key=lambda c: -abs(c.value))
-    return Explanation(pair[0], pair[1], found, float(values[0] - values[1]))
+    contributions = _of_features(learner.space_, both, codes, weights)
+    contributions += _of_parts(both, codes, _twice(batch, scores), both.scores(weights))
+    top = max((abs(c.value) for c in contributions), default=0.0)
+    contributions = [c for c in contributions if abs(c.value) > _NEGLIGIBLE * top]
+    contributions.sort(key=lambda c: -abs(c.value))
+    return Explanation(pair[0], pair[1], contributions, float(values[0] - values[1]))
 
 
 def _at_the_end(model: Any, X: list[Any]) -> tuple[Any, Any]:

@@ -45,10 +45,10 @@ class RemainingMargin(Loss):
 
     def part_costs(self, batch: Batch) -> PartCosts | None:
         """Costs of the loss, times the scale, less how far the other model is ahead."""
-        found = self.loss.part_costs(batch)
-        if found is None:
+        decomposed = self.loss.part_costs(batch)
+        if decomposed is None:
             return None
-        costs, constant = found
+        costs, constant = decomposed
         scores = self.scores(batch)
         if self.costed:
             counted = {

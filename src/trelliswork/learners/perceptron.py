@@ -14,23 +14,23 @@ from trelliswork._tuning import Choice
 from trelliswork._validate import check_number, check_samples
 from trelliswork.accelerated import find
 from trelliswork.kernels import Precomputed, as_kernel
-from trelliswork.learners.base import StructuredEstimator, warn_interrupted
+from trelliswork.learners.base import warn_interrupted
 from trelliswork.learners.kernel_perceptron import kernel_matrix, kernel_passes
 from trelliswork.learners.known import known_in_part
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.stops import StopReason
-from trelliswork.learners.svm.rounds import model_scores
+from trelliswork.learners.svm.kernel_model import KernelModel
 from trelliswork.learners.svm.weights import Expansion
 from trelliswork.learners.weights import carry_over, combined_weights, prior_weights
 from trelliswork.structures.abilities import Rows, RowView, require
-from trelliswork.structures.base import Batch, Parts, Space, Structure
+from trelliswork.structures.base import Batch, Space, Structure
 
 __all__ = ["Perceptron", "perceptron_passes"]
 
 _STEPS = 30.0  # what a step changes is so many times smaller than the weights that a structure knows
 
 
-class Perceptron(StructuredEstimator):
+class Perceptron(KernelModel):
     """Averaged structured perceptron.
 
     Visits the samples in random order, decodes each with the current weights and, where
@@ -176,21 +176,6 @@ class Perceptron(StructuredEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_") or hasattr(self, "dual_coef_")
-
-    def part_scores(self, batch: Batch, X: Any) -> Parts:
-        """Scores of the parts of all outputs; of a kernel model through the rows of the inputs.
-
-        Parameters
-        ----------
-        batch : Batch
-            Samples from ``pack``, or some of them.
-        X : list of inputs
-            Their inputs.
-        """
-        if not hasattr(self, "dual_coef_"):
-            return super().part_scores(batch, X)
-        expansion = Expansion(self.support_rows_, self.dual_coef_, self.linear_coef_)
-        return model_scores(batch, expansion, as_kernel(self.kernel))
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Perceptron:
         """Make one pass over more data; new labels and attributes join the model.

@@ -115,9 +115,9 @@ class Comparison:
         name : str
             A learner of the table.
         """
-        found = [fold.settings for fold in self.entries[name].folds]
-        counts = Counter(map(signature, found))
-        return max(found, key=lambda s: counts[signature(s)]) if found else {}
+        chosen = [fold.settings for fold in self.entries[name].folds]
+        counts = Counter(map(signature, chosen))
+        return max(chosen, key=lambda s: counts[signature(s)]) if chosen else {}
 
     def learner(self, name: str | None = None) -> Any:
         """A learner with the settings that most folds chose, to be fitted.
@@ -138,11 +138,11 @@ class Comparison:
         name : str or None
             A learner of the table; None is the best.
         """
-        found: list[Any] = [None] * len(self.y)
+        outputs: list[Any] = [None] * len(self.y)
         for (_, test), fold in zip(self.pairs, self.entries[self.best if name is None else name].folds):
             for i, output in zip(test.tolist(), fold.predictions, strict=True):
-                found[i] = output
-        return found
+                outputs[i] = output
+        return outputs
 
     def confusions(self, name: str | None = None, top: int = 10) -> list[tuple[str, str, int]]:
         """What a learner takes for what, most frequent first: the truth, the prediction, how often.

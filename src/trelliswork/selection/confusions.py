@@ -69,19 +69,19 @@ def edits(true: Any, guess: Any) -> tuple[int, list[tuple[str, str]]]:
         for j in range(1, m + 1):
             row.append(min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (true[i - 1] != guess[j - 1])))
         table.append(row)
-    found, i, j = [], n, m
+    pairs, i, j = [], n, m
     while i or j:
         if i and j and table[i][j] == table[i - 1][j - 1] + (true[i - 1] != guess[j - 1]):
             i, j = i - 1, j - 1
             if true[i] != guess[j]:
-                found.append((str(true[i]), str(guess[j])))
+                pairs.append((str(true[i]), str(guess[j])))
         elif i and table[i][j] == table[i - 1][j] + 1:
             i -= 1
-            found.append((str(true[i]), ""))
+            pairs.append((str(true[i]), ""))
         else:
             j -= 1
-            found.append(("", str(guess[j])))
-    return table[n][m], found
+            pairs.append(("", str(guess[j])))
+    return table[n][m], pairs
 
 
 def _labels(structure: Any, x: Any, true: Any, guess: Any) -> Iterator[tuple[str, str]]:

@@ -347,13 +347,13 @@ class _Contest:
         fitted = time.perf_counter()
         held_out, truth = take(self.X, test), take(self.y, test)
         with numbered_by(test):
-            found = model.predict(held_out)
+            outputs = model.predict(held_out)
             done = time.perf_counter()
-            judged = self.measure.evaluate(_Said(self.structure, found), held_out, truth)
+            judged = self.measure.evaluate(_Said(self.structure, outputs), held_out, truth)
         if entry.size is None or settings:
             entry.size = _file_size(model)
         cut = getattr(final_step(model), "stop_", None) == "interrupted"
-        return FoldResult(judged, found, settings, fitted - started, done - fitted, cut)
+        return FoldResult(judged, outputs, settings, fitted - started, done - fitted, cut)
 
     def _ended(self, until: float) -> Any:
         """Ends the fits of a learner when its time is over."""
@@ -372,11 +372,11 @@ def _quickness(entry: Entry) -> float:
 class _Said:
     """Predictions that were made, as a model."""
 
-    def __init__(self, structure: Structure, found: Any):
-        self.structure, self.found = structure, found
+    def __init__(self, structure: Structure, outputs: Any):
+        self.structure, self.outputs = structure, outputs
 
     def predict(self, X: Any) -> Any:
-        return self.found
+        return self.outputs
 
 
 def _file_size(model: Any) -> int | None:

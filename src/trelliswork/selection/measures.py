@@ -205,28 +205,28 @@ def _entities(true: Any, guess: Any) -> EntityCounts:
 
 
 def _entity_f1(structure: Any, x: Any, true: Any, guess: Any) -> tuple[float, float]:
-    found = _entities(true, guess)
-    return _f1(found.n_true, found.n_predicted, found.n_correct)
+    counts = _entities(true, guess)
+    return _f1(counts.n_true, counts.n_predicted, counts.n_correct)
 
 
 def _entity_precision(structure: Any, x: Any, true: Any, guess: Any) -> tuple[float, float]:
-    found = _entities(true, guess)
-    return found.n_correct, found.n_predicted
+    counts = _entities(true, guess)
+    return counts.n_correct, counts.n_predicted
 
 
 def _entity_recall(structure: Any, x: Any, true: Any, guess: Any) -> tuple[float, float]:
-    found = _entities(true, guess)
-    return found.n_correct, found.n_true
+    counts = _entities(true, guess)
+    return counts.n_correct, counts.n_true
 
 
 def _pair_f1(structure: Any, x: Any, true: Any, guess: Any) -> tuple[float, float]:
-    found = base_pair_scores([true], [guess])
-    return _f1(found.true, found.predicted, found.right)
+    counts = base_pair_scores([true], [guess])
+    return _f1(counts.true, counts.predicted, counts.right)
 
 
 def _bracket_f1(structure: Any, x: Any, true: Any, guess: Any) -> tuple[float, float]:
-    found = bracket_scores([true], [guess])
-    return _f1(found.n_true, found.n_predicted, found.n_correct)
+    counts = bracket_scores([true], [guess])
+    return _f1(counts.n_true, counts.n_predicted, counts.n_correct)
 
 
 def _tag_accuracy(structure: Any, x: Any, true: Any, guess: Any) -> tuple[float, float]:

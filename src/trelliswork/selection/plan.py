@@ -153,9 +153,9 @@ def make_plan(learner: Any, tune: Any, n_values: int, method: str) -> Plan:
 def _of_part(own: Mapping[str, Any], part: str) -> list[Tunable]:
     """What the structure or the kernel of a learner declares, under the names that the learner has for it."""
     given = own.get(part)
-    found = [t._replace(name=f"{part}__{t.name}") for t in getattr(given, "tuning", ())]
+    tunables = [t._replace(name=f"{part}__{t.name}") for t in getattr(given, "tuning", ())]
     if part != "kernel" or not isinstance(given, str) or given not in KERNELS:
-        return found
+        return tunables
     # A kernel that was given by its name has no parameters to set: kernels of other widths take its place.
     kernel = KERNELS[given]()
     widths = [t for t in kernel.tuning if isinstance(t, Path)]

@@ -107,9 +107,9 @@ def race(
     totals = dict.fromkeys(left, 0.0)
     for current in rounds:
         for candidate in left:
-            found = np.asarray(judge(candidate, current), dtype=np.float64)
-            losses[candidate].append(found)
-            totals[candidate] += float(found.mean())
+            judged = np.asarray(judge(candidate, current), dtype=np.float64)
+            losses[candidate].append(judged)
+            totals[candidate] += float(judged.mean())
         if limit is not None:
             best = np.concatenate(losses[min(left, key=totals.__getitem__)])
             left = [c for c in left if behind(np.concatenate(losses[c]), best) <= limit]

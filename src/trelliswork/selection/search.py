@@ -210,14 +210,14 @@ class Search:
     def _resolved(self, settings: Settings) -> Settings:
         """What parameters that are ``"auto"`` stood for in the last fit to the first split."""
         attributes = {walk.path.name: walk.path.resolved for walk in self.plan.walks}
-        found = {}
+        resolved = {}
         for name in self.plan.names:
             given = settings.get(name, self.own.get(name))
             if isinstance(given, str) and given == "auto":
                 value = self.splits[0].fitted(attributes.get(name) or f"{name}_")
                 if isinstance(value, (int, float, str)):
-                    found[name] = value
-        return found
+                    resolved[name] = value
+        return resolved
 
     def _check_time(self) -> None:
         if self._over():

@@ -74,10 +74,10 @@ class Trial:
     @property
     def judged(self) -> Judged | None:
         """Held-out samples of all splits together; None after a failure."""
-        found = [outcome.judged for _, outcome in sorted(self.outcomes.items())]
-        if not found or any(judged is None for judged in found):
+        judgements = [outcome.judged for _, outcome in sorted(self.outcomes.items())]
+        if not judgements or any(judged is None for judged in judgements):
             return None
-        return Judged.joined(found)  # type: ignore[arg-type]
+        return Judged.joined(judgements)  # type: ignore[arg-type]
 
     @property
     def error(self) -> Exception | None:

@@ -275,8 +275,8 @@ def _cross_validation(case: _Case) -> None:
     ragged = _ragged(case.X) if _sequences(case.y) else None
     tables = []
     if case.grid is not None:
-        found = case.grid.cv_results_
-        tables.append({s: [found[f"split{k}_test_{s}"][0] for k in range(2)] for s in case.scoring})
+        results = case.grid.cv_results_
+        tables.append({s: [results[f"split{k}_test_{s}"][0] for k in range(2)] for s in case.scoring})
     if ragged is not None:
         tables.append(_validated(case, ragged))
     if len(tables) < 2:
@@ -518,8 +518,8 @@ def _partly_known(case: _Case) -> None:
         space.hidden(x, y, 0.4, rng) if i < half else y
         for i, (x, y) in enumerate(zip(_each(case.X), case.y, strict=True))
     ]
-    found = case.model.predict(case.X, known=known)
-    for i, (x, output) in enumerate(zip(_each(case.X), found, strict=True)):
+    predicted = case.model.predict(case.X, known=known)
+    for i, (x, output) in enumerate(zip(_each(case.X), predicted, strict=True)):
         assert space.agrees(x, known[i], output), f"sample {i}: {output!r} does not agree with {known[i]!r}"
     if "sample_weight" not in inspect.signature(case.learner.fit).parameters:
         return  # takes no outputs to learn from

@@ -536,8 +536,8 @@ def _check_constrained(case: _Case, known: list[Any], agree: list[np.ndarray]) -
         case.close(each[i], _mean(case.values[i], case.phi[i], mask), i, "mean features under known=")
     for i, listed in enumerate(batch.kbest(scores, 3)):
         case.close(listed.values, np.sort(values[i])[::-1][:3], i, "three best under known=")
-    found = [best.codes, batch.mea(scores).codes, *batch.sample(scores, 3, np.random.default_rng(3))]
-    for codes in found:
+    answers = [best.codes, batch.mea(scores).codes, *batch.sample(scores, 3, np.random.default_rng(3))]
+    for codes in answers:
         for i, output in enumerate(batch.unpack(codes)):
             place = case.place(i, output)
             case.check(bool(agree[i][place]), i, f"{output!r} does not agree with {known[i]!r}")

@@ -53,7 +53,7 @@ def test_laws_of_retrieval(model, mode):
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_laws_on_retrieval(name):
-    X, y = aligned(np.random.default_rng(2))
+    X, y = aligned(np.random.default_rng(2), n=6)
     rng = np.random.default_rng(3)
     hunts, found = [], []
     for (first, second), output in zip(X, y, strict=True):

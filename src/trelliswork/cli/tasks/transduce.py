@@ -302,8 +302,8 @@ def predict(opened: OpenModel, request: Request) -> None:
         below = [[] for _ in X]
         columns = _candidates(learner, X, request.kbest, request.probabilities, regression)
     lines = []
-    for text, found, rows in zip(pairs.inputs, columns, below, strict=True):
-        lines += ["\t".join([text, *found]), *rows]
+    for text, answers, rows in zip(pairs.inputs, columns, below, strict=True):
+        lines += ["\t".join([text, *answers]), *rows]
     from trelliswork._text import write_text
 
     write_text(request.output, "".join(f"{line}\n" for line in lines), request.encoding or "utf-8")
@@ -314,10 +314,14 @@ def _candidates(learner: Any, X: list[Any], k: int, probabilities: bool, regress
     if k == 1 and not probabilities:
         return [[joined(y)] for y in learner.predict(X)]
     if regression:
-        return [[joined(y) for y in found[:k]] for found in learner.predict_candidates(X)]
+        return [[joined(y) for y in candidates[:k]] for candidates in learner.predict_candidates(X)]
     return [
-        [column for c in found for column in ([joined(c.output)] + [f"{c.probability:.4g}"] * probabilities)]
-        for found in learner.predict_kbest(X, k)
+        [
+            column
+            for c in candidates
+            for column in ([joined(c.output)] + [f"{c.probability:.4g}"] * probabilities)
+        ]
+        for candidates in learner.predict_kbest(X, k)
     ]
 
 

@@ -15,13 +15,13 @@ _HIGHEST = 300.0  # of a logarithm; beyond it products of exponentials would ove
 def _moved_dot(first, last, indices, data, pull, l1, stiff, step):
     """``d . w`` and the curvature along ``d`` after ``step`` times ``d`` was added to the pull."""
     dot, curvature = 0.0, 0.0
-    for at in range(first, last):
-        j = indices[at]
-        v = pull[j] + step * data[at]
+    for entry in range(first, last):
+        j = indices[entry]
+        v = pull[j] + step * data[entry]
         size = abs(v) - l1[j]
         if size > 0.0:
-            dot += data[at] * math.copysign(size, v)
-            curvature += data[at] * data[at]
+            dot += data[entry] * math.copysign(size, v)
+            curvature += data[entry] * data[entry]
     return dot / stiff, curvature / stiff
 
 
@@ -75,8 +75,8 @@ def ascend(owner, indptr, indices, data, log_factor, alpha, total, pull, l1, sti
             if change == 0.0:
                 continue
             before = math.log(total[i]) if total[i] > 0.0 else -np.inf
-            for at in range(first, last):
-                pull[indices[at]] += change * data[at]
+            for entry in range(first, last):
+                pull[indices[entry]] += change * data[entry]
             alpha[p] = new
             total[i] = rest + new
             after = math.log(total[i]) if total[i] > 0.0 else -np.inf

@@ -85,9 +85,9 @@ def inside_outside(
         first, last = graph_ptr[s], graph_ptr[s + 1]
         n = last - first
         # Views, so that the numbers of nodes within the sample are their places in the arrays.
-        ptr, at, moved = node_ptr[first : last + 1], place[first:last], shift[first:last]
-        log_scale[at[0] + 1] = 0.0
-        z = _inside(ptr, at, moved, tail, arc, join, arc_factor, join_factor, beta, log_scale)
+        ptr, places, moved = node_ptr[first : last + 1], place[first:last], shift[first:last]
+        log_scale[places[0] + 1] = 0.0
+        z = _inside(ptr, places, moved, tail, arc, join, arc_factor, join_factor, beta, log_scale)
         log_z[s] = z
         if z == -np.inf or weights[s] == 0.0:
             continue
@@ -99,14 +99,14 @@ def inside_outside(
             mass = alpha[v]
             if mass == 0.0:
                 continue
-            here = at[v]
+            here = places[v]
             mass *= np.exp(log_scale[here + 1] + moved[v] - log_scale[here])
             for e in range(ptr[v], ptr[v + 1]):
                 factor = mass * arc_factor[arc[e]] * join_factor[join[e]]
                 if tail[e] >= 0:
                     u = tail[e]
-                    if at[u] > here + 1:
-                        factor *= np.exp(log_scale[at[u]] - log_scale[here + 1])
+                    if places[u] > here + 1:
+                        factor *= np.exp(log_scale[places[u]] - log_scale[here + 1])
                     alpha[u] += factor
                     factor *= beta[u]
                 if arc[e] >= 0:
@@ -136,10 +136,10 @@ def _slot(keys, key):
     """Place of a key in an open hash table, or the free place where it belongs; -1 marks free places."""
     mask = keys.size - 1
     h = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    at = np.int64((h >> np.uint64(20)) & np.uint64(mask))
-    while keys[at] != -1 and keys[at] != key:
-        at = (at + 1) & mask
-    return at
+    slot = np.int64((h >> np.uint64(20)) & np.uint64(mask))
+    while keys[slot] != -1 and keys[slot] != key:
+        slot = (slot + 1) & mask
+    return slot
 
 
 @njit
@@ -157,13 +157,13 @@ def _find_join(state, piece, n_pieces, keys, values, joins, n_joins, step):
     Without ``keys``, ``values`` has a place for every state and piece.
     """
     key = state * n_pieces + piece
-    at = _slot(keys, key) if keys.size else key
-    if values[at] == -1:
+    slot = _slot(keys, key) if keys.size else key
+    if values[slot] == -1:
         if keys.size:
-            keys[at] = key
-        values[at] = n_joins
+            keys[slot] = key
+        values[slot] = n_joins
         joins[n_joins, 0], joins[n_joins, 1], joins[n_joins, 2] = state, piece, step[state, piece]
-    return np.int64(values[at])
+    return np.int64(values[slot])
 
 
 @njit
@@ -182,8 +182,8 @@ def _room(keys, values, joins, n_joins, more):
         keys, values = np.full(size, -1, np.int64), np.full(size, -1, np.int32)
         for t in range(old_keys.size):
             if old_keys[t] != -1:
-                at = _slot(keys, old_keys[t])
-                keys[at], values[at] = old_keys[t], old_values[t]
+                slot = _slot(keys, old_keys[t])
+                keys[slot], values[slot] = old_keys[t], old_values[t]
     return keys, values, joins
 
 

@@ -104,11 +104,11 @@ def merge_paths(ptr, values, path_ptr, piece, out_ptr, out):
     text = np.empty(text_ptr[-1], out.dtype)
     for s in range(ptr.size - 1):
         for r in range(ptr[s], ptr[s + 1]):
-            at = text_ptr[r]
+            end = text_ptr[r]
             for t in range(path_ptr[r], path_ptr[r + 1]):
                 for o in range(out_ptr[piece[t]], out_ptr[piece[t] + 1]):
-                    text[at] = out[o]
-                    at += 1
+                    text[end] = out[o]
+                    end += 1
             leader[r] = r
             n = text_ptr[r + 1] - text_ptr[r]
             for q in range(ptr[s], r):

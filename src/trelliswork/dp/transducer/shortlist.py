@@ -70,11 +70,11 @@ def proposed(codes, ptr, x_ptr, arc_ptr, arc_piece, width, keys, row_ptr, row_pi
                 # Pieces of a row are in order; those of a place are by length and then in order too.
                 for c in range(n):
                     p[c] *= kinds
-                    at = row_ptr[row] + np.searchsorted(
+                    place = row_ptr[row] + np.searchsorted(
                         row_piece[row_ptr[row] : row_ptr[row + 1]], arc_piece[first + c]
                     )
-                    if at < row_ptr[row + 1] and row_piece[at] == arc_piece[first + c]:
-                        p[c] += row_count[at]
+                    if place < row_ptr[row + 1] and row_piece[place] == arc_piece[first + c]:
+                        p[c] += row_count[place]
                     p[c] /= total + kinds
             if widest < 0:
                 continue
@@ -84,7 +84,7 @@ def proposed(codes, ptr, x_ptr, arc_ptr, arc_piece, width, keys, row_ptr, row_pi
             for c in range(n):
                 keep[first + c] = p[c] >= least * top
             for t in range(row_ptr[widest], row_ptr[widest + 1]):
-                at = first + np.searchsorted(arc_piece[first:last], row_piece[t])
-                if at < last and arc_piece[at] == row_piece[t]:
-                    keep[at] = True
+                place = first + np.searchsorted(arc_piece[first:last], row_piece[t])
+                if place < last and arc_piece[place] == row_piece[t]:
+                    keep[place] = True
     return keep

@@ -66,18 +66,18 @@ def list_attributes(codes, ptr, sample, start, length, window, longest):
 @njit
 def _slot(table, key):
     mask = table.size - 1
-    at = (key ^ (key >> 31)) & mask
-    while table[at] != -1 and table[at] != key:
-        at = (at + 1) & mask
-    return at
+    slot = (key ^ (key >> 31)) & mask
+    while table[slot] != -1 and table[slot] != key:
+        slot = (slot + 1) & mask
+    return slot
 
 
 @njit
 def fill_table(keys, table, places):
     """Open hash table from keys to their numbers; -1 marks free places."""
     for t in range(keys.size):
-        at = _slot(table, keys[t])
-        table[at], places[at] = keys[t], t
+        slot = _slot(table, keys[t])
+        table[slot], places[slot] = keys[t], t
 
 
 @njit
@@ -116,9 +116,9 @@ def arc_features(
                 if arc_length[c] != length:
                     length = arc_length[c]
                     j = lo + 1 + i
-                    found = _around(codes, lo, hi, j, j + length, window, longest, keys, starts, lengths)
+                    count = _around(codes, lo, hi, j, j + length, window, longest, keys, starts, lengths)
                     n = 0
-                    for k in range(found):
+                    for k in range(count):
                         place = _slot(table, keys[k])
                         if table[place] != -1:
                             rows[n] = places[place]

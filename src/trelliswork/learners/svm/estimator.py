@@ -12,20 +12,20 @@ from trelliswork._stored import Declared, matrix, numbers
 from trelliswork._tuning import Choice, Path
 from trelliswork._validate import check_number
 from trelliswork.kernels import Precomputed, as_kernel
-from trelliswork.learners.base import StructuredEstimator
 from trelliswork.learners.completion import best_completion, first_completion
 from trelliswork.learners.head_start import RemainingMargin
 from trelliswork.learners.known import check_loss, known_in_part
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.strength import DataScale
 from trelliswork.learners.svm.fit import fit_svm
-from trelliswork.learners.svm.rounds import fit_completed, model_scores
+from trelliswork.learners.svm.kernel_model import KernelModel
+from trelliswork.learners.svm.rounds import fit_completed
 from trelliswork.learners.svm.weights import Expansion
 from trelliswork.learners.weights import combined_weights, given_weights
 from trelliswork.losses import Loss, as_loss
 from trelliswork.losses.forms import Form, check_form
 from trelliswork.structures.abilities import Rows, require
-from trelliswork.structures.base import Batch, Parts, Space, Structure
+from trelliswork.structures.base import Batch, Space, Structure
 
 __all__ = ["StructuredSVM"]
 
@@ -34,7 +34,7 @@ _MARGINS = {"generative": 0.1, "given": 0.3}  # per unit of the loss, in scores 
 _SOLVERS = ("auto", "bcfw", "working-set", "one-slack")
 
 
-class StructuredSVM(StructuredEstimator):
+class StructuredSVM(KernelModel):
     r"""Structural support vector machine.
 
     Minimises ``|w|^2 / 2`` plus ``C_`` times the mean of the slacks (or half their squares),
@@ -424,18 +424,3 @@ class StructuredSVM(StructuredEstimator):
                 f"a kernel model has no weights by name, so {what} cannot show any; see support_rows_ and "
                 "dual_coef_"
             )
-
-    def part_scores(self, batch: Batch, X: Any) -> Parts:
-        """Scores of the parts of all outputs; of a kernel model through the rows of the inputs.
-
-        Parameters
-        ----------
-        batch : Batch
-            Samples from ``pack``, or some of them.
-        X : list of inputs
-            Their inputs.
-        """
-        if not hasattr(self, "dual_coef_"):
-            return super().part_scores(batch, X)
-        expansion = Expansion(self.support_rows_, self.dual_coef_, self.linear_coef_)
-        return model_scores(batch, expansion, as_kernel(self.kernel))

@@ -67,11 +67,11 @@ def fit_completed(
         if not changed or len(rounds) == _MAX_ROUNDS or solution.stop == "interrupted":
             return solution, model, rounds
         batch = done
-        found, other = fit(batch, None if X is None else (X, solution.support))
-        if not found.primal < solution.primal:
+        next_solution, next_model = fit(batch, None if X is None else (X, solution.support))
+        if not next_solution.primal < solution.primal:
             return solution, model, rounds
-        fall = solution.primal - found.primal
-        solution, model = found, other
+        fall = solution.primal - next_solution.primal
+        solution, model = next_solution, next_model
         if fall <= tol * abs(solution.primal):
             rounds.append({"objective": solution.primal, "gap": solution.gap, "changed": 0})
             return solution, model, rounds

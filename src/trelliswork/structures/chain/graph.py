@@ -128,21 +128,21 @@ def edge_values(
 ) -> np.ndarray:
     """Sum of the part values of every edge; None and empty arrays stand for zeros."""
     out = np.zeros(chain.token.size)
-    at = np.flatnonzero(chain.token >= 0)
+    with_token = np.flatnonzero(chain.token >= 0)
     if unary is not None:
-        out[at] = unary[chain.token[at], chain.label[at]]
-    at = np.flatnonzero(chain.context >= 0)
-    context, label = chain.context[at], chain.label[at]
+        out[with_token] = unary[chain.token[with_token], chain.label[with_token]]
+    with_context = np.flatnonzero(chain.context >= 0)
+    context, label = chain.context[with_context], chain.label[with_context]
     if trans is not None:
         trans = trans[None] if trans.ndim == 2 else trans
-        sequence = chain.sequence[at]
+        sequence = chain.sequence[with_context]
         table = sequence * (trans.shape[0] > 1) if which is None else which[sequence]
-        out[at] += trans[table, context, label]
+        out[with_context] += trans[table, context, label]
     if edge is not None and edge.ndim == 1:
-        for cell in joint_cells(batch, chain, at):
-            out[at] += np.where(cell >= 0, edge[cell], 0.0) if edge.size else 0.0
+        for cell in joint_cells(batch, chain, with_context):
+            out[with_context] += np.where(cell >= 0, edge[cell], 0.0) if edge.size else 0.0
     elif edge is not None and edge.size:
-        out[at] += edge[chain.token[at], last_label(batch.space, context), label]
+        out[with_context] += edge[chain.token[with_context], last_label(batch.space, context), label]
     return out
 
 

@@ -48,8 +48,8 @@ class ReadLabels(NamedTuple):
         """Which labels are possible, (n_tokens, n_labels) for every sequence that is known in part."""
         if not self.choices:
             return None
-        found = {i: label_mask(row, labels, i, strict=strict) for i, row in self.choices.items()}
-        return [found.get(i) for i in range(len(self.rows))]
+        by_sample = {i: label_mask(row, labels, i, strict=strict) for i, row in self.choices.items()}
+        return [by_sample.get(i) for i in range(len(self.rows))]
 
 
 def read_labels(y: Any, given: Any, *, everything: bool = False) -> ReadLabels:

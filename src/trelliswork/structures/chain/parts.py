@@ -161,10 +161,10 @@ class ChainParts(Batch):
         # A table of contexts and labels for every sequence would be far too large.
         labels, k = codes.values, self.space.n_labels
         before = self.space.contexts_before(labels, self.offsets)
-        at = np.flatnonzero(before >= 0)
-        owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))[at]
+        later = np.flatnonzero(before >= 0)
+        owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))[later]
         shape = (len(self), self.space.successor.size)
-        cells = sp.csr_matrix((np.ones(at.size), (owner, before[at] * k + labels[at])), shape)
+        cells = sp.csr_matrix((np.ones(later.size), (owner, before[later] * k + labels[later])), shape)
         unary = np.zeros((self.n_tokens, k))
         unary[np.arange(self.n_tokens), labels] = 1.0
         pieces = [self.emission.pull_each(unary, self.offsets), cells @ self.space.ngram_matrix]

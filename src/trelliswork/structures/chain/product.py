@@ -53,20 +53,21 @@ class ChainView:
         """Token, transition (one table per sequence) and edge values."""
         batch, chain = self.batch, self.chain
         k, n_contexts = batch.space.n_labels, batch.space.successor.shape[0]
-        at = np.flatnonzero(chain.token >= 0)
-        flat = chain.token[at] * k + chain.label[at]
-        unary = np.bincount(flat, values[at], minlength=batch.n_tokens * k).reshape(-1, k)
-        at = np.flatnonzero(chain.context >= 0)
-        flat = (chain.sequence[at] * n_contexts + chain.context[at]) * k + chain.label[at]
-        trans = np.bincount(flat, values[at], minlength=len(batch) * n_contexts * k)
+        with_token = np.flatnonzero(chain.token >= 0)
+        flat = chain.token[with_token] * k + chain.label[with_token]
+        unary = np.bincount(flat, values[with_token], minlength=batch.n_tokens * k).reshape(-1, k)
+        with_context = np.flatnonzero(chain.context >= 0)
+        context, label = chain.context[with_context], chain.label[with_context]
+        flat = (chain.sequence[with_context] * n_contexts + context) * k + label
+        trans = np.bincount(flat, values[with_context], minlength=len(batch) * n_contexts * k)
         edge = batch._no_edges()
         if batch.joint is not None:
-            for cell in joint_cells(batch, chain, at):
+            for cell in joint_cells(batch, chain, with_context):
                 used = cell >= 0
-                edge += np.bincount(cell[used], values[at][used], minlength=edge.size)
+                edge += np.bincount(cell[used], values[with_context][used], minlength=edge.size)
         elif batch.edge is not None:
-            flat = (chain.token[at] * k + last_label(batch.space, chain.context[at])) * k + chain.label[at]
-            edge = np.bincount(flat, values[at], minlength=batch.n_tokens * k * k).reshape(-1, k, k)
+            flat = (chain.token[with_context] * k + last_label(batch.space, context)) * k + label
+            edge = np.bincount(flat, values[with_context], minlength=batch.n_tokens * k * k).reshape(-1, k, k)
         return Parts(unary=unary, trans=trans.reshape(-1, n_contexts, k), edge=edge)
 
     def decoded(self, edges: list[np.ndarray], values: np.ndarray) -> Decoded:

@@ -108,10 +108,12 @@ class SparseContexts:
     def _matrix(self) -> sp.csr_matrix:
         contexts, k = self._automaton.contexts, self.n_labels
         number = {context: q for q, context in enumerate(contexts)}
-        at = np.array([number[g[:-1]] for g in self.ngrams], dtype=np.int64)
+        context_of = np.array([number[g[:-1]] for g in self.ngrams], dtype=np.int64)
         label = np.array([g[-1] for g in self.ngrams], dtype=np.int64)
         shape = (len(contexts), k)
-        numbers = sp.csr_matrix((np.arange(1, at.size + 1), (at, label)), shape)  # numbers of weights, from 1
+        numbers = sp.csr_matrix(
+            (np.arange(1, context_of.size + 1), (context_of, label)), shape
+        )  # numbers of weights, from 1
         rows, columns = [], []
         state = np.arange(1, len(contexts))
         place = state.copy()
@@ -160,15 +162,15 @@ class SparseContexts:
         place = {pair: p for p, pair in enumerate(pairs)}
         suffix = self._automaton.suffix[1:] - 1
         up = [place[int(suffix[q]), b] if suffix[q] >= 0 else -1 for q, b in pairs]
-        at, label = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        context_of, label = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         order = np.argsort(suffix, kind="stable")
         order = order[suffix[order] >= 0]
         bounds = np.arange(len(contexts) + 1)
         return Failures(
             suffix,
-            np.searchsorted(at, bounds).astype(np.int64),
+            np.searchsorted(context_of, bounds).astype(np.int64),
             np.ascontiguousarray(label),
-            self.successor[k:][at, label] - k,
+            self.successor[k:][context_of, label] - k,
             np.array(up, dtype=np.int64),
             np.searchsorted(suffix[order], bounds).astype(np.int64),
             order.astype(np.int64),

@@ -200,11 +200,11 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored, PartlyKn
         score = self._total(scores, costs)
         best, back = self._viterbi(score)
         self._check_possible(best[self.graph.graph_ptr[1:] - 1])
-        found = self._run(lambda a, b: derivations_kbest.kbest(*self.graph, score, a, b, k, best, back))
+        chunks = self._run(lambda a, b: derivations_kbest.kbest(*self.graph, score, a, b, k, best, back))
         none = [np.zeros(0, dtype=np.int64)]
-        counts = np.concatenate([np.diff(part[0]) for part in found] or none)
-        lengths = np.concatenate([np.diff(part[2]) for part in found] or none)
-        totals, edges = (np.concatenate([part[j] for part in found] or none) for j in (1, 3))
+        counts = np.concatenate([np.diff(part[0]) for part in chunks] or none)
+        lengths = np.concatenate([np.diff(part[2]) for part in chunks] or none)
+        totals, edges = (np.concatenate([part[j] for part in chunks] or none) for j in (1, 3))
         first = np.repeat(np.repeat(self.edge_ptr[:-1], counts), lengths)
         return offsets_of(counts), totals, Ragged(edges - first, offsets_of(lengths))
 

@@ -207,9 +207,9 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
                     by_node.append(forest.per_node(rho))
             return total, by_node
 
-        found = self._run(chunk)
-        node = np.concatenate([np.zeros(0), *(values for _, part in found for values in part)])
-        rule = np.concatenate([np.zeros((0, d)), *(total for total, _ in found)])
+        chunks = self._run(chunk)
+        node = np.concatenate([np.zeros(0), *(values for _, part in chunks for values in part)])
+        rule = np.concatenate([np.zeros((0, d)), *(total for total, _ in chunks)])
         return log_z, Parts(rule=rule if each else rule.sum(axis=0), node=node if nodes else None)
 
     def marginals(
@@ -228,8 +228,8 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Log partitions and summed expected rule counts, in one pass."""
         spans = len(self.space.spans) > 0
-        log_z, found = self._expected(self.scores(w), costs, weights, nodes=spans)
-        return log_z, self.pull(found)
+        log_z, expected = self._expected(self.scores(w), costs, weights, nodes=spans)
+        return log_z, self.pull(expected)
 
     def tangent(
         self,
@@ -302,12 +302,12 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
             height, width, start, values = tables
             root = values[start[-2] :].reshape(height[-1], width[-1])
             chosen[i] = row, column = choose(i, n_true, root)
-            found = derivations_counts.count_derivation(*graph, edge, *counts, *tables, row, column)
-            return forest.rule[found], float(root[row, column])
+            edges = derivations_counts.count_derivation(*graph, edge, *counts, *tables, row, column)
+            return forest.rule[edges], float(root[row, column])
 
-        found = self._map(scores, None, task)
-        codes = Ragged.from_list([row for row, _ in found], np.int64)
-        return Decoded(codes, np.array([value for _, value in found], dtype=np.float64)), chosen
+        decoded = self._map(scores, None, task)
+        codes = Ragged.from_list([row for row, _ in decoded], np.int64)
+        return Decoded(codes, np.array([value for _, value in decoded], dtype=np.float64)), chosen
 
     def _integer(self, costs: Parts) -> Callable[[int, Forest], np.ndarray]:
         """Function that gives the integer costs of the edges of a sample."""

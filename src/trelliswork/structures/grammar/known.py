@@ -110,29 +110,29 @@ def restricted(forest: Forest, known: KnownBrackets, brackets: Brackets) -> Fore
     for (start, end), wanted in spans.items():
         for v in np.flatnonzero((forest.start[:-1] == start) & (forest.end[:-1] == end)).tolist():
             here = _bits(brackets.labels[forest.symbol[v]], wanted)
-            found: dict[int, list[tuple[int, int]]] = {}
+            reached: dict[int, list[tuple[int, int]]] = {}
             full[v] = (1 << len(wanted)) - 1
             for e in range(g.node_ptr[v], g.node_ptr[v + 1]):
                 if not usable[e]:
                     continue
                 for seen in states[int(child[e])] if level[e] else (0,):
-                    found.setdefault(here | seen, []).append((e, seen))
-            states[v] = found
+                    reached.setdefault(here | seen, []).append((e, seen))
+            states[v] = reached
     copies = np.ones(n, dtype=np.int64)
-    copies[list(states)] = [len(found) for found in states.values()]
+    copies[list(states)] = [len(reached) for reached in states.values()]
     first = offsets_of(copies)
     number = first[:-1].copy()  # of the node that is used over other words
     place: dict[tuple[int, int], int] = {}
-    for v, found in states.items():
-        for k, seen in enumerate(sorted(found)):
+    for v, reached in states.items():
+        for k, seen in enumerate(sorted(reached)):
             place[v, seen] = int(first[v]) + k
         number[v] = place.get((v, full[v]), -1)
     split = np.isin(head, list(states))
     edges, heads, lower = [np.flatnonzero(usable & ~split)], [], []
     heads.append(number[head[edges[0]]])
     lower.append(np.full(edges[0].size, -1))
-    for v, found in states.items():
-        for seen, ways in found.items():
+    for v, reached in states.items():
+        for seen, ways in reached.items():
             edges.append(np.array([e for e, _ in ways]))
             heads.append(np.full(len(ways), place[v, seen]))
             lower.append(np.array([place[int(child[e]), b] if level[e] else -1 for e, b in ways]))

@@ -163,9 +163,9 @@ class GrammarSpace(Space):
 
     def agrees(self, x: Any, known: Any, y: Any) -> bool:
         """Whether a tree has all known brackets."""
-        found: set[Any] = set(trees.brackets(trees.as_node(y), tagged=True))
-        found |= {(None, start, end) for _, start, end in found}
-        return found.issuperset(self._brackets(0, tokens(0, x), known))
+        brackets: set[Any] = set(trees.brackets(trees.as_node(y), tagged=True))
+        brackets |= {(None, start, end) for _, start, end in brackets}
+        return brackets.issuperset(self._brackets(0, tokens(0, x), known))
 
     def hidden(self, x: Any, y: Any, share: float, rng: np.random.Generator) -> Any:
         """The brackets and tags that stay known, every third without its label."""

@@ -123,8 +123,8 @@ class SpanTable:
             live = np.flatnonzero((code >= 0) & (symbol >= 0))
             key = code[live] * self._n_symbols + symbol[live]
             place = np.minimum(np.searchsorted(self._keys, key), len(self) - 1)
-            found = self._keys[place] == key
-            node.append(live[found])
-            feature.append(self._place[place[found]])
+            known = self._keys[place] == key
+            node.append(live[known])
+            feature.append(self._place[place[known]])
         rows, columns = (np.concatenate([np.zeros(0, np.int64), *v]) for v in (node, feature))
         return sp.csr_matrix((np.ones(rows.size), (rows, columns)), shape=(symbol.size, len(self)))

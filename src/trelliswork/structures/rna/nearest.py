@@ -61,15 +61,17 @@ class NearestBatch(RNABatch):
 
         seq, structure = self.bases[i], self.space.structure
         window = self.window_of(seq.size)
-        at = rows(seq.size, window)
+        offset = rows(seq.size, window)
         forced, constant, relative = np.zeros(seq.size, dtype=bool), 0.0, pairs
         if pairs.size:
             relative = np.empty(self.pair_ptr[i + 1] - self.pair_ptr[i], dtype=pairs.dtype)
             given = pairs[self.pair_ptr[i] : self.pair_ptr[i + 1]]
-            constant = absorbed(given, at, window, relative, forced)
+            constant = absorbed(given, offset, window, relative, forced)
         table = np.ascontiguousarray(tables[i if tables.shape[0] > 1 else 0])
         limits = int(structure.min_hairpin), int(structure.max_loop), window
-        problem = Problem(np.ascontiguousarray(seq), table, relative, forced, at, *limits, self.space.stacked)
+        problem = Problem(
+            np.ascontiguousarray(seq), table, relative, forced, offset, *limits, self.space.stacked
+        )
         return problem, constant
 
     def _check_room(self, kind: str) -> None:
@@ -117,9 +119,9 @@ class NearestBatch(RNABatch):
             problem, constant = self._problem(i, *data)
             n = problem.seq.size
             partners, totals = np.empty((k, n), dtype=np.int64), np.empty(k)
-            found = search.kbest(problem, viterbi.fill(problem), k, partners, totals)
+            count = search.kbest(problem, viterbi.fill(problem), k, partners, totals)
             return Decoded(
-                Ragged(partners[:found].ravel(), np.arange(found + 1) * n), totals[:found] + constant
+                Ragged(partners[:count].ravel(), np.arange(count + 1) * n), totals[:count] + constant
             )
 
         return self._each("viterbi", task)
@@ -148,10 +150,10 @@ class NearestBatch(RNABatch):
                 towards = np.zeros(0) if along[1] is None else np.asarray(along[1], dtype=np.float64)
                 bent, constant = self._problem(i, along[0], towards)
                 h = bent.table, bent.pair
-            found = sums(problem, direction=h, **wanted)
+            answer = sums(problem, direction=h, **wanted)
             if pairs:
-                probs[self.pair_ptr[i] : self.pair_ptr[i + 1]] = found.probs
-            return found.log_z + constant, found.counts
+                probs[self.pair_ptr[i] : self.pair_ptr[i + 1]] = answer.probs
+            return answer.log_z + constant, answer.counts
 
         results = self._each(goal, task)
         counts = np.zeros((len(self), self.space.n_features))
@@ -221,9 +223,10 @@ class NearestBatch(RNABatch):
             cells = slice(self.pair_ptr[i], self.pair_ptr[i + 1])
             places = np.where(marks[:, 0] >= 0, _triangle(seq.size, marks[:, 0], marks[:, 1]), -1)
             if pairs.size:
-                values += _marked(pairs[cells], problem.at, marks)
+                values += _marked(pairs[cells], problem.offset, marks)
             graph = Graph(np.array([0, arrays[0].size - 1]), *arrays)
-            yield RNAGraph(seq.size, graph, places, places, values, _marked(cost[cells], problem.at, marks))
+            edge_costs = _marked(cost[cells], problem.offset, marks)
+            yield RNAGraph(seq.size, graph, places, places, values, edge_costs)
 
     def covariance(
         self, scores: Parts | None = None, weights: np.ndarray | None = None, *, about: str = "mean"
@@ -259,13 +262,13 @@ def _triangle(n: int, i: np.ndarray, j: np.ndarray) -> np.ndarray:
     return cast("np.ndarray", i * n - i * (i - 1) // 2 + j - i)
 
 
-def _marked(cells: np.ndarray, at: np.ndarray, marks: np.ndarray) -> np.ndarray:
+def _marked(cells: np.ndarray, offset: np.ndarray, marks: np.ndarray) -> np.ndarray:
     """Values of the pair and of the unpaired bases of every edge."""
-    n = at.size - 1
-    before = np.concatenate([[0], np.cumsum(cells[at[:n] + np.arange(n)])]).astype(cells.dtype)
+    n = offset.size - 1
+    before = np.concatenate([[0], np.cumsum(cells[offset[:n] + np.arange(n)])]).astype(cells.dtype)
     total = before[marks[:, 3]] - before[marks[:, 2]] + before[marks[:, 5]] - before[marks[:, 4]]
     paired = marks[:, 0] >= 0
-    total[paired] += cells[at[marks[paired, 0]] + marks[paired, 1]]
+    total[paired] += cells[offset[marks[paired, 0]] + marks[paired, 1]]
     return cast("np.ndarray", total)
 
 

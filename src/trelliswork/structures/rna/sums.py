@@ -65,7 +65,7 @@ def _shifts(problem: Problem) -> Iterator[float]:
             table=problem.table.real.copy(),
             pair=np.empty(0),
             forced=np.zeros(_PROBE, dtype=bool),
-            at=rows(_PROBE, min(_PROBE, problem.window)),
+            offset=rows(_PROBE, min(_PROBE, problem.window)),
             window=min(_PROBE, problem.window),
         )
         chart, _, high = inside.inside(*_weights(part, 0.0))
@@ -84,7 +84,7 @@ def _scaled(problem: Problem) -> Any:
     """
     from trelliswork.dp.rna.nearest import inside
 
-    found: list[float] = []
+    earlier: list[float] = []
     for shift in _shifts(problem):
         weights, powers = _weights(problem, shift)
         chart, low, high = inside.inside(weights, powers)
@@ -92,9 +92,9 @@ def _scaled(problem: Problem) -> Any:
         if not (np.isfinite(log_z) and high < np.inf):
             continue
         safe = low > _SAFE and high < 1.0 / _SAFE
-        if safe or any(abs(log_z - other) <= _AGREE * max(1.0, abs(log_z)) for other in found):
+        if safe or any(abs(log_z - other) <= _AGREE * max(1.0, abs(log_z)) for other in earlier):
             return weights, powers, chart, shift
-        found.append(log_z)
+        earlier.append(log_z)
     return None
 
 
@@ -123,12 +123,12 @@ def sums(
         if hp.size or pair.size:
             pair = (pair if pair.size else np.zeros(hp.size)) + (1j * step) * (hp if hp.size else 0.0)
         problem = problem._replace(table=problem.table + (1j * step) * h, pair=pair.astype(np.complex128))
-    found = _scaled(problem)
+    scaled = _scaled(problem)
     uses = np.zeros(problem.table.size if counts else 0, dtype=problem.table.dtype)
-    chances = np.zeros(problem.at[-1] + problem.seq.size if probs else 0, dtype=problem.table.dtype)
-    fine = found is not None
-    if found is not None:
-        weights, powers, chart, shift = found
+    chances = np.zeros(problem.offset[-1] + problem.seq.size if probs else 0, dtype=problem.table.dtype)
+    fine = scaled is not None
+    if scaled is not None:
+        weights, powers, chart, shift = scaled
         log_z = chart.X[-1] + shift * problem.seq.size
         if counts or probs:
             inside.outside(weights, powers, chart, uses, chances)
@@ -151,11 +151,11 @@ def log_chart(problem: Problem) -> Any:
     """Logarithms of the sums of all cells and prefixes, for draws; None if there is no structure."""
     from trelliswork.dp.rna.nearest import any_range
 
-    found = _scaled(problem)
-    if found is None:
+    scaled = _scaled(problem)
+    if scaled is None:
         chart = any_range.inside(problem)
         return chart if chart.X[-1] > -np.inf else None
-    _, _, chart, shift = found
+    _, _, chart, shift = scaled
     n = problem.seq.size
     widths = np.minimum(problem.window, n - np.arange(n))
     spans = np.arange(widths.sum()) - np.repeat(np.cumsum(widths) - widths, widths) + 1

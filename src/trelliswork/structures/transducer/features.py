@@ -64,20 +64,20 @@ class Windows:
 
     @classmethod
     def observed(
-        cls, x: Coded, found: Aligned, pieces: Pieces, window: int, longest: int, min_count: int
+        cls, x: Coded, aligned: Aligned, pieces: Pieces, window: int, longest: int, min_count: int
     ) -> Windows:
         """Pairs that occur in given alignments at least ``min_count`` times."""
         from trelliswork.dp.transducer import windows
 
         n_symbols = pieces.sizes[0]
         codes = marked(x, n_symbols)
-        lengths = np.array([len(i) or 1 for i in pieces.inputs], dtype=np.int64)[found.piece]
+        lengths = np.array([len(i) or 1 for i in pieces.inputs], dtype=np.int64)[aligned.piece]
         ptr, table = windows.list_attributes(
-            codes.values, codes.offsets, found.sample, found.start, lengths, window, longest
+            codes.values, codes.offsets, aligned.sample, aligned.start, lengths, window, longest
         )
-        begin = np.repeat(codes.offsets[found.sample] + 1 + found.start, np.diff(ptr))
+        begin = np.repeat(codes.offsets[aligned.sample] + 1 + aligned.start, np.diff(ptr))
         keys, first, number = np.unique(table[0], return_index=True, return_inverse=True)
-        pairs = number.ravel() * len(pieces) + np.repeat(found.piece, np.diff(ptr))
+        pairs = number.ravel() * len(pieces) + np.repeat(aligned.piece, np.diff(ptr))
         pairs, counts = np.unique(pairs, return_counts=True)
         pairs = pairs[counts >= min_count]
         # Attributes in the order of their starts and symbols, so that numbers do not hang on hashes.
@@ -161,18 +161,18 @@ class Grams:
         return np.concatenate([sizes[min(k, 1)][table[:, 0]] for k, table in enumerate(self.tables)])
 
     @classmethod
-    def observed(cls, pieces: Pieces, found: Aligned, n: int, order: int, min_count: int) -> Grams:
+    def observed(cls, pieces: Pieces, aligned: Aligned, n: int, order: int, min_count: int) -> Grams:
         """Pairs that occur in the alignments of ``n`` samples, with all shorter contexts."""
         from trelliswork.dp.transducer.paths import states_before
 
-        rows = Coded(found.piece, found.offsets(n))
+        rows = Coded(aligned.piece, aligned.offsets(n))
         silent = np.diff(pieces.out_ptr) == 0
         contexts = Contexts.observed(rows, len(pieces), order, min_count, silent)
         spoken = {_spoken(context, pieces, order) for context in contexts.contexts}
         known = Contexts(pieces.sizes[1], [c[k:] for c in spoken for k in range(len(c))])
         grams = cls(order, contexts, known, pieces, *np.zeros((3, 0, 2), dtype=np.int64))
         states, piece = states_before(
-            found.offsets(n), found.piece, contexts.start, contexts.step, pieces.end
+            aligned.offsets(n), aligned.piece, contexts.start, contexts.step, pieces.end
         )
         tables = []
         for width, chain, column in grams._families(states, piece):
@@ -206,10 +206,10 @@ class Grams:
             keys = table[:, 0] * width + table[:, 1]
             for state, live in chain:
                 wanted = state * width + column
-                at = np.minimum(np.searchsorted(keys, wanted), max(keys.size - 1, 0))
-                hit = np.flatnonzero(live & (keys[at] == wanted)) if keys.size else at[:0]
+                place = np.minimum(np.searchsorted(keys, wanted), max(keys.size - 1, 0))
+                hit = np.flatnonzero(live & (keys[place] == wanted)) if keys.size else place[:0]
                 rows.append(hit)
-                columns.append(first + at[hit])
+                columns.append(first + place[hit])
             first += len(table)
         row, column = np.concatenate(rows), np.concatenate(columns)
         return sp.csr_matrix((np.ones(row.size), (row, column)), shape=(len(joins), len(self)))

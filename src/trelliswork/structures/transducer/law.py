@@ -54,12 +54,12 @@ class PieceLaw:
         self._table: np.ndarray | None = None
 
     @classmethod
-    def observed(cls, grams: Grams, found: Aligned, n: int) -> PieceLaw:
+    def observed(cls, grams: Grams, aligned: Aligned, n: int) -> PieceLaw:
         """Counts in the alignments of ``n`` samples."""
         from trelliswork.dp.transducer.paths import histories
 
         width, end = np.int64(grams.order + _MORE), np.int64(grams.pieces.end)
-        rows = histories(found.offsets(n), found.piece, width, end)
+        rows = histories(aligned.offsets(n), aligned.piece, width, end)
         rows, counts = np.unique(rows, axis=0, return_counts=True)
         return cls(rows, counts.astype(np.float64), grams)
 

@@ -62,17 +62,17 @@ def several(y_i: Any) -> list[Any]:
 
 def alternatives(y_i: Any, i: int) -> list[tuple[Any, ...]]:
     """The symbols of the true outputs of a sample, without repetitions."""
-    found = several(y_i)
-    if not found:
+    listed = several(y_i)
+    if not listed:
         raise InputError("an empty set of outputs; give at least one", sample=i)
-    return list(dict.fromkeys(symbols_of(output, i, "an output") for output in found))
+    return list(dict.fromkeys(symbols_of(output, i, "an output") for output in listed))
 
 
 def coded_outputs(y: Any, symbols: list[Any] | None) -> tuple[Given, list[Any]]:
     """All outputs as codes, and the alphabet (collected unless given)."""
     lists = [alternatives(y_i, i) for i, y_i in enumerate(y)]
-    ptr = offsets_of([len(found) for found in lists])
-    codes, alphabet = encode([output for found in lists for output in found], symbols, "y")
+    ptr = offsets_of([len(outputs) for outputs in lists])
+    codes, alphabet = encode([output for outputs in lists for output in outputs], symbols, "y")
     return Given(codes, ptr), alphabet
 
 

@@ -144,8 +144,12 @@ class Pieces:
         end).
         """
         lattice = pair_lattice(x, y, self.shapes, self.sizes)
-        at = np.minimum(np.searchsorted(self._keys, lattice.keys), max(self._keys.size - 1, 0))
-        piece = np.where(self._keys[at] == lattice.keys, at, -1) if self._keys.size else np.full(at.size, -1)
+        place = np.minimum(np.searchsorted(self._keys, lattice.keys), max(self._keys.size - 1, 0))
+        piece = (
+            np.where(self._keys[place] == lattice.keys, place, -1)
+            if self._keys.size
+            else np.full(place.size, -1)
+        )
         # An unknown input symbol is written as nothing.
         one, none = lattice.steps[:, 2] == 0, lattice.steps[:, 2] < 0
         first = np.minimum(lattice.steps[:, 0], max(x.values.size - 1, 0))
@@ -201,8 +205,8 @@ def best_paths(
     owner = np.repeat(np.arange(n), np.diff(ptr))
     inner = lattice.tail[edges] >= 0
     edges, owner = edges[inner], owner[inner]
-    found = Aligned(owner, lattice.steps[edges, 0] - x.offsets[owner], number[edges].astype(np.int64))
-    return found, best[lattice.graph_ptr[1:] - 1]
+    aligned = Aligned(owner, lattice.steps[edges, 0] - x.offsets[owner], number[edges].astype(np.int64))
+    return aligned, best[lattice.graph_ptr[1:] - 1]
 
 
 def align(
@@ -237,8 +241,8 @@ def align(
         if reached > likelihood:
             counts, likelihood = other, reached
     log_p = np.log(np.maximum(counts, _RARE) / max(counts.sum(), _RARE))
-    found, _ = best_paths(lattice, np.append(log_p, 0.0), piece_of, x)
-    used, piece = np.unique(found.piece, return_inverse=True)
+    aligned, _ = best_paths(lattice, np.append(log_p, 0.0), piece_of, x)
+    used, piece = np.unique(aligned.piece, return_inverse=True)
     max_out = int(shapes[:, 1].max())
     y_base = sizes[1] + 1
     pairs = [
@@ -248,7 +252,7 @@ def align(
     pieces = Pieces.completed(pairs, log_p[used], sizes)
     place = {pair: t for t, pair in enumerate(zip(pieces.inputs, pieces.outputs, strict=True))}
     numbers = np.array([place[pair] for pair in pairs], dtype=np.int64)
-    return pieces, found._replace(piece=numbers[piece.ravel()])
+    return pieces, aligned._replace(piece=numbers[piece.ravel()])
 
 
 def _symbols(key: int, base: int) -> tuple[int, ...]:

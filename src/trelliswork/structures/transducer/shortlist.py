@@ -44,15 +44,16 @@ class Shortlist:
         self.keys, self.row_ptr, self.row_piece, self.row_count = keys, row_ptr, row_piece, row_count
 
     @classmethod
-    def observed(cls, x: Coded, found: Aligned, pieces: Pieces) -> Shortlist:
+    def observed(cls, x: Coded, aligned: Aligned, pieces: Pieces) -> Shortlist:
         """Counts in given alignments."""
         from trelliswork.dp.transducer.shortlist import context_keys
 
         codes = marked(x, pieces.sizes[0])
         by_width = [
-            context_keys(codes.values, codes.offsets, found.sample, found.start, k) for k in range(WIDTH + 1)
+            context_keys(codes.values, codes.offsets, aligned.sample, aligned.start, k)
+            for k in range(WIDTH + 1)
         ]
-        key, piece = np.concatenate(by_width), np.tile(found.piece, WIDTH + 1)
+        key, piece = np.concatenate(by_width), np.tile(aligned.piece, WIDTH + 1)
         keys, row, times = np.unique(key, return_inverse=True, return_counts=True)
         common = (keys >= 0) & (times >= COMMON)
         place = np.cumsum(common) - 1

@@ -95,15 +95,15 @@ def completed(batch: TransducerBatch, given: Given, unknown: str) -> None:
     output = np.repeat(np.arange(owner.size), np.diff(pairs.node_ptr[pairs.graph_ptr]))
     arc = _arcs_of(batch, owner[output], pairs.steps[:, 0] - x.offsets[output], piece)
     proposed = (arc >= 0) | (piece == batch.space.pieces.end)
-    found, values = best_paths(pairs.kept(proposed), batch.space.pieces.log_p, piece[proposed], x)
+    aligned, values = best_paths(pairs.kept(proposed), batch.space.pieces.log_p, piece[proposed], x)
     best = np.full(n, -1, dtype=np.int64)
     for output in np.argsort(values, kind="stable"):  # the last, the best, stays
         if values[output] > -np.inf:
             best[owner[output]] = output
     if unknown == "error" and np.any(best < 0):
         raise InputError(NOT_WRITTEN, sample=int(np.flatnonzero(best < 0)[0]))
-    chosen = np.flatnonzero(best[owner[found.sample]] == found.sample)
-    path = Aligned(owner[found.sample[chosen]], found.start[chosen], found.piece[chosen])
+    chosen = np.flatnonzero(best[owner[aligned.sample]] == aligned.sample)
+    path = Aligned(owner[aligned.sample[chosen]], aligned.start[chosen], aligned.piece[chosen])
     batch._gold = path_codes(batch, path, best >= 0)
     batch.given = given
 
@@ -140,8 +140,8 @@ def _arcs_of(batch: TransducerBatch, sample: np.ndarray, start: np.ndarray, piec
 def _looked_up(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     if not keys.size:
         return np.full(wanted.size, -1, dtype=np.int64)
-    at = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
-    return np.where(keys[at] == wanted, at, -1)
+    place = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+    return np.where(keys[place] == wanted, place, -1)
 
 
 def known_lattice(batch: TransducerBatch) -> tuple[Lattice, np.ndarray, np.ndarray]:

@@ -187,8 +187,8 @@ class Transducer(Structure):
         weights = 1.0 / np.diff(given.ptr)[owner]
         sizes = len(x_symbols), len(y_symbols)
         starts = self.restarts, self.seed
-        pieces, found = align(pairs, given.codes, sizes, shapes, weights, _ROUNDS, *starts)
-        return self._space(x_symbols, y_symbols, (text_in, text_out), pairs, pieces, found)
+        pieces, aligned = align(pairs, given.codes, sizes, shapes, weights, _ROUNDS, *starts)
+        return self._space(x_symbols, y_symbols, (text_in, text_out), pairs, pieces, aligned)
 
     def _widest(self, x: Coded, y: Coded, owner: np.ndarray) -> int:
         """Most output symbols of a piece."""
@@ -236,12 +236,12 @@ class Transducer(Structure):
         text: tuple[bool, bool],
         x: Coded,
         pieces: Pieces,
-        found: Aligned,
+        aligned: Aligned,
     ) -> TransducerSpace:
-        windows = Windows.observed(x, found, pieces, self.window, self.longest, self.min_count)
-        grams = Grams.observed(pieces, found, len(x), self.order, self.min_context)
-        shortlist = Shortlist.observed(x, found, pieces)
-        law = PieceLaw.observed(grams, found, len(x))
+        windows = Windows.observed(x, aligned, pieces, self.window, self.longest, self.min_count)
+        grams = Grams.observed(pieces, aligned, len(x), self.order, self.min_context)
+        shortlist = Shortlist.observed(x, aligned, pieces)
+        law = PieceLaw.observed(grams, aligned, len(x))
         return TransducerSpace(self, x_symbols, y_symbols, text, pieces, windows, grams, shortlist, law)
 
     def bind_names(self, names: Sequence[Any]) -> TransducerSpace:

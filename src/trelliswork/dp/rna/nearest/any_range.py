@@ -54,8 +54,8 @@ def inside(problem):
     problem : Problem
         Sequence and scores (logarithms), float or complex.
     """
-    seq, at, n, kind_of = problem.seq, problem.at, problem.seq.size, problem.table.dtype
-    before, size = forced_before(problem.forced), problem.at[n] + n
+    seq, offset, n, kind_of = problem.seq, problem.offset, problem.seq.size, problem.table.dtype
+    before, size = forced_before(problem.forced), problem.offset[n] + n
     values, ways = np.empty(room(n), kind_of), np.empty((room(n), 10), np.int64)
     E, R, W = np.empty(size, kind_of), np.empty(size, kind_of), np.empty(size, kind_of)
     T = np.empty((problem.stacked, size), kind_of)
@@ -65,11 +65,11 @@ def inside(problem):
     for i in range(n - 1, -1, -1):
         for j in range(i, min(n, i + problem.window)):
             if j - i > problem.min_hairpin and KIND[seq[i], seq[j]] >= 0:
-                E[at[i] + j] = _value(problem, before, chart, PAIR_GOAL, i, j, values, ways)
+                E[offset[i] + j] = _value(problem, before, chart, PAIR_GOAL, i, j, values, ways)
                 for s in range(problem.stacked):
-                    T[s, at[i] + j] = _value(problem, before, chart, stacked_goal(s), i, j, values, ways)
-            R[at[i] + j] = _value(problem, before, chart, SOME_GOAL, i, j, values, ways)
-            W[at[i] + j] = _value(problem, before, chart, MANY_GOAL, i, j, values, ways)
+                    T[s, offset[i] + j] = _value(problem, before, chart, stacked_goal(s), i, j, values, ways)
+            R[offset[i] + j] = _value(problem, before, chart, SOME_GOAL, i, j, values, ways)
+            W[offset[i] + j] = _value(problem, before, chart, MANY_GOAL, i, j, values, ways)
     X[0] = 0.0
     for j in range(1, n + 1):
         X[j] = _value(problem, before, chart, PREFIX_GOAL, 0, j, values, ways)
@@ -110,10 +110,10 @@ def _add_uses(problem, kind, i, j, way, share, counts):
 @njit
 def _hand_on(problem, before, chart, around, kind, i, j, values, ways, counts):
     """Give the probability of a goal to the goals of its ways."""
-    at, share = problem.at, cell(around, problem.at, kind, i, j)
+    offset, share = problem.offset, cell(around, problem.offset, kind, i, j)
     if share == 0.0:
         return
-    whole = cell(chart, at, kind, i, j)
+    whole = cell(chart, offset, kind, i, j)
     for x in range(alternatives(problem, before, chart, kind, i, j, values, ways)):
         part = share * np.exp(values[x] - whole)
         if part == 0.0:
@@ -123,13 +123,13 @@ def _hand_on(problem, before, chart, around, kind, i, j, values, ways, counts):
             if below == PREFIX_GOAL:
                 around.X[q] += part
             elif below == PAIR_GOAL:
-                around.E[at[p] + q] += part
+                around.E[offset[p] + q] += part
             elif below == SOME_GOAL:
-                around.R[at[p] + q] += part
+                around.R[offset[p] + q] += part
             elif below == MANY_GOAL:
-                around.W[at[p] + q] += part
+                around.W[offset[p] + q] += part
             elif below != NO_GOAL:
-                around.T[pair_state(below), at[p] + q] += part
+                around.T[pair_state(below), offset[p] + q] += part
         if counts.size:
             _add_uses(problem, kind, i, j, ways[x], part, counts)
 
@@ -149,8 +149,8 @@ def outside(problem, chart, counts, probs):
     probs : ndarray or empty
         Output, for every cell: the probability of the pair, of an unpaired base on the diagonal.
     """
-    at, n, kind_of = problem.at, problem.seq.size, problem.table.dtype
-    before, size = forced_before(problem.forced), problem.at[n] + n
+    offset, n, kind_of = problem.offset, problem.seq.size, problem.table.dtype
+    before, size = forced_before(problem.forced), problem.offset[n] + n
     values, ways = np.empty(room(n), kind_of), np.empty((room(n), 10), np.int64)
     E, R, W = np.zeros(size, kind_of), np.zeros(size, kind_of), np.zeros(size, kind_of)
     T = np.zeros((problem.stacked, size), kind_of)
@@ -170,12 +170,12 @@ def outside(problem, chart, counts, probs):
                 _hand_on(problem, before, chart, around, stacked_goal(s), i, j, values, ways, counts)
     if probs.size:
         for i in range(n):
-            probs[at[i] + i] = 1.0
+            probs[offset[i] + i] = 1.0
         for i in range(n):
             for j in range(i + 1, min(n, i + problem.window)):
-                both = E[at[i] + j]
+                both = E[offset[i] + j]
                 for s in range(problem.stacked):
-                    both += T[s, at[i] + j]
-                probs[at[i] + j] = both
-                probs[at[i] + i] -= both
-                probs[at[j] + j] -= both
+                    both += T[s, offset[i] + j]
+                probs[offset[i] + j] = both
+                probs[offset[i] + i] -= both
+                probs[offset[j] + j] -= both

@@ -71,15 +71,15 @@ def pair_state(kind):
 
 
 @njit(no_cpython_wrapper=True)
-def cell(chart, at, kind, i, j):
+def cell(chart, offset, kind, i, j):
     """Value of a goal."""
     if kind == PREFIX_GOAL:
         return chart.X[j]
     if kind == PAIR_GOAL:
-        return chart.E[at[i] + j]
+        return chart.E[offset[i] + j]
     if kind == SOME_GOAL:
-        return chart.R[at[i] + j]
-    return chart.W[at[i] + j] if kind == MANY_GOAL else chart.T[pair_state(kind), at[i] + j]
+        return chart.R[offset[i] + j]
+    return chart.W[offset[i] + j] if kind == MANY_GOAL else chart.T[pair_state(kind), offset[i] + j]
 
 
 @njit
@@ -97,16 +97,16 @@ def _put(values, ways, count, value, kind, i, j, other, k, m, free_1, free_2, fr
 @njit
 def _loops(problem, before, chart, kind, i, j, values, ways):
     """Ways to fill a pair."""
-    seq, table, at = problem.seq, problem.table, problem.at
+    seq, table, offset = problem.seq, problem.table, problem.offset
     outer = KIND[seq[i], seq[j]]
     here = table[PAIR + outer]
     if problem.pair.size:
-        here += problem.pair[at[i] + j]
+        here += problem.pair[offset[i] + j]
     count = np.int64(0)
     if KIND[seq[i + 1], seq[j - 1]] >= 0 and j - i > 2:
         state = min(pair_state(kind) + 1, problem.stacked - 1)
         value = here + table[STACK + 6 * outer + KIND[seq[i + 1], seq[j - 1]]]
-        value += chart.T[state, at[i + 1] + j - 1]
+        value += chart.T[state, offset[i + 1] + j - 1]
         if kind != PAIR_GOAL and triple(seq, i, j) >= 0:
             value += table[triple(seq, i, j)]
         below = stacked_goal(state)
@@ -132,7 +132,7 @@ def _loops(problem, before, chart, kind, i, j, values, ways):
             inner = KIND[seq[p], seq[q]]
             if inner < 0 or left + right == 0:
                 continue
-            value = here + table[LENGTH + left * (LONGEST + 1) + right] + chart.E[at[p] + q]
+            value = here + table[LENGTH + left * (LONGEST + 1) + right] + chart.E[offset[p] + q]
             if left + right == 1:
                 value += table[BULGE_STACK + 6 * outer + inner]
                 value += table[BULGE_BASE + seq[i + 1 if left == 1 else j - 1]]
@@ -140,7 +140,7 @@ def _loops(problem, before, chart, kind, i, j, values, ways):
                 c = internal_class(left, right)
                 value += table[out_end(seq, i, j, c)] + table[in_end(seq, p, q, c)]
             count = _put(values, ways, count, value, PAIR_GOAL, p, q, NO_GOAL, 0, 0, i + 1, p, q + 1, j)
-    value = here + table[MULTI] + table[out_end(seq, i, j, MULTI_END)] + chart.W[at[i + 1] + j - 1]
+    value = here + table[MULTI] + table[out_end(seq, i, j, MULTI_END)] + chart.W[offset[i + 1] + j - 1]
     return _put(values, ways, count, value, MANY_GOAL, i + 1, j - 1, NO_GOAL, 0, 0, 0, 0, 0, 0)
 
 
@@ -163,7 +163,7 @@ def alternatives(problem, before, chart, kind, i, j, values, ways):
     ways : ndarray of shape (..., 10)
         Output: two goals (kind, i, j), and two ranges of unpaired bases.
     """
-    seq, table, at = problem.seq, problem.table, problem.at
+    seq, table, offset = problem.seq, problem.table, problem.offset
     if pair_state(kind) >= -1:
         return _loops(problem, before, chart, kind, i, j, values, ways)
     count = np.int64(0)
@@ -173,22 +173,24 @@ def alternatives(problem, before, chart, kind, i, j, values, ways):
             value = chart.X[last] + table[OUTER_BASE]
             count = _put(values, ways, count, value, PREFIX_GOAL, 0, last, NO_GOAL, 0, 0, last, j, 0, 0)
         for k in range(max(0, last - problem.window + 1), last - problem.min_hairpin):
-            if chart.E[at[k] + last].real > -np.inf:
-                value = chart.X[k] + chart.E[at[k] + last] + table[in_end(seq, k, last, OUTER_END)]
+            if chart.E[offset[k] + last].real > -np.inf:
+                value = chart.X[k] + chart.E[offset[k] + last] + table[in_end(seq, k, last, OUTER_END)]
                 count = _put(values, ways, count, value, PAIR_GOAL, k, last, PREFIX_GOAL, 0, k, 0, 0, 0, 0)
         return count
     if i < j and not problem.forced[i]:
-        value = table[MULTI_BASE] + (chart.R[at[i + 1] + j] if kind == SOME_GOAL else chart.W[at[i + 1] + j])
+        value = table[MULTI_BASE] + (
+            chart.R[offset[i + 1] + j] if kind == SOME_GOAL else chart.W[offset[i + 1] + j]
+        )
         count = _put(values, ways, count, value, kind, i + 1, j, NO_GOAL, 0, 0, i, i + 1, 0, 0)
     for k in range(i + problem.min_hairpin + 1, j + 1):
-        if chart.E[at[i] + k].real == -np.inf:
+        if chart.E[offset[i] + k].real == -np.inf:
             continue
-        branch = chart.E[at[i] + k] + table[in_end(seq, i, k, MULTI_END)]
+        branch = chart.E[offset[i] + k] + table[in_end(seq, i, k, MULTI_END)]
         if kind == SOME_GOAL and before[j + 1] == before[k + 1]:
             value = branch + (j - k) * table[MULTI_BASE]
             count = _put(values, ways, count, value, PAIR_GOAL, i, k, NO_GOAL, 0, 0, k + 1, j + 1, 0, 0)
         if k < j:
-            value = branch + chart.R[at[k + 1] + j]
+            value = branch + chart.R[offset[k + 1] + j]
             count = _put(values, ways, count, value, PAIR_GOAL, i, k, SOME_GOAL, k + 1, j, 0, 0, 0, 0)
     return count
 

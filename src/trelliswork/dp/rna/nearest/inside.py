@@ -140,23 +140,23 @@ def _add4(out, c0, c1, c2, c3, r0, r1, r2, r3):
 
 
 @njit
-def _splits(many, R, at, branch, where, count, stop):
+def _splits(many, R, offset, branch, where, count, stop):
     """Add ``branch[k] * R(k + 1, j)`` to ``many[j]`` for all branches."""
     whole = count - count % 4
     for x in range(0, whole, 4):
         last = where[x + 3] + 1
         for y in range(x, x + 3):
             k = where[y]
-            _add(many[k + 1 : last], branch[k], R[at[k + 1] + k + 1 : at[k + 1] + last])
+            _add(many[k + 1 : last], branch[k], R[offset[k + 1] + k + 1 : offset[k + 1] + last])
         a, b, c, d = where[x], where[x + 1], where[x + 2], where[x + 3]
         _add4(
             many[last:stop], branch[a], branch[b], branch[c], branch[d],
-            R[at[a + 1] + last : at[a + 1] + stop], R[at[b + 1] + last : at[b + 1] + stop],
-            R[at[c + 1] + last : at[c + 1] + stop], R[at[d + 1] + last : at[d + 1] + stop],
+            R[offset[a + 1] + last : offset[a + 1] + stop], R[offset[b + 1] + last : offset[b + 1] + stop],
+            R[offset[c + 1] + last : offset[c + 1] + stop], R[offset[d + 1] + last : offset[d + 1] + stop],
         )  # fmt: skip
     for x in range(whole, count):
         k = where[x]
-        _add(many[k + 1 : stop], branch[k], R[at[k + 1] + k + 1 : at[k + 1] + stop])
+        _add(many[k + 1 : stop], branch[k], R[offset[k + 1] + k + 1 : offset[k + 1] + stop])
 
 
 @njit(fastmath={"contract", "reassoc"})
@@ -250,7 +250,7 @@ def log_sum(terms, count):
 @njit
 def _prefixes(problem, E):
     """Logarithms of the weights of everything before each base."""
-    seq, at, n = problem.seq, problem.at, problem.seq.size
+    seq, offset, n = problem.seq, problem.offset, problem.seq.size
     logs = np.log(problem.table)
     X, terms = np.empty(n + 1, E.dtype), np.empty(n + 1, E.dtype)
     X[0] = 0.0
@@ -259,8 +259,8 @@ def _prefixes(problem, E):
         if not problem.forced[j]:
             terms[0], count = X[j] + logs[OUTER_BASE], 1
         for i in range(max(0, j + 1 - problem.window), j - problem.min_hairpin):
-            if E[at[i] + j] != 0.0:
-                terms[count] = X[i] + np.log(E[at[i] + j]) + logs[in_end(seq, i, j, OUTER_END)]
+            if E[offset[i] + j] != 0.0:
+                terms[count] = X[i] + np.log(E[offset[i] + j]) + logs[in_end(seq, i, j, OUTER_END)]
                 count += 1
         X[j + 1] = log_sum(terms, count)
     return X
@@ -269,7 +269,7 @@ def _prefixes(problem, E):
 @njit
 def _suffixes(problem, E):
     """Logarithms of the weights of everything from each base on."""
-    seq, at, n = problem.seq, problem.at, problem.seq.size
+    seq, offset, n = problem.seq, problem.offset, problem.seq.size
     logs = np.log(problem.table)
     Y, terms = np.empty(n + 1, E.dtype), np.empty(n + 1, E.dtype)
     Y[n] = 0.0
@@ -278,8 +278,8 @@ def _suffixes(problem, E):
         if not problem.forced[i]:
             terms[0], count = Y[i + 1] + logs[OUTER_BASE], 1
         for j in range(i + problem.min_hairpin + 1, min(n, i + problem.window)):
-            if E[at[i] + j] != 0.0:
-                terms[count] = Y[j + 1] + np.log(E[at[i] + j]) + logs[in_end(seq, i, j, OUTER_END)]
+            if E[offset[i] + j] != 0.0:
+                terms[count] = Y[j + 1] + np.log(E[offset[i] + j]) + logs[in_end(seq, i, j, OUTER_END)]
                 count += 1
         Y[i] = log_sum(terms, count)
     return Y
@@ -303,9 +303,9 @@ def inside(problem, powers):
     least, most : float
         The least and the largest weight of a cell.
     """
-    seq, table, pair, forced, at, min_hairpin, max_loop, window, states = problem
+    seq, table, pair, forced, offset, min_hairpin, max_loop, window, states = problem
     n = seq.size
-    size = at[n] + n
+    size = offset[n] + n
     E, T = np.zeros(size, table.dtype), np.zeros((states, size), table.dtype)
     R, W = np.zeros(size, table.dtype), np.zeros(size, table.dtype)
     ring, acc = np.zeros((_RING, 4, n + _PAD), table.dtype), np.zeros((4, n + _PAD), table.dtype)
@@ -315,7 +315,7 @@ def inside(problem, powers):
     width, zero = LONGEST + 1, table[PAIR] * 0.0
     least, most = 1.0, 1.0
     for i in range(n - 1, -1, -1):
-        stop, row = min(n, i + window), at[i]
+        stop, row = min(n, i + window), offset[i]
         acc[:, _PAD + i + 1 : _PAD + stop] = 0.0
         for left in range(max_loop + 1):
             p = i + 1 + left
@@ -343,17 +343,17 @@ def inside(problem, powers):
             for left in range(2):
                 entry, weight = _small_bulge(problem, i, j, kind, left)
                 if entry >= 0:
-                    loops += weight * E[at[i + 1 + left] + j - 2 + left]
-            loops += table[MULTI] * table[out_end(seq, i, j, MULTI_END)] * W[at[i + 1] + j - 1]
+                    loops += weight * E[offset[i + 1 + left] + j - 2 + left]
+            loops += table[MULTI] * table[out_end(seq, i, j, MULTI_END)] * W[offset[i + 1] + j - 1]
             inner, stacked = KIND[seq[i + 1], seq[j - 1]], zero
             if inner >= 0:
                 stack = here * table[STACK + 6 * kind + inner]
-                stacked = stack * T[0, at[i + 1] + j - 1]
+                stacked = stack * T[0, offset[i + 1] + j - 1]
                 third = triple(seq, i, j)
                 if third >= 0:
                     stack *= table[third]
                 for s in range(states):
-                    T[s, row + j] = stack * T[min(s + 1, states - 1), at[i + 1] + j - 1]
+                    T[s, row + j] = stack * T[min(s + 1, states - 1), offset[i + 1] + j - 1]
             for s in range(states - 1):
                 T[s, row + j] += here * loops * table[HELIX + s]
             T[states - 1, row + j] += here * loops
@@ -365,7 +365,7 @@ def inside(problem, powers):
                 least, most = min(least, E[row + j].real), max(most, E[row + j].real)
         _ends(problem, E[row + i : row + stop], i, stop, ring[i % _RING])
         many[i:stop] = 0.0
-        _splits(many, R, at, branch, where, n_branches, stop)
+        _splits(many, R, offset, branch, where, n_branches, stop)
         base, tail, seen = zero if forced[i] else table[MULTI_BASE], zero, 0
         for j in range(i, stop):
             tail = zero if forced[j] else tail * table[MULTI_BASE]
@@ -375,8 +375,8 @@ def inside(problem, powers):
             R[row + j] = many[j] + tail
             W[row + j] = many[j]
             if j > i:
-                R[row + j] += base * R[at[i + 1] + j]
-                W[row + j] += base * W[at[i + 1] + j]
+                R[row + j] += base * R[offset[i + 1] + j]
+                W[row + j] += base * W[offset[i + 1] + j]
         for j in range(i, stop):
             if R[row + j] != 0.0:
                 least, most = min(least, R[row + j].real), max(most, R[row + j].real)
@@ -400,7 +400,7 @@ def outside(problem, powers, chart, counts, probs):
     probs : ndarray or empty
         Output, for every cell: the probability of the pair, of an unpaired base on the diagonal.
     """
-    seq, table, pair, forced, at, min_hairpin, max_loop, window, states = problem
+    seq, table, pair, forced, offset, min_hairpin, max_loop, window, states = problem
     E, T, R, W, X = chart
     n, counted = seq.size, counts.size > 0
     width, zero = LONGEST + 1, table[PAIR] * 0.0
@@ -417,13 +417,17 @@ def outside(problem, powers, chart, counts, probs):
     run, before = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
     free = _runs(forced, run, before)
     for p in range(1, min(_RING - 1, n)):
-        _ends(problem, E[at[p] + p : at[p] + min(n, p + window)], p, min(n, p + window), ring[p % _RING])
+        _ends(
+            problem, E[offset[p] + p : offset[p] + min(n, p + window)], p, min(n, p + window), ring[p % _RING]
+        )
     for i in range(n):
-        stop, row = min(n, i + window), at[i]
+        stop, row = min(n, i + window), offset[i]
         ahead = i + _RING - 1
         if ahead < n:
             reach = min(n, ahead + window)
-            _ends(problem, E[at[ahead] + ahead : at[ahead] + reach], ahead, reach, ring[ahead % _RING])
+            _ends(
+                problem, E[offset[ahead] + ahead : offset[ahead] + reach], ahead, reach, ring[ahead % _RING]
+            )
             ring_out[ahead % _RING, :, _PAD + ahead : _PAD + reach] = 0.0
         base = zero if forced[i] else table[MULTI_BASE]
         # Multiloops: what is around the stretches of this row goes to its branches and to shorter stretches.
@@ -435,12 +439,12 @@ def outside(problem, powers, chart, counts, probs):
             tail[j] = running
             many[j] = R_out[row + j] + W_row[j]
             if j > i:
-                R_out[at[i + 1] + j] += base * R_out[row + j]
+                R_out[offset[i + 1] + j] += base * R_out[row + j]
                 W_next[j] = base * W_row[j]
         if counted and not forced[i]:
             uses = zero
             for j in range(i + 1, stop):
-                uses += R_out[row + j] * R[at[i + 1] + j] + W_row[j] * W[at[i + 1] + j]
+                uses += R_out[row + j] * R[offset[i + 1] + j] + W_row[j] * W[offset[i + 1] + j]
             counts[MULTI_BASE] += base * uses
         closed, T_next[:, i:stop] = zero, 0.0
         acc[:, _PAD + i : _PAD + stop + 8] = 0.0
@@ -457,8 +461,8 @@ def outside(problem, powers, chart, counts, probs):
             branch = E[row + j] * table[end]
             around = tail[j]
             if j + 1 < stop:
-                inner_row = R[at[j + 1] + j + 1 : at[j + 1] + stop]
-                out_row = R_out[at[j + 1] + j + 1 : at[j + 1] + stop]
+                inner_row = R[offset[j + 1] + j + 1 : offset[j + 1] + stop]
+                out_row = R_out[offset[j + 1] + j + 1 : offset[j + 1] + stop]
                 around += _split_back(many[j + 1 : stop], inner_row, branch, out_row)
             outer_end = in_end(seq, i, j, OUTER_END)
             outer = np.exp(X[i] + Y[j + 1] - X[n]) * table[outer_end]
@@ -488,9 +492,9 @@ def outside(problem, powers, chart, counts, probs):
                     for s in range(states):
                         above, below = stack * table[third] * T_row[s, j], min(s + 1, states - 1)
                         T_next[below, j - 1] += above
-                        later += above * T[below, at[i + 1] + j - 1]
+                        later += above * T[below, offset[i + 1] + j - 1]
                 if counted:
-                    counts[STACK + 6 * kind + inner] += later + E_out * stack * T[0, at[i + 1] + j - 1]
+                    counts[STACK + 6 * kind + inner] += later + E_out * stack * T[0, offset[i + 1] + j - 1]
                     if third >= 0:
                         counts[third] += later
             closing = table[MULTI] * table[out_end(seq, i, j, MULTI_END)]
@@ -501,7 +505,7 @@ def outside(problem, powers, chart, counts, probs):
                     p, q = i + 1 + left, j - 2 + left
                     small_out[p % 3, q] += loops * weight
                     if counted:
-                        uses = loops * weight * E[at[p] + q]
+                        uses = loops * weight * E[offset[p] + q]
                         counts[entry] += uses
                         counts[BULGE_BASE + seq[i + 1 if left == 1 else j - 1]] += uses
                         counts[LENGTH + left * width + 1 - left] += uses
@@ -518,7 +522,7 @@ def outside(problem, powers, chart, counts, probs):
                     counts[in_end(seq, i, j, c)] += (
                         ring_out[i % _RING, c, _PAD + j] * ring[i % _RING, c, _PAD + j]
                     )
-                uses = loops * closing * W[at[i + 1] + j - 1]
+                uses = loops * closing * W[offset[i + 1] + j - 1]
                 counts[MULTI] += uses
                 counts[out_end(seq, i, j, MULTI_END)] += uses
                 uses = loops * _hairpin(problem, powers, before, i, j)
@@ -529,12 +533,12 @@ def outside(problem, powers, chart, counts, probs):
                     counts[code] += uses
                 lonely = E[row + j]
                 if inner >= 0:
-                    lonely -= here * table[STACK + 6 * kind + inner] * T[0, at[i + 1] + j - 1]
+                    lonely -= here * table[STACK + 6 * kind + inner] * T[0, offset[i + 1] + j - 1]
                 counts[LONELY] += E_out * lonely
                 for s in range(states - 1):
                     ended = T[s, row + j]
                     if third >= 0:
-                        ended -= stack * table[third] * T[s + 1, at[i + 1] + j - 1]
+                        ended -= stack * table[third] * T[s + 1, offset[i + 1] + j - 1]
                     counts[HELIX + s] += T_row[s, j] * ended
         # Internal loops.
         for left in range(max_loop + 1):
@@ -563,8 +567,8 @@ def outside(problem, powers, chart, counts, probs):
         T_row, T_next = T_next, T_row
     for i in range(n):
         if probs.size:
-            probs[at[i] + i] = 1.0 - paired[i]
+            probs[offset[i] + i] = 1.0 - paired[i]
             for j in range(i + 1, min(n, i + min_hairpin + 1, i + window)):
-                probs[at[i] + j] = 0.0
+                probs[offset[i] + j] = 0.0
         if counted and not forced[i]:
             counts[OUTER_BASE] += np.exp(X[i] + Y[i + 1] - X[n]) * table[OUTER_BASE]

@@ -86,7 +86,7 @@ MOST_STACKED = 4  # states of stacked pairs where lengths of helices count: seco
 class Problem(NamedTuple):
     """A sequence and the scores of its loops.
 
-    Cells are pairs i <= j less than ``window`` apart, row by row: cell (i, j) is at ``at[i] + j``.
+    Cells are pairs i <= j less than ``window`` apart, row by row: cell (i, j) is number ``offset[i] + j``.
     """
 
     seq: np.ndarray  # bases
@@ -95,7 +95,7 @@ class Problem(NamedTuple):
         np.ndarray
     )  # of every cell, with scores of unpaired bases taken off (see ``lookup.absorbed``); or empty
     forced: np.ndarray  # bases that must be paired
-    at: np.ndarray
+    offset: np.ndarray
     min_hairpin: int
     max_loop: int
     window: int

@@ -14,16 +14,16 @@ __all__ = ["absorbed", "helix_end", "in_end", "internal_class", "loop_code", "ou
 @njit
 def rows(n, window):
     """Where the rows of the cells of one sequence start, less the number of the row."""
-    at = np.empty(n + 1, np.int64)
+    offset = np.empty(n + 1, np.int64)
     total = 0
     for i in range(n + 1):
-        at[i] = total - i
+        offset[i] = total - i
         total += min(window, n - i)
-    return at
+    return offset
 
 
 @njit
-def absorbed(pair, at, window, out, forced):
+def absorbed(pair, offset, window, out, forced):
     """Scores of pairs less those of their bases when unpaired, so that unpaired bases score 0.
 
     Bases whose own score is -inf have to be paired. Returns the score of the structure without pairs.
@@ -32,14 +32,14 @@ def absorbed(pair, at, window, out, forced):
     unpaired = np.zeros(n, pair.dtype)
     total = unpaired[:1].copy()
     for i in range(n):
-        forced[i] = pair[at[i] + i].real == -np.inf
+        forced[i] = pair[offset[i] + i].real == -np.inf
         if not forced[i]:
-            unpaired[i] = pair[at[i] + i]
+            unpaired[i] = pair[offset[i] + i]
             total[0] += unpaired[i]
     for i in range(n):
-        out[at[i] + i] = 0.0
+        out[offset[i] + i] = 0.0
         for j in range(i + 1, min(n, i + window)):
-            out[at[i] + j] = pair[at[i] + j] - unpaired[i] - unpaired[j]
+            out[offset[i] + j] = pair[offset[i] + j] - unpaired[i] - unpaired[j]
     return total[0]
 
 

@@ -157,7 +157,7 @@ def kbest(problem, chart, k, partners, totals):
             continue
         limit = k - n_found
         kind, i, j, after = goals[goal, 0], goals[goal, 1], goals[goal, 2], goals[goal, 3]
-        rest = value - cell(chart, problem.at, kind, i, j)  # everything but this goal
+        rest = value - cell(chart, problem.offset, kind, i, j)  # everything but this goal
         count = alternatives(problem, before, chart, kind, i, j, found, ways)
         for w in range(count):
             total = rest + found[w]
@@ -178,15 +178,15 @@ def kbest(problem, chart, k, partners, totals):
 
 
 @njit
-def _place(at, n, kind, i, j):
+def _place(offset, n, kind, i, j):
     """Where the number of the node of a goal is kept: prefixes, then the kinds of cells."""
-    return j if kind == PREFIX_GOAL else n + 1 + (kind - PAIR_GOAL) * (at[n] + n) + at[i] + j
+    return j if kind == PREFIX_GOAL else n + 1 + (kind - PAIR_GOAL) * (offset[n] + n) + offset[i] + j
 
 
 @njit
 def _edges(problem, chart, ids, node_ptr, tail_ptr, tails, scores, marks):
     """Numbers of nodes, edges and tails; also the arrays, unless they are empty."""
-    at, n, write = problem.at, problem.seq.size, node_ptr.size > 0
+    offset, n, write = problem.offset, problem.seq.size, node_ptr.size > 0
     values, ways, before = np.empty(room(n)), np.empty((room(n), 10), np.int64), forced_before(problem.forced)
     n_nodes, n_edges, n_tails = 0, 0, 0
     for first in range(n, -2, -1):
@@ -195,11 +195,11 @@ def _edges(problem, chart, ids, node_ptr, tail_ptr, tails, scores, marks):
             for kind in range(PREFIX_GOAL, MANY_GOAL + problem.stacked):
                 if (kind == PREFIX_GOAL) != (first == -1) or (first == n):
                     continue
-                if cell(chart, at, kind, first, j) == -np.inf:
+                if cell(chart, offset, kind, first, j) == -np.inf:
                     continue
                 if write:
                     node_ptr[n_nodes] = n_edges
-                    ids[_place(at, n, kind, first, j)] = n_nodes
+                    ids[_place(offset, n, kind, first, j)] = n_nodes
                 n_nodes += 1
                 if kind == PREFIX_GOAL and j == 0:  # the empty prefix: one edge without tails
                     if write:
@@ -221,8 +221,8 @@ def _edges(problem, chart, ids, node_ptr, tail_ptr, tails, scores, marks):
                         if below != NO_GOAL:
                             if write:
                                 i, k = ways[w, side + 1], ways[w, side + 2]
-                                scores[n_edges] -= cell(chart, at, below, i, k)
-                                tails[n_tails] = ids[_place(at, n, below, i, k)]
+                                scores[n_edges] -= cell(chart, offset, below, i, k)
+                                tails[n_tails] = ids[_place(offset, n, below, i, k)]
                             n_tails += 1
                     n_edges += 1
     if write:
@@ -251,7 +251,7 @@ def derivation_graph(problem, chart):
         The pair that an edge stands for (or -1, -1) and two ranges of bases that it leaves unpaired.
     """
     n, none = problem.seq.size, np.empty(0, np.int64)
-    ids = np.empty((3 + problem.stacked) * (problem.at[n] + n) + n + 1, np.int64)
+    ids = np.empty((3 + problem.stacked) * (problem.offset[n] + n) + n + 1, np.int64)
     no_scores, no_marks = np.empty(0), np.empty((0, 6), np.int64)
     n_nodes, n_edges, n_tails = _edges(problem, chart, ids, none, none, none, no_scores, no_marks)
     node_ptr, tail_ptr = np.empty(n_nodes + 1, np.int64), np.empty(n_edges + 1, np.int64)

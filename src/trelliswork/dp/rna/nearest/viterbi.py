@@ -154,7 +154,7 @@ def _internal(problem, i, stop, ring, acc, run, free):
 @njit
 def _bulges_of_one(problem, E, i, j, kind):
     """Best bulge of one base closed by (i, j)."""
-    seq, table, at = problem.seq, problem.table, problem.at
+    seq, table, offset = problem.seq, problem.table, problem.offset
     best = -np.inf
     if problem.max_loop < 1:
         return best
@@ -162,12 +162,12 @@ def _bulges_of_one(problem, E, i, j, kind):
         inner = KIND[seq[i + 1], seq[j - 2]]
         if inner >= 0:
             best = table[BULGE_STACK + 6 * kind + inner] + table[BULGE_BASE + seq[j - 1]]
-            best += table[LENGTH + 1] + E[at[i + 1] + j - 2]
+            best += table[LENGTH + 1] + E[offset[i + 1] + j - 2]
     if j - 1 - (i + 2) > problem.min_hairpin and not problem.forced[i + 1]:
         inner = KIND[seq[i + 2], seq[j - 1]]
         if inner >= 0:
             value = table[BULGE_STACK + 6 * kind + inner] + table[BULGE_BASE + seq[i + 1]]
-            value += table[LENGTH + LONGEST + 1] + E[at[i + 2] + j - 1]
+            value += table[LENGTH + LONGEST + 1] + E[offset[i + 2] + j - 1]
             best = max(best, value)
     return best
 
@@ -186,9 +186,9 @@ def fill(problem):
     Chart
         Its last prefix is the best score.
     """
-    seq, table, pair, forced, at, min_hairpin, _, window, states = problem
+    seq, table, pair, forced, offset, min_hairpin, _, window, states = problem
     n = seq.size
-    size = at[n] + n
+    size = offset[n] + n
     E, T = np.full(size, -np.inf), np.full((states, size), -np.inf)
     R, W = np.full(size, -np.inf), np.full(size, -np.inf)
     ring, acc = np.full((4, _RING, n + _PAD), -np.inf), np.empty((4, n + 1))
@@ -199,7 +199,7 @@ def fill(problem):
         before[j + 1] = before[j] + forced[j]
         free = free and not forced[j]
     for i in range(n - 1, -1, -1):
-        stop, row = min(n, i + window), at[i]
+        stop, row = min(n, i + window), offset[i]
         _internal(problem, i, stop, ring, acc, run, free)
         r = i % _RING
         ring[:, r, max(0, _PAD + i - 8) : _PAD + stop] = -np.inf
@@ -225,17 +225,17 @@ def fill(problem):
                     loops = max(loops, acc[c, j] + table[out_end(seq, i, j, c)])
                 loops = max(loops, _bulges_of_one(problem, E, i, j, kind))
                 closing = table[MULTI] + table[out_end(seq, i, j, MULTI_END)]
-                loops = max(loops, closing + W[at[i + 1] + j - 1])
+                loops = max(loops, closing + W[offset[i + 1] + j - 1])
                 inner = KIND[seq[i + 1], seq[j - 1]]
                 stacked = -np.inf
                 if inner >= 0:
                     stack = here + table[STACK + 6 * kind + inner]
-                    stacked = stack + T[0, at[i + 1] + j - 1]
+                    stacked = stack + T[0, offset[i + 1] + j - 1]
                     third = triple(seq, i, j)
                     if third >= 0:
                         stack += table[third]
                     for s in range(states):
-                        T[s, row + j] = stack + T[min(s + 1, states - 1), at[i + 1] + j - 1]
+                        T[s, row + j] = stack + T[min(s + 1, states - 1), offset[i + 1] + j - 1]
                 for s in range(states):
                     end = table[HELIX + s] if s + 1 < states else 0.0
                     T[s, row + j] = max(T[s, row + j], here + loops + end)
@@ -246,12 +246,12 @@ def fill(problem):
             tail += -np.inf if forced[j] else table[MULTI_BASE]
             other = max(tail, many[j])
             if j > i:
-                other = max(other, base + R[at[i + 1] + j])
-                W[row + j] = max(many[j], base + W[at[i + 1] + j])
+                other = max(other, base + R[offset[i + 1] + j])
+                W[row + j] = max(many[j], base + W[offset[i + 1] + j])
             if branch > other:
                 tail = max(tail, branch)
                 if j + 1 < stop:
-                    _raise_to(many[j + 1 : stop], branch, R[at[j + 1] + j + 1 : at[j + 1] + stop])
+                    _raise_to(many[j + 1 : stop], branch, R[offset[j + 1] + j + 1 : offset[j + 1] + stop])
             R[row + j] = max(other, branch)
     X = np.full(n + 1, -np.inf)
     X[0] = 0.0
@@ -259,6 +259,6 @@ def fill(problem):
         if not forced[i]:
             X[i + 1] = max(X[i + 1], X[i] + table[OUTER_BASE])
         for j in range(i + min_hairpin + 1, min(n, i + window)):
-            if E[at[i] + j] > -np.inf:
-                X[j + 1] = max(X[j + 1], X[i] + E[at[i] + j] + table[in_end(seq, i, j, OUTER_END)])
+            if E[offset[i] + j] > -np.inf:
+                X[j + 1] = max(X[j + 1], X[i] + E[offset[i] + j] + table[in_end(seq, i, j, OUTER_END)])
     return Chart(E, T, R, W, X)
