@@ -143,11 +143,11 @@ def test_unknown_symbols_of_strings():
 def test_a_column_that_dwarfs_the_others():
     rows = np.hstack([ROWS, 1e5 * np.arange(15.0)[:, None]])
     with pytest.warns(tw.InputWarning, match="the attribute '3' has values of about .* dwarfs"):
-        model = tw.ZScore(tw.Classes()).fit(rows, CLASSES)
+        model = tw.ZScore(tw.Classes(scale=None)).fit(rows, CLASSES)
     assert "the attribute 'income' has" in model.pack(rows).cautions(["a", "b", "c", "income"])[0]
     dicts = [[{"word": word, "id": 1e6 + t} for t, word in enumerate(x)] for x in WORDS]
     with pytest.warns(tw.InputWarning, match="the attribute 'id' has"):
-        tw.Perceptron(tw.Chain()).fit(dicts, TAGS)
+        tw.Perceptron(tw.Chain(scale=None)).fit(dicts, TAGS)
 
 
 def test_alignments():

@@ -100,7 +100,7 @@ def test_gradient_and_hessian_agree_with_finite_differences(name, weighted):
 @pytest.mark.parametrize("l2", [0.05, 1.0])
 def test_length_one_is_multinomial_logistic_regression(l2):
     F, c = arrays()
-    chain = tw.Chain(start=False, end=False, unknown=False)
+    chain = tw.Chain(start=False, end=False, unknown=False, scale=None)
     weights = np.random.default_rng(3).random(len(F)) + 0.1
     crf = tw.CRF(chain, l2=l2, tol=1e-9, max_iter=1000)
     crf.fit([row[None] for row in F], [[label] for label in c], sample_weight=weights)

@@ -47,10 +47,12 @@ BAD = {
         "edge_features": [Chain(edge_features="some"), Chain(edge_features={5: "all"})],
         "min_count": [Chain(min_count=-1), Chain(min_count="all")],
         "labels": [Chain(labels=[]), Chain(labels=3), Chain(labels=[["a"]])],
+        "scale": [Chain(scale="all"), Chain(scale=2.0)],
     },
     "Classes": {
         "taxonomy": [Classes(taxonomy=7), Classes(taxonomy=[("a", "b"), ("b", "a")]), Classes(taxonomy=[])],
         "labels": [Classes(labels=[]), Classes(labels=3), Classes(TREE, labels=["b"])],
+        "scale": [Classes(scale="all"), Classes(scale=2.0)],
         "ancestor_weight": [Classes(TREE, ancestor_weight=-1), Classes(TREE, ancestor_weight={"a": 1})],
     },
     "Derivations": {

@@ -164,7 +164,10 @@ class ModelDecoder(Decoder):
             _compare(self.structure, cls, {k: v for k, v in values.items() if k not in missing})
             self.structure_used = True
             return self.structure
-        model = cls(**{**getattr(cls, "_before", {}), **values})
+        before = {
+            k: v for k, v in getattr(cls, "_before", {}).items() if k in known
+        }
+        model = cls(**{**before, **values})
         fitted = self.decode(space, depth + 1)
         if fitted is not None:
             if not isinstance(fitted, Space):

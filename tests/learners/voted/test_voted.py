@@ -469,7 +469,7 @@ def test_lazy_steps_are_the_eager_ones(l2):
 def test_solvers_refuse_features_that_overflow(solver):
     huge = [[{"a": 1e200}], [{"a": -1e200}]]
     with pytest.raises(tw.InputError, match="the search cannot start"):
-        tw.VotedCRF(tw.Chain(), solver=solver, penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(
+        tw.VotedCRF(tw.Chain(scale=None), solver=solver, penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(
             huge, [["A"], ["B"]]
         )
 

@@ -29,7 +29,7 @@ def blobs(n=60, p=4, seed=0):
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix, list, lambda X: X.tolist()])
 def test_crf_is_multinomial_logistic_regression(make):
     X, y = blobs()
-    ours = CRF(Classes(bias=False), l2=0.5, tol=1e-9, max_iter=1000).fit(make(X), y)
+    ours = CRF(Classes(bias=False, scale=None), l2=0.5, tol=1e-9, max_iter=1000).fit(make(X), y)
     theirs = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10, max_iter=5000).fit(X, y)
     np.testing.assert_allclose(ours.coef_.reshape(4, 4).T, theirs.coef_, atol=1e-5)
     p = ours.predict_marginals(make(X))
@@ -46,7 +46,7 @@ def test_generative_is_naive_bayes():
     ours, theirs = Generative(Classes(), 1.0).fit(X, y), MultinomialNB().fit(X, y)
     np.testing.assert_allclose(ours.coef_.reshape(7, 3)[:6].T, theirs.feature_log_prob_)
     with pytest.raises(InputError, match="must not be negative"):
-        Generative(Classes()).fit(-X, y)
+        Generative(Classes()).fit([{"a": -1.0}, {"a": 2.0}], ["x", "y"])
 
 
 def test_sharing_through_the_taxonomy():
