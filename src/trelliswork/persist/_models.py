@@ -164,9 +164,7 @@ class ModelDecoder(Decoder):
             _compare(self.structure, cls, {k: v for k, v in values.items() if k not in missing})
             self.structure_used = True
             return self.structure
-        before = {
-            k: v for k, v in getattr(cls, "_before", {}).items() if k in known
-        }
+        before = {k: v for k, v in getattr(cls, "_before", {}).items() if k in known}
         model = cls(**{**before, **values})
         fitted = self.decode(space, depth + 1)
         if fitted is not None:
