@@ -334,15 +334,15 @@ class TokenMap:
             n += sizes[block.index]
         return n
 
-    def mean_value(self, n_real: int, weights: np.ndarray | None) -> float:
-        """Mean of the values other than 0 of the attributes with a number below ``n_real``; 1 without any.
+    def value_sums(self, n_real: int, weights: np.ndarray | None) -> tuple[float, float]:
+        """Sum of the values other than 0 of the attributes with a number below ``n_real``, and their number.
 
         ``weights`` are those of the tokens.
         """
         entries = self.token_matrix().tocoo()
         used = (entries.col < n_real) & (entries.data != 0)
         share = np.ones(int(used.sum())) if weights is None else weights[entries.row[used]]
-        return float(share @ np.abs(entries.data[used]) / share.sum()) if share.any() else 1.0
+        return float(share @ np.abs(entries.data[used])), float(share.sum())
 
     def empty_tokens(self) -> np.ndarray:
         """Tokens without any known attribute."""
