@@ -44,6 +44,7 @@ LAYERS = (
     ("structures",),
     ("losses", "kernels"),
     ("metrics", "features", "io"),
+    ("shards",),
     ("bounds",),
     ("accelerated",),
     ("learners",),

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from trelliswork.shards import Shards
+
 __all__ = ["Outputs", "accepts_iterators", "as_samples"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -71,6 +73,8 @@ def accepts_iterators(method: _Function) -> _Function:
     def listed(self: Any, *args: Any, **more: Any) -> Any:
         read = tuple(_read(name, value) for name, value in zip(names, args))
         more = {name: _read(name, value) for name, value in more.items()}
+        if "y" in names and len(args) < 2 and isinstance(more.get("X", *read[:1]), Shards):
+            more.setdefault("y", None)  # outputs come with the inputs
         return method(self, *read, *args[len(names) :], **more)
 
     return listed  # type: ignore[return-value]

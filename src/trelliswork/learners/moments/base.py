@@ -53,6 +53,7 @@ class MomentLearner(StructuredEstimator):
         Choice("reference", ("uniform", "generative")),
     )
 
+    by_blocks = True
     # What models had that were saved before the parameter was there.
     _before: ClassVar[Mapping[str, Any]] = {"total_margin": None}
     _about = "mean"
@@ -238,7 +239,8 @@ class MomentLearner(StructuredEstimator):
         plain = plain and self.solver in ("auto", "cholesky")  # others go through the samples
         if plain and space.outputs_fixed and space.n_features <= batch.covariance().max_dense:
             return self._summed(space, batch, weights, seen)
-        samples = None if structure.offers(Storable) else (list(X), list(batch.unpack(batch.gold_codes)))
+        joinable = structure.offers(Storable) or batch.in_blocks
+        samples = None if joinable else (list(X), list(batch.unpack(batch.gold_codes)))
         return MomentState(space, batch=batch, weights=weights, samples=samples, n_samples=len(batch))
 
     def _summed(self, space: Space, batch: Batch, weights: np.ndarray | None, seen: int = 0) -> MomentState:
@@ -348,7 +350,7 @@ class MomentLearner(StructuredEstimator):
         self.z_score_ = ahead / np.sqrt(spread) if spread > 0 else 0.0
         self.history_ = progress.history
         self.n_iter_, self.stop_ = len(progress.history), stop
-        if self.keep_moments:
+        if self.keep_moments and (state.batch is None or not state.batch.in_blocks):
             self.moments_ = state
         elif hasattr(self, "moments_"):
             del self.moments_

@@ -117,6 +117,7 @@ class VotedCRF(Voted):
     ([['D', 'N']], ['order 1', 'order 2', 'order 3'])
     """
 
+    by_blocks = True
     command = "vcrf"
     command_options = ("lam", "beta", "loss", "max_iter")
 
