@@ -50,6 +50,7 @@ LAYERS = (
     ("learners",),
     ("pipeline",),
     ("persist", "testing", "plots", "selection"),
+    ("dask",),
     ("_pretrained",),
     ("cli", "demo", "web", "__main__"),
 )

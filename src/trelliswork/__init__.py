@@ -54,6 +54,7 @@ _NAMES = {
 }
 _MODULES = (
     "bounds",
+    "dask",
     "features",
     "io",
     "kernels",

@@ -368,7 +368,7 @@ def fit_crf(
         return total - log_known + float((l2 * v) @ v), g
 
     best: dict[str, Any] = {"w": start, "objective": np.inf, "n": 0}
-    with Progress("CRF", max_iter, verbose) as progress:
+    with Progress("CRF", max_iter, verbose, batch.seen if verbose else None) as progress:
 
         def callback(n: int, w: np.ndarray, objective: float, norm: float) -> None:
             w = origin + w

@@ -170,7 +170,8 @@ class Perceptron(StructuredEstimator):
         weights = np.ones(n) if weights is None else weights
         rng, means, done = check_random_state(self.random_state), np.zeros_like(w), 0
         stop: StopReason = "max_iter"
-        with Progress("Perceptron", self.max_iter, self.verbose) as progress:
+        seen = batch.seen if self.verbose else None
+        with Progress("Perceptron", self.max_iter, self.verbose, seen) as progress:
             try:
                 for _ in range(self.max_iter):
                     sizes = batch.blocks.lengths.tolist()

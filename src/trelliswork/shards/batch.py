@@ -77,6 +77,7 @@ class ShardedBatch(Batch):
         super().__init__(space, None, template.n_jobs)
         self.blocks, self.template = blocks, template
         self._last: tuple[str, np.ndarray] | None = None
+        self._passes = 0
         self._marks = map("{}-{}".format, itertools.repeat(uuid.uuid4().hex), itertools.count())
 
     def __len__(self) -> int:
@@ -89,8 +90,15 @@ class ShardedBatch(Batch):
 
     def summed(self, question: Callable[..., Any], *args: Any, weights: np.ndarray | None = None) -> Any:
         """Sum of the answers of the blocks, always in the same order."""
+        self._passes += 1
         share = None if weights is None else PerSample(np.asarray(weights, dtype=np.float64))
         return self.blocks.sum(*asked(question, [*args, share]))
+
+    @property
+    def seen(self) -> Callable[[], float]:
+        """Counts the codes of true outputs (tokens, bases, rules) that sums went through so far."""
+        tokens, before = self.summed(questions.size_of_gold), self._passes
+        return lambda: tokens * (self._passes - before)
 
     def rows(self, question: Callable[..., Any], *args: Any) -> Any:
         """Answers with one entry per sample, of all samples."""

@@ -7,6 +7,7 @@ import io
 import mmap
 import os
 import pickle
+import shutil
 import tempfile
 import threading
 import weakref
@@ -118,9 +119,11 @@ class Block:
 class _Mapped:
     """A batch in a file: its arrays one after the other, then the rest."""
 
-    def __init__(self, folder: str, stream: bytes, buffers: list[memoryview], spaces: list[Space]):
-        self.spaces, self.places = spaces, []
-        number, self.path = tempfile.mkstemp(prefix="block-", suffix=".bin", dir=folder)
+    def __init__(self, room: Room, stream: bytes, buffers: list[memoryview], spaces: list[Space]):
+        self.room = room  # keeps its folder
+        self.spaces: list[Space] = spaces
+        self.places: list[tuple[int, int]] = []
+        number, self.path = tempfile.mkstemp(prefix="block-", suffix=".bin", dir=room.folder)
         with os.fdopen(number, "wb") as file:
             for buffer in [*buffers, memoryview(stream)]:
                 file.write(b"\0" * (-file.tell() % _ALIGNED))
@@ -163,7 +166,7 @@ class Room:
 
     def __init__(self, limit: int, folder: str | None = None):
         self.limit, self.used = limit, 0
-        self._folder, self._given = None if folder is None else str(folder), folder is not None
+        self._folder = None if folder is None else str(folder)
         self._lock = threading.Lock()
 
     @property
@@ -171,8 +174,8 @@ class Room:
         """The folder; made when it is first needed."""
         with self._lock:
             if self._folder is None:
-                made = tempfile.TemporaryDirectory(prefix="trelliswork-", ignore_cleanup_errors=True)
-                self._made, self._folder = made, made.name
+                self._folder = tempfile.mkdtemp(prefix="trelliswork-")
+                weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
             os.makedirs(self._folder, exist_ok=True)
             return self._folder
 
@@ -184,7 +187,7 @@ class Room:
             fits = self.used + nbytes <= self.limit
             self.used += nbytes * fits
         if not fits:
-            return Block(None, nbytes, _Mapped(self.folder, stream, buffers, spaces))
+            return Block(None, nbytes, _Mapped(self, stream, buffers, spaces))
         block = Block(batch, nbytes)
         weakref.finalize(block, self._freed, nbytes)
         return block

@@ -14,6 +14,7 @@ import numpy as np
 
 from trelliswork._errors import InputError, InputWarning, Unsupported
 from trelliswork._text import read_text
+from trelliswork._tokens import compacted
 from trelliswork._validate import check_samples, count_samples
 from trelliswork.metrics._crossval import take
 from trelliswork.structures.abilities import Storable, require
@@ -88,13 +89,8 @@ class Partition:
 
     def read(self, structure: Structure) -> Read:
         """Read the samples; the same ones every time."""
-        source, lines = self.source, None
-        if isinstance(source, (str, os.PathLike)):
-            reader = reader_of(structure, str(source)) if self.reader is None else self.reader
-            source = _from_file(source, reader)
-            lines = getattr(source, "lines", None)
-        elif callable(source):
-            source = source()
+        source = self._loaded(structure)
+        lines = getattr(source, "lines", None)
         X, y = (source.X, source.y) if hasattr(source, "X") else _pair(source, self.name)
         X, y = (list(data) if isinstance(data, Iterator) else data for data in (X, y))
         if y is None:
@@ -108,6 +104,22 @@ class Partition:
         except InputError as error:
             raise read.located(error) from None
         return read if self.index is None else read.part(self.index)
+
+    def _loaded(self, structure: Structure) -> Any:
+        """What the source gives: a pair, or an object with inputs and outputs."""
+        if isinstance(self.source, (str, os.PathLike)):
+            reader = reader_of(structure, str(self.source)) if self.reader is None else self.reader
+            return _from_file(self.source, reader)
+        return self.source() if callable(self.source) else self.source
+
+    def inputs(self, structure: Structure) -> Any:
+        """Read the inputs alone, where outputs may be missing."""
+        source = self._loaded(structure)
+        X = source.X if hasattr(source, "X") else source[0] if isinstance(source, tuple) else source
+        X = list(X) if isinstance(X, Iterator) else X
+        if self.features is not None and count_samples(X):
+            X = getattr(self.features, "transform", self.features)(X)
+        return X if self.index is None else take(X, self.index)
 
     def part(self, index: np.ndarray) -> Partition:
         """Some of its samples."""
@@ -227,7 +239,7 @@ def encoded(space: Space, pieces: Sequence[Read], n_jobs: int | None) -> Batch:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InputWarning)  # a block may hold nothing but rare names
             try:
-                batch = space.pack(piece.X, piece.y, n_jobs=n_jobs)
+                batch = space.pack(compacted(piece.X), piece.y, n_jobs=n_jobs)
                 batch.check_gold()
             except InputError as error:
                 raise piece.located(error) from None

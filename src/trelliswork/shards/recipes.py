@@ -34,6 +34,14 @@ class PerSample:
             return list(self.values)
         return [self.values[a:b] for a, b in itertools.pairwise(bounds.tolist())]
 
+    def without_arrays(self, size: int, arrays: list[Any]) -> PerSample:
+        """The same with values over a size in a list of arrays that are sent apart."""
+        return type(self)(_placed_apart(self.values, size, arrays))
+
+    def with_arrays(self, arrays: Sequence[Any]) -> PerSample:
+        """Inverse of :meth:`without_arrays`."""
+        return type(self)(_put_back(self.values, arrays))
+
 
 class PerBlock(PerSample):
     """A value for each block.
@@ -158,9 +166,50 @@ class Asked(NamedTuple):
         name = self.question.name if isinstance(self.question, Method) else self.question.__name__
         return name.strip("_").replace("_", " ")
 
+    def without_arrays(self, size: int, arrays: list[Any]) -> Asked:
+        """The same with arrays over a size in a list of their own, since all blocks get the same ones."""
+        return Asked(self.question, tuple(_placed_apart(arg, size, arrays) for arg in self.args))
+
+    def with_arrays(self, arrays: Sequence[Any]) -> Asked:
+        """Inverse of :meth:`without_arrays`."""
+        return Asked(self.question, tuple(_put_back(arg, arrays) for arg in self.args))
+
     def of(self, batch: Batch, values: Sequence[Any]) -> Any:
         """The answer of one block, which has values of its own."""
         return self.question(batch, *(_made(arg, batch, values) for arg in self.args))
+
+
+class _Apart(NamedTuple):
+    """Place of an array that is sent apart."""
+
+    number: int
+
+
+def _replaced(arg: Any, change: Callable[[Any], Any]) -> Any:
+    """An argument with something else in place of its innermost values."""
+    if isinstance(arg, Recipe):
+        more = {name: _replaced(value, change) for name, value in arg.more.items()}
+        return Recipe(arg.make, *(_replaced(inner, change) for inner in arg.args), **more)
+    if isinstance(arg, Later):
+        return Later(_replaced(arg.recipe, change))
+    if type(arg) is tuple:
+        return tuple(_replaced(inner, change) for inner in arg)
+    return change(arg)
+
+
+def _placed_apart(arg: Any, size: int, arrays: list[Any]) -> Any:
+    def change(value: Any) -> Any:
+        rows = value.values if isinstance(value, Ragged) else value
+        if not isinstance(rows, np.ndarray) or rows.nbytes <= size:
+            return value
+        arrays.append(value)
+        return _Apart(len(arrays) - 1)
+
+    return _replaced(arg, change)
+
+
+def _put_back(arg: Any, arrays: Sequence[Any]) -> Any:
+    return _replaced(arg, lambda value: arrays[value.number] if isinstance(value, _Apart) else value)
 
 
 def asked(question: Callable[..., Any], args: Sequence[Any]) -> tuple[Asked, list[PerSample]]:
@@ -168,15 +217,12 @@ def asked(question: Callable[..., Any], args: Sequence[Any]) -> tuple[Asked, lis
     per_sample: list[PerSample] = []
 
     def placed(arg: Any) -> Any:
-        if isinstance(arg, PerSample):
-            per_sample.append(arg)
-            return _Slot(len(per_sample) - 1)
-        if isinstance(arg, Recipe):
-            more = {name: placed(value) for name, value in arg.more.items()}
-            return Recipe(arg.make, *map(placed, arg.args), **more)
-        return Later(placed(arg.recipe)) if isinstance(arg, Later) else arg
+        if not isinstance(arg, PerSample):
+            return arg
+        per_sample.append(arg)
+        return _Slot(len(per_sample) - 1)
 
-    return Asked(question, tuple(map(placed, args))), per_sample
+    return Asked(question, tuple(_replaced(arg, placed) for arg in args)), per_sample
 
 
 def _made(arg: Any, batch: Batch, values: Sequence[Any]) -> Any:

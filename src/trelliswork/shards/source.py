@@ -156,6 +156,19 @@ class Shards:
             some = np.arange(min(_LOOKED_AT, len(read)))
             self._looked_at = take(read.X, some), take(read.y, some)
 
+    def count(self, structure: Structure) -> int:
+        """Number of samples; partitions are read if they were not yet.
+
+        Parameters
+        ----------
+        structure : Structure
+            What an output is.
+        """
+        if self.counts is None:
+            self._bound(structure)
+        assert self.counts is not None
+        return sum(self.counts)
+
     def look(self, size: int) -> tuple[Any, Any]:
         """Some of the first samples.
 

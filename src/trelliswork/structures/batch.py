@@ -203,6 +203,11 @@ class Batch(ABC):
             kept[key] = make()
         return kept[key]
 
+    @property
+    def seen(self) -> Callable[[], float] | None:
+        """Counts the tokens that questions went through so far; None where nobody counts."""
+        return None
+
     # -- linear maps between weights and parts ---------------------------------------
 
     @abstractmethod

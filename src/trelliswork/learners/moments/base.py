@@ -304,7 +304,8 @@ class MomentLearner(StructuredEstimator):
         n_constraints = 0
         if hasattr(self, "objective_"):  # of another fit
             del self.objective_
-        with Progress(type(self).__name__, None, self.verbose) as progress:
+        seen = None if batch is None or not self.verbose else batch.seen
+        with Progress(type(self).__name__, None, self.verbose, seen) as progress:
             if self.n_steps > 1:
                 assert batch is not None
                 theta, stop = newton_steps(

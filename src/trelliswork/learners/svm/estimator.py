@@ -273,7 +273,8 @@ class StructuredSVM(StructuredEstimator):
         warm = self.warm_start and self.__sklearn_is_fitted__() and not joint
         start = (self._prepared(X), self.support_) if warm else None
         rounds: list[dict[str, Any]] = []
-        with Progress("StructuredSVM", self.max_iter, self.verbose) as progress:
+        seen = batch.seen if self.verbose else None
+        with Progress("StructuredSVM", self.max_iter, self.verbose, seen) as progress:
             options["progress"] = progress
             if partly is None:
                 solution, model = fit_svm(batch, price, loss, form, warm=start, **options)

@@ -185,7 +185,8 @@ class VotedCRF(Voted):
         return self
 
     def _solve(self, space: Space, problem: Problem, start: np.ndarray) -> None:
-        with Progress("VotedCRF", self.max_iter, self.verbose) as progress:
+        seen = problem.batch.seen if self.verbose else None
+        with Progress("VotedCRF", self.max_iter, self.verbose, seen) as progress:
             minimum = fit_vcrf(
                 problem,
                 start,

@@ -195,20 +195,18 @@ class Grammar(Structure):
         if self.beam is not None and not (isinstance(self.beam, (int, float, np.number)) and self.beam > 0):
             raise InputError(f"beam must be None or a number > 0, got {self.beam!r}")
         if self.rules is not None:
-            self._given_rules()
+            self.given_rules()
 
     def bind(self, X: Any, y: Any) -> GrammarSpace:
         """Read the rules off the trees, or take the given ones."""
         sentences = self._sentences(X)
-        if self.rules is not None:
-            as_nltk = any(map(trees.is_tree, y if y is not None else ()))
-            return GrammarSpace(self, *self._given_rules(), as_nltk)
         space = self._read(sentences, y).space()
-        return space.with_spans(sentences, y) if check_kinds(self.span_features) and sentences else space
+        spans = self.rules is None and check_kinds(self.span_features) and sentences
+        return space.with_spans(sentences, y) if spans else space
 
     def survey(self, X: Any, y: Any) -> Survey:
-        """Rules and words; the sentences themselves where rules are given, or spans have features."""
-        if self.rules is not None or check_kinds(self.span_features):
+        """Rules and words; the sentences themselves where spans have features."""
+        if check_kinds(self.span_features):
             return super().survey(X, y)
         return self._read(self._sentences(X), y)
 
@@ -219,6 +217,8 @@ class Grammar(Structure):
         return sentences
 
     def _read(self, sentences: list[list[Any]], y: Any) -> GrammarSurvey:
+        if self.rules is not None:
+            return GrammarSurvey(self, as_nltk=any(map(trees.is_tree, y if y is not None else ())))
         if y is None:
             raise InputError("Grammar() reads its rules off trees: give y, or rules=")
         if len(y) != len(sentences):
@@ -233,7 +233,7 @@ class Grammar(Structure):
         """Rules from the names of given weights."""
         self.check()
         if self.rules is not None:
-            return GrammarSpace(self, *self._given_rules(), False)
+            return GrammarSpace(self, *self.given_rules(), False)
         spans = [check_name(name) for name in names if name[0] == "span"]
         rules = [check_rule(name) for name in names if name[0] != "span"]
         roots = [labels_of(rule[1]) for rule in rules if rule[0] == "root"]
@@ -241,7 +241,7 @@ class Grammar(Structure):
             raise InputError("the weights name no ('root', A): no symbol of whole trees")
         return GrammarSpace(self, rules, roots[0][0], False, spans)
 
-    def _given_rules(self) -> tuple[list[Rule], str]:
+    def given_rules(self) -> tuple[list[Rule], str]:
         """The rules that were given, and the symbol of whole trees."""
         productions, first = read_rules(self.rules)
         top = self.start or first

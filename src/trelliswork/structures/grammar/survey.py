@@ -84,6 +84,8 @@ class GrammarSurvey(Survey):
     def space(self) -> GrammarSpace:
         """Rules, in which rare words are replaced by their classes."""
         structure = self.structure
+        if structure.rules is not None:
+            return GrammarSpace(structure, *structure.given_rules(), self.as_nltk)
         classed = structure.input != "tags" and structure.unknown is not None
         common = {word for word, n in self.words.items() if n >= structure.min_count} if classed else None
 
