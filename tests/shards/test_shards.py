@@ -62,8 +62,8 @@ def outcome(model, *data):
 
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_weights_are_those_of_a_fit_in_memory(name):
-    for structure, X, y in STRUCTURES[name].examples():
-        for learner in MAKE if name in ("Chain", "Classes") else ALWAYS:
+    for number, (structure, X, y) in enumerate(STRUCTURES[name].examples()):
+        for learner in MAKE if number == 0 and name in ("Chain", "Classes") else ALWAYS:
             whole = outcome(MAKE[learner](structure), X, y)
             shards = tw.Shards(cut(X, y, 1, 1), memory=0)  # one partition is empty, all blocks are in files
             parts = outcome(MAKE[learner](structure), shards)
@@ -140,7 +140,7 @@ def test_partitions_and_places_of_blocks_do_not_matter():
 
 
 def test_steps_on_what_is_not_settled():
-    X, y = tagged(300)
+    X, y = tagged(150)
     chain = tw.Chain().with_limits(settling_tokens=100, settling_share=1.0, settled=0.6)
     # A few steps: each makes a dozen of its own, which blow up the last bits.
     whole = tw.CRF(chain, max_iter=4).fit(X, y)
@@ -148,12 +148,9 @@ def test_steps_on_what_is_not_settled():
     for memory in (0, 1 << 30):
         parts = tw.CRF(chain, max_iter=4).fit(tw.Shards(cut(X, y, 100), memory=memory))
         assert close(parts.coef_, whole.coef_)
-    weights = np.linspace(0.5, 2.0, 300)
+    weights = np.linspace(0.5, 2.0, 150)
     whole = tw.CRF(chain, max_iter=4).fit(X, y, weights)
     assert close(tw.CRF(chain, max_iter=4).fit(tw.Shards(cut(X, y, 7)), None, weights).coef_, whole.coef_)
-    # At the end both are equally good.
-    whole, parts = tw.CRF(chain).fit(X, y), tw.CRF(chain).fit(tw.Shards(cut(X, y, 100)))
-    assert abs(parts.objective_ - whole.objective_) <= 1e-5 * whole.objective_
 
 
 def test_other_references_and_many_features():

@@ -7,6 +7,7 @@ import copy
 import numpy as np
 
 from trelliswork._ragged import Ragged
+from trelliswork.learners.asking import derived
 from trelliswork.learners.crf import fit_crf
 from trelliswork.learners.known import known_in_part
 from trelliswork.learners.strength import DataScale
@@ -36,8 +37,8 @@ def first_completion(batch: PartlyKnown, weights: np.ndarray | None = None) -> P
 def best_completion(batch: PartlyKnown, w: np.ndarray | None, scores: Parts | None = None) -> PartlyKnown:
     """The same samples with the best completions under given weights, or scores of all samples."""
     if scores is None:
-        return batch.derived(_completed_by, np.asarray(w))
-    return batch.derived(_completed_with, scores)
+        return derived(batch, _completed_by, np.asarray(w))
+    return derived(batch, _completed_with, scores)
 
 
 def _completed_with(batch: PartlyKnown, scores: Parts) -> PartlyKnown:
@@ -64,7 +65,7 @@ def filled_in(batch: Batch, weights: np.ndarray | None = None) -> tuple[Batch, s
     partly = known_in_part(batch)
     if partly is None or partly.known is None:
         return batch, None
-    return first_completion(partly, weights).derived(_as_whole), FIRST_MODEL
+    return derived(first_completion(partly, weights), _as_whole), FIRST_MODEL
 
 
 def _as_whole(batch: PartlyKnown) -> PartlyKnown:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trelliswork.learners.asking import summed
 from trelliswork.structures.base import Batch
 
 __all__ = ["DataScale"]
@@ -66,7 +67,7 @@ class DataScale(NamedTuple):
             Weight of each sample; 2 is the same as having the sample twice.
         """
         with np.errstate(over="ignore", invalid="ignore"):  # solvers refuse what is too large
-            totals, squares, n_samples = batch.summed(gold_powers, weights=weights)
+            totals, squares, n_samples = summed(batch, gold_powers, weights=weights)
             used = squares > 0
             support = float(np.mean(totals[used] ** 2 / squares[used])) if used.any() else 1.0
             norm = batch.unit_norm(weights) or 1.0

@@ -427,6 +427,7 @@ def _weighted(batch: Batch, method: str, *args: Any) -> Any:
 
 
 _PLAIN = ("pull", "listing_work")  # methods without weights of samples
+_weighted.calls_a_method = True  # type: ignore[attr-defined]
 
 
 def _subset(batch: Batch, numbers: np.ndarray) -> Batch:

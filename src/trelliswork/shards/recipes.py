@@ -44,13 +44,7 @@ class PerSample:
 
 
 class PerBlock(PerSample):
-    """A value for each block.
-
-    Parameters
-    ----------
-    values : list
-        One entry per block.
-    """
+    """A value for each block, in a list."""
 
 
 class Gold:
@@ -84,7 +78,7 @@ class Recipe(Parts):
     ----------
     make : callable
         ``make(batch, *args, **more)``.
-    args, more
+    *args, **more
         Its arguments, recipes among them.
     """
 
@@ -162,8 +156,10 @@ class Asked(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What to call it, for people."""
+        """What to call it, for people: the function, or the method that it calls."""
         name = self.question.name if isinstance(self.question, Method) else self.question.__name__
+        if getattr(self.question, "calls_a_method", False):
+            name = self.args[0]
         return name.strip("_").replace("_", " ")
 
     def without_arrays(self, size: int, arrays: list[Any]) -> Asked:

@@ -199,15 +199,20 @@ class TokenMap:
             blocks.append(Block(mapped, index, None, identity))
         return cls(layout, blocks, len(table))
 
-    def squared_norms(self) -> np.ndarray:
-        """Squared norm of the attributes of every token."""
+    def squared_norms(self, n_real: int) -> np.ndarray:
+        """Squared norm of the attributes of every token.
+
+        Markers, with numbers from ``n_real`` on, count at all tokens: so do the strengths that are measured
+        by these norms.
+        """
         out = np.zeros(self.n_tokens)
         for block in self.blocks:
             if block.dense:
                 rows = np.einsum("ij,ij->i", block.matrix, block.matrix)
             else:
                 rows = np.asarray(block.matrix.multiply(block.matrix).sum(axis=1)).ravel()
-            out += rows[block.index]
+            marks = not block.dense and block.matrix.nnz > 0 and block.matrix.indices.min() >= n_real
+            out += np.append(rows, rows[0] if marks else 0.0)[block.index]  # the last entry serves -1
         return out
 
     def cautions(self, names: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trelliswork._ragged import Ragged
+from trelliswork.learners.asking import summed
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.svm.solvers import Solution
 from trelliswork.learners.svm.weights import LinearWeights
@@ -64,8 +65,8 @@ class Violations:
 
     def find(self, w: np.ndarray) -> Violated:
         """The most violated outputs under the weights ``w``."""
-        cut, height, slack, inexact, outputs = self.batch.summed(
-            most_violated, *self._problem, w, weights=self.shares
+        cut, height, slack, inexact, outputs = summed(
+            self.batch, most_violated, *self._problem, w, weights=self.shares
         )
         return Violated(cut, height, slack, not inexact, outputs)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from trelliswork.learners.asking import rows
 from trelliswork.learners.completion import best_completion
 from trelliswork.learners.svm.solvers import Solution
 from trelliswork.learners.svm.weights import Expansion
@@ -69,7 +70,7 @@ def fit_completed(
     rounds: list[dict[str, Any]] = []
     while True:
         done = best_completion(batch, None, model_scores(batch, model, kernel))
-        changed = int(np.count_nonzero(batch.rows(output_marks) != done.rows(output_marks)))
+        changed = int(np.count_nonzero(rows(batch, output_marks) != rows(done, output_marks)))
         rounds.append({"objective": solution.primal, "gap": solution.gap, "changed": changed})
         if not changed or len(rounds) == _MAX_ROUNDS or solution.stop == "interrupted":
             return solution, model, rounds

@@ -197,9 +197,9 @@ class ChainParts(Batch):
 
     def norm_sums(self, weights: np.ndarray | None = None) -> tuple[float, float]:
         """Squared norms of the features of all tokens, with one for each label n-gram that ends there."""
-        norms = self.emission.squared_norms() + self.space.structure.order
+        norms = self.emission.squared_norms(len(self.space.attributes)) + self.space.structure.order
         if self.edge is not None:
-            norms += self.edge.squared_norms()
+            norms += self.edge.squared_norms(self.edge.layout.n_attributes)
         if weights is None:
             return float(norms.sum()), float(norms.size)
         share = np.repeat(weights, np.diff(self.offsets))
