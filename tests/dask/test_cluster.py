@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import trelliswork as tw
 from trelliswork.structures import STRUCTURES
@@ -82,6 +83,15 @@ def test_every_learner(client):
     assert there.predict(X[:1]) == there.to_local().predict(X[:1])
 
 
+def test_weights_that_change_in_place_are_sent_anew(client, monkeypatch):
+    monkeypatch.setattr(blocks, "_SMALL", 0)  # all arrays are sent apart, as large ones are
+    X, y = tagged()
+    parts = tw.dask.Parts(halves(X, y), client=client)
+    for learner in (tw.StructuredSVM(tw.Chain(), max_iter=4), tw.ZScore(tw.Chain(), solver="cg")):
+        here = clone(learner).fit(tw.Shards(halves(X, y)), None, np.linspace(0.5, 1.5, 40))
+        assert np.array_equal(learner.fit(parts, None, np.linspace(0.5, 1.5, 40)).coef_, here.coef_)
+
+
 def test_delayed_bags_and_files(client, tmp_path):
     X, y = tagged()
     whole = tw.CRF(tw.Chain(), max_iter=5).fit(X, y)
@@ -148,8 +158,10 @@ def test_scores_folds_and_settings(client):
     assert np.array_equal(tuned.best_estimator_.coef_, here.best_estimator_.coef_)
 
 
-def test_commands(client, tmp_path, capsys):
-    from trelliswork.cli import main
+def test_commands(client, tmp_path):
+    from typer.testing import CliRunner
+
+    from trelliswork.cli import app
 
     X, y = tagged(20)
     for i in (0, 10):
@@ -162,25 +174,25 @@ def test_commands(client, tmp_path, capsys):
     command = ["train", "tag", "--max-iter", "5", "-o"]
 
     def run(*args):
-        with pytest.raises(SystemExit) as ended:
-            main([str(arg) for arg in args])
-        return ended.value.code or 0
+        return CliRunner().invoke(app, [str(arg) for arg in args])
 
-    assert run(*command, tmp_path / "a.tw", f"{tmp_path}/part-*.conll", *address) == 0
-    assert "20 samples of 2 files on 2 workers" in capsys.readouterr().err
-    assert run(*command, tmp_path / "b.tw", tmp_path / "all.conll") == 0
+    done = run(*command, tmp_path / "a.tw", f"{tmp_path}/part-*.conll", *address)
+    assert done.exit_code == 0, done.stderr
+    assert "20 samples of 2 files on 2 workers" in done.stderr
+    assert run(*command, tmp_path / "b.tw", tmp_path / "all.conll").exit_code == 0
     models = [tw.load(tmp_path / name).steps[-1][1].weights_by_name() for name in ("a.tw", "b.tw")]
     assert models[0].keys() == models[1].keys()
     assert all(abs(models[0][name] - weight) < 1e-8 for name, weight in models[1].items())
+    files = f"{tmp_path}/part-*.conll"
+    assert run("predict", tmp_path / "a.tw", files, "-o", tmp_path / "out", *address).exit_code == 0
     assert (
-        run("predict", tmp_path / "a.tw", f"{tmp_path}/part-*.conll", "-o", tmp_path / "out", *address) == 0
+        run("predict", tmp_path / "b.tw", tmp_path / "part-00.conll", "-o", tmp_path / "one").exit_code == 0
     )
-    assert run("predict", tmp_path / "b.tw", tmp_path / "part-00.conll", "-o", tmp_path / "one") == 0
     assert (tmp_path / "out" / "part-00.conll").read_text() == (tmp_path / "one").read_text()
-    capsys.readouterr()
     (tmp_path / "part-10.conll").write_text("a A\nb\n", encoding="utf-8")
-    assert run(*command, tmp_path / "a.tw", f"{tmp_path}/part-*.conll", *address) != 0
-    assert "part-10.conll:2: 1 column; expected 2" in capsys.readouterr().err
+    done = run(*command, tmp_path / "a.tw", files, *address)
+    assert done.exit_code == 2
+    assert "part-10.conll:2: 1 column; expected 2" in done.stderr
 
 
 def test_a_lost_scheduler_is_one_error(monkeypatch):

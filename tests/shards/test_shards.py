@@ -140,7 +140,7 @@ def test_partitions_and_places_of_blocks_do_not_matter():
 
 
 def test_steps_on_what_is_not_settled():
-    X, y = tagged(150)
+    X, y = tagged(300)
     chain = tw.Chain().with_limits(settling_tokens=100, settling_share=1.0, settled=0.6)
     # A few steps: each makes a dozen of its own, which blow up the last bits.
     whole = tw.CRF(chain, max_iter=4).fit(X, y)
@@ -148,7 +148,7 @@ def test_steps_on_what_is_not_settled():
     for memory in (0, 1 << 30):
         parts = tw.CRF(chain, max_iter=4).fit(tw.Shards(cut(X, y, 100), memory=memory))
         assert close(parts.coef_, whole.coef_)
-    weights = np.linspace(0.5, 2.0, 150)
+    weights = np.linspace(0.5, 2.0, 300)
     whole = tw.CRF(chain, max_iter=4).fit(X, y, weights)
     assert close(tw.CRF(chain, max_iter=4).fit(tw.Shards(cut(X, y, 7)), None, weights).coef_, whole.coef_)
 

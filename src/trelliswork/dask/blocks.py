@@ -48,12 +48,15 @@ class Tasks:
         where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
         return self.client.submit(function, *args, key=key, pure=False, **where)
 
-    def sent(self, array: Any) -> Any:
-        """Future of an array that all workers have; kept for the next time."""
+    def sent(self, value: Any) -> Any:
+        """Future of a value that all workers have, as it is now."""
+        return self.client.scatter(value, broadcast=True, hash=False)
+
+    def sent_once(self, array: Any) -> Any:
+        """The same of an array that does not change; kept for the next time."""
         known = self._sent.get(id(array))
         if known is None or known[1].status != "finished":
-            future = self.client.scatter(array, broadcast=True, hash=False)
-            known = self._sent[id(array)] = array, future  # the array itself keeps its identity taken
+            known = self._sent[id(array)] = array, self.sent(array)  # the array keeps its identity taken
         self._sent.move_to_end(id(array))
         while len(self._sent) > _KEPT_ARRAYS:
             self._sent.popitem(last=False)
@@ -121,8 +124,10 @@ class ClusterBlocks:
         """The question for every bundle, and the arrays that go with it."""
         arrays: list[Any] = []
         question = question.without_arrays(_SMALL, arrays)
+        sent = [self.cluster.sent(array) for array in arrays]  # weights change in place
+        n_changing = len(arrays)
         kept = [value.without_arrays(_SMALL, arrays) for value in values]
-        sent = [self.cluster.sent(array) for array in arrays]
+        sent += [self.cluster.sent_once(array) for array in arrays[n_changing:]]
         return [tasks.Question(question, kept, self.lengths, first) for first in self.firsts], sent
 
     def _submitted(self, function: Any, question: Asked, values: list[PerSample], *more: Any) -> list[Any]:
