@@ -170,7 +170,7 @@ def work_cluster(args: Any, n_tokens: int, n_workers: int) -> dict[str, float]:
         w = np.zeros(space.n_features)
         batch.expected(w)
         seconds, _ = best(lambda: batch.expected(w + 0.0), args.repeat)  # a new array, which has to be sent
-        send, _ = best(lambda: client.gather(client.scatter(w + 0.0, broadcast=True)), 5)
+        send, _ = best(lambda: client.gather(client.scatter(w + 0.0, broadcast=True, hash=False)), 5)
         fit, _ = best(lambda: fit_crf(batch, w, l1=0.0, l2=0.1, max_iter=MAX_ITER, tol=0.0), 1)
         memory = max(client.run(resident).values())
         return {
