@@ -25,7 +25,13 @@ SHOTS = Path(os.environ.get("TRELLISWORK_SHOTS", "web-screenshots"))
 def running(*arguments):
     """Address and process of a server."""
     command = [sys.executable, "-m", "trelliswork", "serve", "--port", "0", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
+    try:
+        process = subprocess.Popen(command, **pipes)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with process:
         lines = [process.stdout.readline(), process.stdout.readline()]
         found = re.search(r"http://\S+/", lines[1])
         assert found, lines + [process.stderr.read()]
