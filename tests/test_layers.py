@@ -46,11 +46,13 @@ LAYERS = (
     ("structures",),
     ("losses", "kernels"),
     ("metrics", "features", "io"),
+    ("shards",),
     ("bounds",),
     ("accelerated",),
     ("learners",),
     ("pipeline",),
     ("persist", "testing", "plots", "selection"),
+    ("dask",),
     ("_pretrained",),
     ("cli", "demo", "web", "__main__"),
 )

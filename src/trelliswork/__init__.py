@@ -36,6 +36,7 @@ _NAMES = {
     "Pipeline": "trelliswork.pipeline",
     "Positions": "trelliswork.learners",
     "Ragged": "trelliswork._ragged",
+    "Shards": "trelliswork.shards",
     "Tuned": "trelliswork.selection",
     "Unsupported": "trelliswork._errors",
     "Values": "trelliswork.learners",
@@ -53,6 +54,7 @@ _NAMES = {
 }
 _MODULES = (
     "bounds",
+    "dask",
     "features",
     "io",
     "kernels",
@@ -115,4 +117,5 @@ if TYPE_CHECKING:
     from trelliswork.selection import compare as compare
     from trelliswork.selection import scorers as scorers
     from trelliswork.selection import tuned as tuned
+    from trelliswork.shards import Shards as Shards
     from trelliswork.structures import *  # noqa: F403

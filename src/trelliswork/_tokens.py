@@ -22,7 +22,15 @@ from trelliswork._names import Alphabet
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._validate import as_number, check_sentences_in
 
-__all__ = ["TokenBlock", "TokenTable", "attributes_of", "check_width", "compile_tokens", "token_symbols"]
+__all__ = [
+    "TokenBlock",
+    "TokenTable",
+    "attributes_of",
+    "check_width",
+    "compacted",
+    "compile_tokens",
+    "token_symbols",
+]
 
 
 class TokenBlock(NamedTuple):
@@ -91,6 +99,20 @@ class TokenTable:
         part = TokenTable([TokenBlock(b.names, b.matrix, b.rows[rows]) for b in self.blocks], self.width)
         part._known = self._known
         return part
+
+
+def compacted(X: Any) -> Any:
+    """Sequences of tokens without the rows that none of them has, where they were cut out of others."""
+    if not (isinstance(X, Ragged) and isinstance(X.values, TokenTable)):
+        return X
+    blocks = []
+    for names, matrix, rows in X.values.blocks:
+        used, place = np.unique(np.append(rows, -1), return_inverse=True)
+        if used.size - 1 == matrix.shape[0]:
+            blocks.append(TokenBlock(names, matrix, rows))
+        else:
+            blocks.append(TokenBlock(names, matrix[used[1:]], place[:-1].astype(np.int32) - 1))
+    return Ragged(TokenTable(blocks, X.values.width), X.offsets)
 
 
 def _is_dense(x: Any) -> bool:

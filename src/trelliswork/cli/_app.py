@@ -179,6 +179,7 @@ def predict(
     encoding: _options.Encoding = None,
     comment: _options.Comment = None,
     jobs: _options.Jobs = None,
+    dask: _options.Dask = None,
 ) -> None:
     """Write the outputs that a model predicts for INPUT."""
     request = Request(
@@ -197,7 +198,12 @@ def predict(
         comment=comment or None,
         encoding=encoding or None,
     )
-    open_model(model, _options.check_jobs(jobs)).run("predict", request)
+    if dask is None:
+        open_model(model, _options.check_jobs(jobs)).run("predict", request)
+        return
+    from trelliswork.cli._cluster import predict_files
+
+    predict_files(model, dask, request, _options.check_jobs(jobs))
 
 
 @app.command()

@@ -47,6 +47,11 @@ class Learning(NamedTuple):
     tune: float | None = None
     scoring: str | None = None
 
+    @property
+    def in_parts(self) -> bool:
+        """Whether the file that is read is one of several."""
+        return False
+
     def build(self, structure: Any, quiet: bool) -> Any:
         """Estimator with the options that were given.
 
@@ -88,6 +93,10 @@ class Learning(NamedTuple):
             n_jobs=self.given.get("jobs"),
             verbose=int(not quiet),
         )
+
+    def said(self, said: list[str]) -> list[str]:
+        """What a command says of a fit, as it says it."""
+        return said
 
     def held_out(self, X: Any, y: Any) -> dict[str, Any]:
         """Arguments of ``fit`` for a development set: none where the learner does not stop by it.
@@ -182,6 +191,7 @@ class LearningCommand:
         """Run the command with what the user gave."""
         name = values.pop("learner", self._default)
         tune, scoring = values.pop("tune", None), None
+        scheduler = values.pop("dask", None)
         if tune is not None:
             scoring = _check_measure(values.pop("scoring", None))
         given = {k: v for k, v in values.items() if k in self._added and v is not None}
@@ -190,7 +200,13 @@ class LearningCommand:
         _check_numbers(given)
         _options.check_jobs(given.get("jobs"))
         rest = {k: v for k, v in values.items() if k not in self._added}
-        self._command(**rest, **{_PLACEHOLDER: Learning(name, entry, given, tune, scoring)})
+        learning = Learning(name, entry, given, tune, scoring)
+        if scheduler is None:
+            self._command(**rest, **{_PLACEHOLDER: learning})
+            return
+        from trelliswork.cli._cluster import train_files
+
+        train_files(self._command, scheduler, rest, learning)
 
 
 def learns(
@@ -296,6 +312,7 @@ def _parameters(table: Mapping[str, LearnerEntry], default: str) -> dict[str, in
         options[name] = (Annotated[kind | None, described], None)
     options["tune"] = (_options.Tune, None)
     options["jobs"] = (_options.Jobs, None)
+    options["dask"] = (_options.Dask, None)
     options["seed"] = (_options.Seed, None)
     return {
         name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=annotation)

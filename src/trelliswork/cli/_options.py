@@ -53,6 +53,16 @@ Tune = Annotated[
     ),
 ]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="SCHEDULER",
+        help="Work on a Dask cluster, given by the address of its scheduler, or local:N for N processes; "
+        "files are given by a pattern in quotes.",
+        show_default=False,
+    ),
+]
 Unknown = Annotated[
     str | None,
     typer.Option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -33,6 +34,8 @@ class ConllData:
         Labels, None when no label column was asked for.
     n_columns : int
         Columns in the file, the label among them.
+    lines : list of int
+        Line of the first token of every sentence.
 
     Examples
     --------
@@ -45,6 +48,7 @@ class ConllData:
     X: list[list[Any]]
     y: list[list[str]] | None
     n_columns: int
+    lines: list[int] = dataclasses.field(default_factory=list, compare=False)
 
     def __len__(self) -> int:
         return len(self.X)
@@ -120,7 +124,7 @@ def read_conll(
         separator = "\t"
     split = _splitter(separator, text)
     n_columns = len(split(lines[first]))
-    sentences = _sentences(lines, split, n_columns, first + 1, comment, docstart, name)
+    sentences, begin = _sentences(lines, split, n_columns, first + 1, comment, docstart, name)
     inputs, label = _choose(n_columns, columns, label, f"{name}:{first + 1}")
 
     # Equal strings become one object: less than half the memory, and quicker look-ups later.
@@ -132,7 +136,7 @@ def read_conll(
         X.append(table[inputs[0]] if len(inputs) == 1 else list(zip(*(table[c] for c in inputs))))
         if label is not None:
             y.append(list(table[label]) if label in inputs else table[label])
-    return ConllData(X, None if label is None else y, n_columns)
+    return ConllData(X, None if label is None else y, n_columns, begin)
 
 
 def _first_token_line(lines: list[str], comment: str | None, docstart: bool) -> int | None:
@@ -161,21 +165,25 @@ def _sentences(
     comment: str | None,
     docstart: bool,
     name: str,
-) -> list[list[str]]:
-    """Fields of every sentence, row after row of ``n_columns``."""
-    sentences = []
+) -> tuple[list[list[str]], list[int]]:
+    """Fields of every sentence, row after row of ``n_columns``, and the line that each begins in."""
+    sentences, begin = [], []
     flat: list[str] = []
     for number, line in enumerate(lines, 1):
         if comment is not None and line.startswith(comment):
             continue
         fields = split(line)
         if len(fields) == n_columns and fields[0].strip() and (fields[0] != DOCSTART or not docstart):
+            if not flat:
+                begin.append(number)
             flat += fields
         elif not line.strip(" \t") or (docstart and line.startswith(DOCSTART)):
             if flat:
                 sentences.append(flat)
                 flat = []
         elif len(fields) == n_columns:  # an empty first column
+            if not flat:
+                begin.append(number)
             flat += fields
         else:
             raise InputError.at(
@@ -183,7 +191,7 @@ def _sentences(
             )
     if flat:
         sentences.append(flat)
-    return sentences
+    return sentences, begin
 
 
 def _choose(

@@ -15,6 +15,7 @@ from trelliswork._errors import FitWarning, InputWarning
 from trelliswork._validate import count_samples
 from trelliswork.learners.classifier import has_single_labels
 from trelliswork.metrics._crossval import take
+from trelliswork.shards import Shards
 from trelliswork.structures.abilities import JointLaw
 from trelliswork.structures.batch import Batch
 
@@ -82,6 +83,8 @@ def remark(model: StructuredEstimator, X: Any, y: Any) -> None:
 
 def _look(model: StructuredEstimator, X: Any, y: Any, size: int) -> tuple[Any, Batch]:
     """Up to ``size`` inputs from all over the data, and with their outputs as a batch."""
+    if isinstance(X, Shards):
+        X, y = X.look(size)
     n = count_samples(X)
     if size < n:
         index = np.unique(np.linspace(0, n - 1, size).astype(np.int64))

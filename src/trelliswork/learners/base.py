@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from trelliswork._blas import one_blas_thread
-from trelliswork._errors import InputError
+from trelliswork._errors import InputError, Unsupported
 from trelliswork._parameters import Parametrised
 from trelliswork._stored import Declared, fitting, numbers
 from trelliswork._tuning import Tunable
@@ -24,7 +24,10 @@ from trelliswork.learners.classifier import has_single_labels
 from trelliswork.learners.reading import reading
 from trelliswork.learners.verbs import ModelVerbs
 from trelliswork.learners.weights import carry_over
+from trelliswork.shards import Shards
 from trelliswork.structures.base import Batch, Space, Structure
+
+_LOOKED_AT = 8  # samples of data in partitions
 
 __all__ = ["FitInterrupted", "StructuredEstimator", "warn_interrupted"]
 
@@ -71,6 +74,9 @@ class StructuredEstimator(ModelVerbs, Parametrised):
     loosen: ClassVar[tuple[str, ...]] = ()
     # Whether ``max_iter`` cuts a search short, about which the solver itself says nothing.
     searches: ClassVar[bool] = False
+
+    # Whether it can learn from samples that are asked a block at a time (``Shards``).
+    by_blocks: ClassVar[bool] = False
 
     # Name on the command line (None: not there), and parameters of the constructor that are options there.
     command: ClassVar[str | None] = None
@@ -126,6 +132,8 @@ class StructuredEstimator(ModelVerbs, Parametrised):
         Columns of numbers are brought to one scale, unless the model is one of counts or has given weights.
         """
         structure = self._checked_structure() if structure is None else structure
+        if isinstance(X, Shards):
+            return self._start_shards(X, structure)
         check_samples(X, y)
         self._check_columns(X, reset=True)
         y = self._check_labels(y)
@@ -150,6 +158,22 @@ class StructuredEstimator(ModelVerbs, Parametrised):
             space = batch.space
         if getattr(space, "width", None) is not None and has_single_labels(self):
             self.n_features_in_ = space.width  # type: ignore[attr-defined]
+        return space, batch
+
+    def _start_shards(self, shards: Shards, structure: Structure) -> tuple[Space, Batch]:
+        """The same for data in partitions."""
+        if not self.by_blocks:
+            raise Unsupported(
+                f"{type(self).__name__} needs all samples in memory, as lists X and y; CRF, VotedCRF, "
+                "ZScore, SODA, Generative, KLRSO, StructuredSVM and Perceptron take Shards"
+            )
+        space, batch = shards.compile(structure, n_jobs=self.n_jobs)
+        X, y = shards.look(_LOOKED_AT)
+        self._check_columns(X, reset=True)
+        if has_single_labels(self):
+            self.array_labels_ = hasattr(y, "__array__")
+            if getattr(space, "width", None) is not None:
+                self.n_features_in_ = space.width  # type: ignore[attr-defined]
         return space, batch
 
     def _look_at_fit(self, X: Any, y: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from trelliswork._sketch import candidates_html, outputs_html
+from trelliswork.shards import Shards
 
 __all__ = ["Outputs", "Ranked", "accepts_iterators", "as_samples", "shown_with"]
 
@@ -126,6 +127,8 @@ def accepts_iterators(method: _Function) -> _Function:
     def listed(self: Any, *args: Any, **more: Any) -> Any:
         read = tuple(_read(name, value) for name, value in zip(names, args))
         more = {name: _read(name, value) for name, value in more.items()}
+        if "y" in names and len(args) < 2 and isinstance(more.get("X", *read[:1]), Shards):
+            more.setdefault("y", None)  # outputs come with the inputs
         return method(self, *read, *args[len(names) :], **more)
 
     return listed  # type: ignore[return-value]

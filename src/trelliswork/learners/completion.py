@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 
 from trelliswork._ragged import Ragged
+from trelliswork.learners.asking import derived
 from trelliswork.learners.crf import fit_crf
 from trelliswork.learners.known import known_in_part
 from trelliswork.learners.strength import DataScale
@@ -33,14 +36,26 @@ def first_completion(batch: PartlyKnown, weights: np.ndarray | None = None) -> P
 
 def best_completion(batch: PartlyKnown, w: np.ndarray | None, scores: Parts | None = None) -> PartlyKnown:
     """The same samples with the best completions under given weights, or scores of all samples."""
-    index = batch.open_samples
     if scores is None:
-        part = batch.subset(index)
-        completions = part.completion(part.scores(np.asarray(w))).codes
-    else:
-        completions = batch.completion(scores).codes[index]
+        return derived(batch, _completed_by, np.asarray(w))
+    return derived(batch, _completed_with, scores)
+
+
+def _completed_with(batch: PartlyKnown, scores: Parts) -> PartlyKnown:
+    return _with_outputs(batch, batch.completion(scores).codes[batch.open_samples])
+
+
+def _completed_by(batch: PartlyKnown, w: np.ndarray) -> PartlyKnown:
+    if not batch.partly_known:
+        return batch
+    part = batch.subset(batch.open_samples)
+    return _with_outputs(batch, part.completion(part.scores(w)).codes)
+
+
+def _with_outputs(batch: PartlyKnown, completions: Ragged) -> PartlyKnown:
+    """The same samples with other true outputs of those that are known in part."""
     rows = list(batch.gold_codes)
-    for i, codes in zip(index, completions, strict=True):
+    for i, codes in zip(batch.open_samples, completions, strict=True):
         rows[i] = codes
     return batch.completed(Ragged.from_list(rows, np.int64))
 
@@ -50,6 +65,10 @@ def filled_in(batch: Batch, weights: np.ndarray | None = None) -> tuple[Batch, s
     partly = known_in_part(batch)
     if partly is None or partly.known is None:
         return batch, None
-    done = first_completion(partly, weights)
+    return derived(first_completion(partly, weights), _as_whole), FIRST_MODEL
+
+
+def _as_whole(batch: PartlyKnown) -> PartlyKnown:
+    done = copy.copy(batch)
     done.known = None
-    return done, FIRST_MODEL
+    return done

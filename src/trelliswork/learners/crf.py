@@ -140,6 +140,7 @@ class CRF(StructuredEstimator):
     (['D', 'N'], True)
     """
 
+    by_blocks = True
     searches = True
     loosen = (
         "lower l1",
@@ -313,7 +314,7 @@ def _inverse_curvature(batch: Batch, weights: np.ndarray | None, l2: Any) -> np.
     """
     if batch.space.n_features < _MANY_WEIGHTS:
         return None
-    expected = batch.expect(np.zeros(batch.space.n_features), weights=weights)[1]
+    expected = batch.expected(np.zeros(batch.space.n_features), weights=weights)[1]
     if not expected.min() >= 0:
         return None
     return 1.0 / np.sqrt(expected + 2.0 * l2 + 1e-6 * float(expected.max()))
@@ -329,12 +330,11 @@ def _on_unsettled(batch: Batch, weights: np.ndarray | None, origin: np.ndarray, 
         if unsettled is None:
             return None
         part, share = unsettled.batch, None if weights is None else weights[unsettled.owners]
-        here = part.expect(origin + v, weights=share)
+        here = part.expected(origin + v, weights=share)
         linear = g - (2.0 * l2) * v - here[1]
 
         def value(u: np.ndarray) -> tuple[float, np.ndarray]:
-            log_z, expected = here if np.array_equal(u, v) else part.expect(origin + u, weights=share)
-            total = float(log_z.sum() if share is None else log_z @ share)
+            total, expected = here if np.array_equal(u, v) else part.expected(origin + u, weights=share)
             return total + float(linear @ u) + float((l2 * u) @ u), expected + linear + (2.0 * l2) * u
 
         return value
@@ -370,15 +370,14 @@ def fit_crf(
 
     def value(v: np.ndarray) -> tuple[float, np.ndarray]:
         w = origin + v
-        log_z, expected = batch.expect(w, weights=weights)
-        total = float(log_z.sum() if weights is None else log_z @ weights)
+        total, expected = batch.expected(w, weights=weights)
         log_known, wanted = target(w)
         g = expected - wanted
         g += (2.0 * l2) * v
         return total - log_known + float((l2 * v) @ v), g
 
     best: dict[str, Any] = {"w": start, "objective": np.inf, "n": 0}
-    with Progress("CRF", max_iter, verbose) as progress:
+    with Progress("CRF", max_iter, verbose, batch.seen if verbose else None) as progress:
 
         def callback(n: int, w: np.ndarray, objective: float, norm: float) -> None:
             w = origin + w

@@ -83,6 +83,7 @@ class Generative(StructuredEstimator):
     [['D', 'N']]
     """
 
+    by_blocks = True
     loosen = ("lower smoothing",)
     command = "generative"
     command_options = ("smoothing",)

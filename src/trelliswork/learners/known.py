@@ -75,6 +75,5 @@ class Target:
         value = float(self.gold @ w)
         if self.open is None:
             return value, self.gold
-        log_z, expected = self.open.expect_known(w, self._weights)
-        value += float(log_z.sum() if self._weights is None else log_z @ self._weights)
-        return value, self.gold + expected
+        log_known, expected = self.open.expected_known(w, self._weights)
+        return value + log_known, self.gold + expected

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from trelliswork._errors import InputError
+from trelliswork._errors import InputError, Unsupported
 from trelliswork._stored import Declared, matrix, numbers
 from trelliswork._tuning import Choice
 from trelliswork._validate import check_number, check_samples
@@ -22,6 +22,8 @@ from trelliswork.learners.optimize.stops import StopReason
 from trelliswork.learners.svm.kernel_model import KernelModel
 from trelliswork.learners.svm.weights import Expansion
 from trelliswork.learners.weights import carry_over, combined_weights, prior_weights
+from trelliswork.shards.batch import ShardedBatch
+from trelliswork.shards.recipes import PerBlock
 from trelliswork.structures.abilities import Rows, RowView, require
 from trelliswork.structures.base import Batch, Space, Structure
 
@@ -35,8 +37,10 @@ class Perceptron(KernelModel):
 
     Visits the samples in random order, decodes each with the current weights and, where
     the output is wrong, moves towards the features of the right one. The result is the
-    average of the weights over all visits. The first weights are zero; those of ``RNA()`` are 30 times
-    the weights of the model of the package.
+    average of the weights over all visits. Of data in partitions (:class:`Shards`) every block of samples is
+    visited from the weights of the last pass, and the results are averaged (iterative parameter mixing), so
+    that the weights differ from those of a fit to the same samples in memory. The first weights are zero;
+    those of ``RNA()`` are 30 times the weights of the model of the package.
 
     Parameters
     ----------
@@ -83,6 +87,7 @@ class Perceptron(KernelModel):
     References
     ----------
     .. [1] Collins (2002), EMNLP.
+    .. [2] McDonald, Hall, Mann (2010), NAACL (iterative parameter mixing).
 
     Examples
     --------
@@ -102,6 +107,7 @@ class Perceptron(KernelModel):
         "dual_coef_": numbers("rows", "columns", optional=True),
         "linear_coef_": numbers("other features", optional=True),
     }
+    by_blocks = True
     sequential = True
     loosen = ("raise max_iter",)
     command = "perceptron"
@@ -146,14 +152,53 @@ class Perceptron(KernelModel):
         space, batch = self._start(X, y, sample_weight)
         for name in ("coef_", "support_rows_", "dual_coef_", "linear_coef_") if not self.warm_start else ():
             self.__dict__.pop(name, None)
+        if batch.in_blocks and self.kernel is not None:
+            raise Unsupported("a kernel needs all samples in memory; data in partitions take kernel=None")
         if self.kernel is not None:
             return self._fit_kernel(space, batch, sample_weight)
         start = self._start_weights(space, self.warm_start)
         if not (self.warm_start and hasattr(self, "coef_")):
             start += _first_weights(space)
-        self._run(batch, start, np.zeros_like(start), 0.0, self.max_iter, sample_weight, [])
+        if batch.in_blocks:
+            self._mix(cast("ShardedBatch", batch), start, sample_weight)
+        else:
+            self._run(batch, start, np.zeros_like(start), 0.0, self.max_iter, sample_weight, [])
         self.space_ = space
         return self
+
+    def _mix(self, batch: ShardedBatch, w: np.ndarray, sample_weight: Any) -> None:
+        """Passes over data in partitions: each block starts from the same weights, and the results are mixed.
+
+        This is iterative parameter mixing: weights are not those of a perceptron that visits all samples in
+        turn.
+        """
+        n = len(batch)
+        weights = combined_weights(batch, sample_weight, self.class_weight)
+        weights = np.ones(n) if weights is None else weights
+        rng, means, done = check_random_state(self.random_state), np.zeros_like(w), 0
+        stop: StopReason = "max_iter"
+        seen = batch.seen if self.verbose else None
+        with Progress("Perceptron", self.max_iter, self.verbose, seen) as progress:
+            try:
+                for _ in range(self.max_iter):
+                    sizes = batch.blocks.lengths.tolist()
+                    orders = [rng.permutation(m) if self.shuffle else np.arange(m) for m in sizes]
+                    moved, mean, mistakes = batch.summed(
+                        perceptron_pass, w, PerBlock(orders), weights=weights
+                    )
+                    w, means, done = w + moved / n, means + mean / n, done + 1
+                    progress.step(mistakes=mistakes)
+                    if mistakes == 0:
+                        stop = "converged"
+                        break
+            except KeyboardInterrupt:
+                stop = "interrupted"
+                warn_interrupted(f"Perceptron after {done} passes")
+        average = means / max(done, 1)
+        self.coef_ = average if self.average and done else w.copy()
+        self.last_, self.clock_ = w, float(n * done)
+        self.sum_ = (w - average) * (self.clock_ + 1.0)
+        self.history_, self.stop_, self.n_iter_ = progress.history, stop, done
 
     def _fit_kernel(self, space: Space, batch: Batch, sample_weight: Any) -> Perceptron:
         """Passes over the samples in terms of their rows."""
@@ -258,6 +303,18 @@ def _first_weights(space: Space) -> np.ndarray:
     """Zeros, or what the structure knows before it has seen data."""
     known = prior_weights(space, "auto")
     return np.zeros(space.n_features) if known is None else _STEPS * known
+
+
+def perceptron_pass(
+    batch: Batch, w: np.ndarray, order: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """One pass over a block: how weights moved and their mean, both times the samples; and mistakes."""
+    last, u, clock = w.copy(), np.zeros_like(w), np.zeros(1)
+    problem = last, u, iter([order]), weights, clock
+    passes = find("perceptron", batch)(batch, *problem) or perceptron_passes(batch, *problem)
+    [mistakes] = list(passes)
+    n = len(batch)
+    return n * (last - w), n * (last - u / (clock[0] + 1.0)), int(mistakes)
 
 
 def perceptron_passes(

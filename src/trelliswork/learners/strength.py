@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trelliswork.learners.asking import summed
 from trelliswork.structures.base import Batch
 
 __all__ = ["DataScale"]
@@ -65,14 +66,12 @@ class DataScale(NamedTuple):
         weights : ndarray or None
             Weight of each sample; 2 is the same as having the sample twice.
         """
-        share = np.ones(len(batch)) if weights is None else weights
-        gold = abs(batch.gold())
         with np.errstate(over="ignore", invalid="ignore"):  # solvers refuse what is too large
-            totals, squares = share @ gold, share @ gold.power(2)
+            totals, squares, n_samples = summed(batch, gold_powers, weights=weights)
             used = squares > 0
             support = float(np.mean(totals[used] ** 2 / squares[used])) if used.any() else 1.0
             norm = batch.unit_norm(weights) or 1.0
-        scale = cls(norm, support, float(share.sum()))
+        scale = cls(norm, support, n_samples)
         return scale if np.isfinite(scale).all() else cls(1.0, 1.0, scale.n_samples)
 
     @property
@@ -113,3 +112,11 @@ class DataScale(NamedTuple):
         """
         factor, power = _RIDGE[reference]
         return factor * self.norm * self.support**power
+
+
+def gold_powers(batch: Batch, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, float]:
+    """Sizes of the features of true outputs and their squares, summed, and the weight of all samples."""
+    share = np.ones(len(batch)) if weights is None else weights
+    gold = abs(batch.gold())
+    with np.errstate(over="ignore", invalid="ignore"):
+        return share @ gold, share @ gold.power(2), float(share.sum())

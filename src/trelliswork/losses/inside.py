@@ -8,6 +8,7 @@ the scores; others go through the product with their automaton.
 
 from __future__ import annotations
 
+import uuid
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -21,7 +22,7 @@ from trelliswork.losses.base import Loss, losses_of
 from trelliswork.structures.abilities import Product, ReadByAutomata, require
 from trelliswork.structures.base import Batch, Decoded, Parts, Space, Unsupported
 
-__all__ = ["Additive", "Automatic", "Inside", "inside", "loss_automata"]
+__all__ = ["Additive", "Automatic", "Blockwise", "Inside", "inside", "loss_automata"]
 
 _MAX_ENTRIES = 50_000_000  # arcs of all automata of a batch, 16 bytes each
 
@@ -43,6 +44,11 @@ class Inside(ABC):
     @abstractmethod
     def expect(self, w: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Log of the sum of ``exp(s + L)`` of every sample, and the weighted sum of expected features."""
+
+    def expected(self, w: np.ndarray, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """:meth:`expect` with the logs summed, too, times a weight per sample."""
+        log_sum, features = self.expect(w, weights)
+        return float(weights @ log_sum), features
 
     @abstractmethod
     def risk(self, scores: Parts) -> np.ndarray:
@@ -186,6 +192,33 @@ class Automatic(Inside):
         return self._log_product.argmax(scores)
 
 
+class Blockwise:
+    """The loss inside the laws of samples that are asked a block at a time.
+
+    Parameters
+    ----------
+    batch : Batch
+        Samples with their true outputs.
+    loss : Loss or None
+        The loss.
+    """
+
+    def __init__(self, batch: Batch, loss: Loss | None):
+        self.batch, self.loss = batch, loss
+        self._key = f"loss inside {uuid.uuid4().hex}"
+
+    def expected(self, w: np.ndarray, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """As in :class:`Inside`."""
+        return self.batch.summed(gradient_with_loss, self._key, self.loss, w, weights=weights)
+
+
+def gradient_with_loss(
+    batch: Batch, key: str, loss: Loss | None, w: np.ndarray, weights: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Sums of one block, whose costs are computed once."""
+    return batch.remembered(key, lambda: inside(batch, loss)).expected(w, weights)
+
+
 def _accepting(batch: Batch, loss: Loss, automata: list[LossAutomaton]) -> list[LossAutomaton]:
     """The automata with all final costs finite; refuses those that reject an output."""
     ends = [np.isinf(a.final) for a in automata]
@@ -277,7 +310,7 @@ def _by_automata(batch: Batch, loss: Loss | None) -> Automatic:
     return Automatic(batch, loss, automata)
 
 
-def inside(batch: Batch, loss: Loss | None) -> Inside:
+def inside(batch: Batch, loss: Loss | None) -> Any:
     """The loss inside the law of a batch, by the cheapest exact way.
 
     Parameters
@@ -299,6 +332,8 @@ def inside(batch: Batch, loss: Loss | None) -> Inside:
     >>> float(np.exp(log_sum[0])).__round__(6), round((1 + np.e) ** 2, 6)
     (13.825..., 13.825...)
     """
+    if batch.in_blocks:
+        return Blockwise(batch, loss)
     if loss is None:
         return Additive(batch, None, None, 0.0)
     additive = loss.part_costs(batch)

@@ -6,6 +6,7 @@ import time
 import warnings
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
@@ -21,7 +22,10 @@ from trelliswork.selection.scoring import MeasureScorer, as_measure
 from trelliswork.selection.search import Search
 from trelliswork.selection.splits import make_splits
 from trelliswork.selection.steps import check_inputs, final_step, on_a_part, outputs_of, structure_of
-from trelliswork.selection.trials import Split
+from trelliswork.selection.trials import ShardSplit, Split
+from trelliswork.shards import Shards
+
+_LOOKED_AT = 200  # samples of data in partitions
 
 __all__ = ["Tuned", "tuned"]
 
@@ -182,7 +186,7 @@ class Tuned(ChosenModel, BaseEstimator):
         Parameters
         ----------
         X, y : lists of inputs and outputs
-            Training data.
+            Training data; or :class:`~trelliswork.Shards` alone.
         sample_weight : array-like of shape (n_samples,) or None
             Weight of each sample, in training and in held-out scores.
         groups : array-like of shape (n_samples,) or None
@@ -202,9 +206,12 @@ class Tuned(ChosenModel, BaseEstimator):
     ) -> str:
         """Search for the best settings; returns what comes before the names of parameters in a pipeline."""
         self._check_parameters()
-        check_samples(X, y)
-        check_inputs(self.learner, X)
         started = time.perf_counter()
+        if isinstance(X, Shards):
+            y = self._outputs_in(X)
+        else:
+            check_samples(X, y)
+            check_inputs(self.learner, X)
         y, y_dev = outputs_of(self.learner, y), outputs_of(self.learner, y_dev)
         plan, prefix = self._plan()
         measure = as_measure(self.scoring, self.learner, y)
@@ -276,7 +283,8 @@ class Tuned(ChosenModel, BaseEstimator):
         measure: Any,
         plan: Plan,
     ) -> list[Split]:
-        weights = check_weights(sample_weight, count_samples(X))
+        in_parts = isinstance(X, Shards)
+        weights = check_weights(sample_weight, sum(X.counts) if in_parts else count_samples(X))
         if (X_dev is None) != (y_dev is None):
             raise InputError("a development set needs both X_dev and y_dev")
         quiet = on_a_part(self.learner)
@@ -286,8 +294,18 @@ class Tuned(ChosenModel, BaseEstimator):
         if X_dev is not None:
             check_samples(X_dev, y_dev)
             return [Split(quiet, (X, X_dev), (y, y_dev), None, None, weights=weights, **options)]
-        pairs = make_splits(y, self.cv, groups=groups, share=self.dev, random_state=self.random_state)
-        return [Split(quiet, X, y, train, test, weights=weights, **options) for train, test in pairs]
+        outputs = np.zeros(sum(X.counts)) if in_parts else y  # those of partitions are not all here
+        pairs = make_splits(outputs, self.cv, groups=groups, share=self.dev, random_state=self.random_state)
+        kind = ShardSplit if in_parts else Split
+        return [kind(quiet, X, y, train, test, weights=weights, **options) for train, test in pairs]
+
+    def _outputs_in(self, shards: Shards) -> Any:
+        """Some outputs of data in partitions, which tell what kind they are; samples are counted."""
+        structure = structure_of(self)
+        if structure is None:
+            raise InputError("data in partitions need a learner with a structure, such as CRF(Chain())")
+        shards.count(structure)
+        return shards.look(_LOOKED_AT)[1]
 
     def _tell_ending(self, search: Search, settings: dict[str, Any]) -> None:
         said = ", ".join(f"{name}={value!r}" for name, value in settings.items())

@@ -19,7 +19,7 @@ from trelliswork.metrics._crossval import take
 from trelliswork.selection.measures import Judged, Measure
 from trelliswork.selection.racing import behind
 
-__all__ = ["FAILURES", "Outcome", "Split", "Trial", "numbered_by"]
+__all__ = ["FAILURES", "Outcome", "ShardSplit", "Split", "Trial", "judge_shards", "numbered_by"]
 
 Settings = dict[str, Any]
 
@@ -196,13 +196,16 @@ class Split:
             fitted = time.perf_counter()
             *_, held_out, truth = self._samples()
             with numbered_by(test):
-                judged = self.measure.evaluate(model, held_out, truth, self.method)
+                judged = self._judged(model, held_out, truth)
         except FAILURES as error:
             self._model = None
             return Outcome(None, time.perf_counter() - started, 0.0, error)
         if weights is not None and test is not None and judged.part.size == test.size:
             judged = Judged(judged.part * weights[test], judged.size * weights[test])
         return Outcome(judged, fitted - started, time.perf_counter() - fitted)
+
+    def _judged(self, model: Any, X: Any, y: Any) -> Judged:
+        return self.measure.evaluate(model, X, y, self.method)
 
     def _fitted(self, settings: Settings) -> Any:
         learner, X, y, weights, _, _ = self._samples()
@@ -227,6 +230,47 @@ class Split:
         self._settings = settings
         decoded = {k: v for k, v in settings.items() if k in self.decoding}
         return with_decoding(self._model, decoded) if decoded else self._model
+
+
+class ShardSplit(Split):
+    """One split of data in partitions; parameters as in :class:`Split`, where ``X`` are shards."""
+
+    def _samples(self) -> tuple[Any, Any, Any, Any, Any, Any]:
+        if self._ready is None:
+            shards, _, train, test, weights = self._data
+            assert train is not None
+            assert test is not None
+            if hasattr(self._learner, "steps"):
+                raise InputError(
+                    "data in partitions are transformed by features= of Shards, not by a pipeline"
+                )
+            share = None if weights is None else weights[train]
+            parts = shards.subset(train), shards.subset(test)
+            self._ready = clone(self._learner), parts[0], None, share, parts[1], None
+        return self._ready
+
+    def _judged(self, model: Any, X: Any, y: Any) -> Judged:
+        return judge_shards(model, X, self.measure, self.method)
+
+
+def judge_shards(model: Any, shards: Any, measure: Measure, method: str = "predict") -> Judged:
+    """What a measure says about samples in partitions, one partition at a time.
+
+    Parameters
+    ----------
+    model : learner
+        Fitted.
+    shards : Shards
+        Held-out samples.
+    measure : Measure
+        The measure.
+    method : str
+        Method of the learner that predicts.
+    """
+    if hasattr(shards, "judged"):  # where they are
+        return shards.judged(model, measure, method)
+    parts = [partition.read(model.structure) for partition in shards.partitions]
+    return Judged.joined(measure.evaluate(model, part.X, part.y, method) for part in parts if len(part))
 
 
 @contextlib.contextmanager

@@ -38,6 +38,7 @@ __all__ = [
     "ReferenceLaw",
     "RowView",
     "Rows",
+    "Settled",
     "Settling",
     "Storable",
     "Unsettled",
@@ -157,10 +158,15 @@ class ReadByAutomata(Batch):
 class Factored(Batch):
     """Outputs are labellings of a factor graph, for bounds and voted penalties."""
 
+    def listing_work(self) -> float:
+        """What :meth:`factors` takes, in units of what is little beside a learner; adds up over samples."""
+        return 0.0
+
     @property
+    @final
     def lists_factors_quickly(self) -> bool:
         """Whether :meth:`factors` takes no longer than a few iterations of a learner."""
-        return True
+        return self.listing_work() <= 1.0
 
     @abstractmethod
     def factors(self) -> Factors:
@@ -269,6 +275,11 @@ class PartlyKnown(Batch):
         batch, limits = self.restricted()
         return batch.expect(w, limits, weights)
 
+    def expected_known(self, w: np.ndarray, weights: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+        """:meth:`expect_known` with the logs summed, too, times a weight per sample."""
+        log_z, features = self.expect_known(w, weights)
+        return float(log_z.sum() if weights is None else log_z @ weights), features
+
     def completion(self, scores: Parts) -> Decoded:
         """Best of the outputs that agree, for every sample; all samples are known in part."""
         batch, limits = self.restricted()
@@ -369,10 +380,49 @@ class Unsettled(NamedTuple):
     owners: np.ndarray
 
 
+class Settled(NamedTuple):
+    """How far samples are settled; numbers that add up over samples.
+
+    Attributes
+    ----------
+    tokens : float
+        Places where something is chosen.
+    unsure : float
+        Places where the model is not sure.
+    kept : float
+        Places in the pieces around those.
+    """
+
+    tokens: float
+    unsure: float
+    kept: float
+
+
 class Settling(Batch):
     """Samples fall apart where a model is sure, so that most of their expected features can be kept."""
 
     @abstractmethod
+    def unsure(self, weights: np.ndarray | None = None) -> np.ndarray | None:
+        """Places where the model of the last ``expect`` is not sure; None where samples do not fall apart.
+
+        Parameters
+        ----------
+        weights : ndarray or None
+            Weight of each sample, as in ``expect``.
+        """
+
+    @abstractmethod
+    def settled(self, unsure: np.ndarray) -> Settled:
+        """How far the samples are settled, apart from the given places."""
+
+    @abstractmethod
+    def settling_pays(self, settled: Settled) -> bool:
+        """Whether steps on the pieces are worth it."""
+
+    @abstractmethod
+    def pieces(self, unsure: np.ndarray) -> Unsettled:
+        """The pieces around the given places."""
+
     def unsettled(self, weights: np.ndarray | None = None) -> Unsettled | None:
         """Pieces whose log partition bends nearly as that of all samples does, near the weights of the last
         ``expect``; None where that does not pay, or was not asked with these sample weights.
@@ -382,6 +432,10 @@ class Settling(Batch):
         weights : ndarray or None
             Weight of each sample, as in ``expect``.
         """
+        unsure = self.unsure(weights)
+        if unsure is None or not self.settling_pays(self.settled(unsure)):
+            return None
+        return self.pieces(unsure)
 
 
 class RowView(NamedTuple):
@@ -435,19 +489,29 @@ class Labelled(Batch):
             Weights inverse to the frequencies of the labels, or ``{label: weight}``, 1 for labels left out.
         """
         space: Any = self.space
-        labels, gold = space.labels, self.gold_codes
-        sure = self.sure_labels()
+        labels = space.labels
         if isinstance(class_weight, str) and class_weight == "balanced":
-            counts = np.bincount(gold.values[sure], minlength=len(labels))
-            by_label = np.count_nonzero(sure) / (len(labels) * np.maximum(counts, 1))
+            counts = self.summed(label_counts)
+            by_label = counts.sum() / (len(labels) * np.maximum(counts, 1))
         elif isinstance(class_weight, Mapping):
             by_label = _given_weights(class_weight, labels)
         else:
             raise InputError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}")
+        return self.mean_weights(by_label)
+
+    def mean_weights(self, by_label: np.ndarray) -> np.ndarray:
+        """Mean weight of the true labels of each sample that are known, 1 without any."""
+        gold, sure = self.gold_codes, self.sure_labels()
         owner = np.repeat(np.arange(len(self)), gold.lengths)[sure]
         total = np.bincount(owner, weights=by_label[gold.values[sure]], minlength=len(self))
         n_known = np.bincount(owner, minlength=len(self))
         return np.where((n_known > 0) | (gold.lengths == 0), total / np.maximum(n_known, 1), 1.0)
+
+
+def label_counts(batch: Labelled, weights: np.ndarray | None = None) -> np.ndarray:
+    """How often every label is the true one, where that is known."""
+    labels: Any = batch.space
+    return np.bincount(batch.gold_codes.values[batch.sure_labels()], minlength=len(labels.labels))
 
 
 def _given_weights(class_weight: Mapping[Any, Any], labels: list[Any]) -> np.ndarray:

@@ -21,6 +21,7 @@ from trelliswork._tuning import Tunable
 from trelliswork.structures.batch import Batch
 from trelliswork.structures.limits import Limits
 from trelliswork.structures.parts import Decoded, Moments, Parts
+from trelliswork.structures.survey import Samples, Survey
 
 __all__ = ["Batch", "Decoded", "Moments", "Parts", "Space", "Structure", "Unsupported"]
 
@@ -98,6 +99,23 @@ class Structure(Parametrised):
     def bind(self, X: Any, y: Any) -> Space:
         """Learn alphabets and sizes from data; the structure itself stays as it is."""
         raise NotImplementedError
+
+    def survey(self, X: Any, y: Any) -> Survey:
+        """What :meth:`bind` has to know of some of the samples; here the samples themselves.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            A part of the data; surveys of parts are joined in the order of the data.
+
+        Examples
+        --------
+        >>> from trelliswork import Chain
+        >>> first, second = Chain().survey([["a"]], [["A"]]), Chain().survey([["b"]], [["B"]])
+        >>> first.joined(second).space().labels
+        ['A', 'B']
+        """
+        return Samples(self, X, y)
 
     def compile(self, X: Any, y: Any, *, n_jobs: int | None = None) -> tuple[Space, Batch]:
         """:meth:`bind` and ``Space.pack`` of the same samples; here one after the other.

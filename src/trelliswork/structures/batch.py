@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
 import numpy as np
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from trelliswork.structures.limits import Limits
 
 __all__ = ["Batch"]
+
+_KEPT = 4  # things that are remembered of a batch, the latest ones
 
 
 class Batch(ABC):
@@ -41,6 +43,8 @@ class Batch(ABC):
         Threads.
     """
 
+    # Whether the samples are asked a block at a time: parts are then recipes, and codes stay with the blocks.
+    in_blocks: ClassVar[bool] = False
     one_label: ClassVar[bool] = False  # whether every output is a single label of ``space.labels``
     fixed_length: ClassVar[bool] = False  # whether all outputs of a sample have the same length
     # Part arrays that all samples may share, each with the number of its axes when it is shared: scores of
@@ -50,6 +54,7 @@ class Batch(ABC):
     space: Space
     n_jobs: int | None
     known: list[Any] | None = None  # what is known of the true outputs, see ``abilities.PartlyKnown``
+    notes: dict[str, Any]  # of a block of samples: what questions leave for those that follow
 
     def __init__(self, space: Space, gold: Ragged | None, n_jobs: int | None):
         self.space = space
@@ -60,6 +65,10 @@ class Batch(ABC):
     def limits(self) -> Limits:
         """Bounds on memory and on the work done at a time."""
         return self.space.structure.limits
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What was made for questions stays behind.
+        return {k: v for k, v in self.__dict__.items() if k not in ("_remembered", "notes")}
 
     # -- what is odd -------------------------------------------------------------------
 
@@ -154,6 +163,72 @@ class Batch(ABC):
                 f"{self.space.structure!r}; {self.space.advice()}",
                 sample=bad[0],
             )
+
+    # -- questions whose answers add up ------------------------------------------------
+
+    def summed(self, question: Callable[..., Any], *args: Any, weights: np.ndarray | None = None) -> Any:
+        """Answer to a question that adds up over samples; here asked of all of them at once.
+
+        Parameters
+        ----------
+        question : callable
+            ``question(batch, *args, weights)``: a number, an array, or a tuple of them. A function of a
+            module, since it may be asked elsewhere.
+        *args
+            The same for all samples.
+        weights : ndarray or None
+            Weight of each sample.
+        """
+        return question(self, *args, weights)
+
+    def rows(self, question: Callable[..., Any], *args: Any) -> Any:
+        """Answer with one entry per sample; here asked of all of them at once.
+
+        Parameters
+        ----------
+        question : callable
+            ``question(batch, *args)``; a function of a module.
+        *args
+            The same for all samples.
+        """
+        return question(self, *args)
+
+    def derived(self, make: Callable[..., Batch], *args: Any, space: Space | None = None) -> Any:
+        """Batch that is made of this one, sample by sample; here of all of them at once.
+
+        Parameters
+        ----------
+        make : callable
+            ``make(batch, *args)``; a function of a module.
+        *args
+            The same for all samples.
+        space : Space or None
+            Space of the result, None for that of this batch.
+        """
+        return make(self, *args)
+
+    @final
+    def remembered(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """``make()``, kept with the batch for the next one who asks with the same key.
+
+        Parameters
+        ----------
+        key : hashable
+            Name of what is made.
+        make : callable
+            Makes it.
+        """
+        kept = self.__dict__.setdefault("_remembered", {})
+        if key not in kept:
+            while len(kept) >= _KEPT:
+                del kept[next(iter(kept))]
+            kept[key] = make()
+        return kept[key]
+
+    @property
+    def seen(self) -> Callable[[], float] | None:
+        """Counts the tokens that questions went through so far; None where nobody counts."""
+        return None
 
     # -- linear maps between weights and parts ---------------------------------------
 
@@ -307,6 +382,13 @@ class Batch(ABC):
         log_z = self.log_partition(scores, costs)
         return log_z, self.pull(self.marginals(scores, costs, weights=weights))
 
+    def expected(
+        self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
+    ) -> tuple[float, np.ndarray]:
+        """:meth:`expect` with the log partitions summed, too, times a weight per sample."""
+        log_z, features = self.expect(w, costs, weights)
+        return float(log_z.sum() if weights is None else log_z @ weights), features
+
     # -- outputs -----------------------------------------------------------------------
 
     @abstractmethod
@@ -345,11 +427,12 @@ class Batch(ABC):
         """Number of parts (labels, brackets, ...) of each true output; here its length."""
         return np.array([len(y) for y in self.items(self.gold_codes)], dtype=np.int64)
 
-    def unit_norm(self, weights: np.ndarray | None = None) -> float:
-        """Mean squared norm of the features that one part of a true output has; here their mean number.
+    def norm_sums(self, weights: np.ndarray | None = None) -> tuple[float, float]:
+        """Squared norms of the features of all parts of true outputs, summed, and how many parts there are.
 
-        Features that count (rules, base pairs, columns) are 0 or 1 for each part, so that their number is
-        the squared norm; structures whose inputs bring values of features compute it from these.
+        Here the number of features: those that count (rules, base pairs, columns) are 0 or 1 for each part,
+        so that their number is the squared norm. Structures whose inputs bring values of features compute it
+        from these.
 
         Parameters
         ----------
@@ -357,8 +440,20 @@ class Batch(ABC):
             Weight of each sample.
         """
         share = np.ones(len(self)) if weights is None else weights
-        units = float(share @ self.gold_sizes())
-        return float(share @ np.asarray(abs(self.gold()).sum(axis=1)).ravel()) / units if units else 0.0
+        counts = np.asarray(abs(self.gold()).sum(axis=1)).ravel()
+        return float(share @ counts), float(share @ self.gold_sizes())
+
+    @final
+    def unit_norm(self, weights: np.ndarray | None = None) -> float:
+        """Mean squared norm of the features that one part of a true output has; 0 without any part.
+
+        Parameters
+        ----------
+        weights : ndarray or None
+            Weight of each sample.
+        """
+        squares, units = self.norm_sums(weights)
+        return squares / units if units else 0.0
 
     # -- features of outputs -------------------------------------------------------------
 
@@ -393,9 +488,15 @@ class Batch(ABC):
         """Sum of the feature vectors of the true outputs, times a weight per sample."""
         return self.pull(self.indicators(self.gold_codes, weights))
 
+    def value_sums(self, weights: np.ndarray | None = None) -> tuple[float, float]:
+        """What features add to counts, summed, and how many times they do; here none is told, each adds 1."""
+        return 0.0, 0.0
+
+    @final
     def count_unit(self, weights: np.ndarray | None = None) -> float:
-        """What a feature adds to a count each time, on average; here 1."""
-        return 1.0
+        """What a feature adds to a count each time, on average."""
+        total, times = self.value_sums(weights)
+        return total / times if times else 1.0
 
     @property
     def is_generative(self) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
+from trelliswork.structures.elimination import Solver, woodbury
 from trelliswork.structures.limits import Limits
 
 if TYPE_CHECKING:
@@ -73,6 +74,14 @@ class Covariance:
     @property
     def max_dense(self) -> int:
         """Number of features up to which the matrix is cheaper than products with it."""
+        return self.most_dense(self.size())
+
+    def size(self) -> float:
+        """Size of the samples, in a unit that :meth:`most_dense` knows; adds up over samples."""
+        return 0.0
+
+    def most_dense(self, size: float) -> int:
+        """:attr:`max_dense` for samples of a size; here the same for all."""
         return self.batch.limits.matrix_features
 
     @property
@@ -112,34 +121,88 @@ class Covariance:
             moved += self.batch.pull(self.batch.scale(self.shift(), lift))
         return moved
 
+    def diagonal_sum(self) -> np.ndarray | None:
+        """Diagonal of the covariance about the mean, exact or not, as a sum over samples; here None."""
+        return None
+
     def diagonal(self) -> np.ndarray:
         """Diagonal of the covariance about the mean; an estimate unless ``exact_diagonal``."""
+        summed = self.diagonal_sum()
+        if summed is not None:
+            return summed
         plain = self.turned("mean")
         signs = _signs(self.batch.space.feature_names)
         estimate = np.mean([sign * plain.product(sign) for sign in signs], axis=0)
         return np.maximum(estimate, 0.1 * max(float(estimate.mean()), 0.0))
 
-    def preconditioner(self, lam: float) -> Callable[[np.ndarray, np.ndarray], object] | None:
+    def preconditioner(
+        self, lam: float, asked: Covariance | None = None
+    ) -> Callable[[np.ndarray, np.ndarray], object] | None:
         """Approximate inverse of the matrix plus ``lam`` times the identity, as a function.
 
         It is called with a vector and an array for the result. None: no better one is known than
         the inverse of the diagonal.
+
+        Parameters
+        ----------
+        lam : float
+            What is added to the diagonal.
+        asked : Covariance or None
+            Moments that are asked for what adds up over samples; None for these.
         """
         return None
 
-    def direct(self, lam: float) -> Any:
-        """Direct solver for the matrix plus ``lam`` times the identity; None where there is none."""
+    def frequencies(self) -> Any:
+        """What a preconditioner has to know first, as sums over samples; here None."""
         return None
+
+    def gram(self, attributes: np.ndarray) -> np.ndarray:
+        """What it has to know of some attributes, as a sum over samples."""
+        raise NotImplementedError
+
+    def direct(self, lam: float, asked: Covariance | None = None) -> Any:
+        """Direct solver for the matrix plus ``lam`` times the identity; None where there is none.
+
+        Parameters
+        ----------
+        lam : float
+            What is added to the diagonal.
+        asked : Covariance or None
+            Moments that are asked for what adds up over samples; None for these.
+        """
+        asked = self if asked is None else asked
+        sums = asked.direct_sums()
+        if sums is None:
+            return None
+        solve = self._direct(sums, lam)
+        if self.about == "mean":
+            return solve
+        rows = asked.deviations()
+        if asked.weights is not None:
+            rows = sp.csr_matrix(sp.diags_array(np.sqrt(asked.weights)) @ rows)
+        return woodbury(solve, rows, self.batch.limits.deviation_floats)
+
+    def direct_sums(self) -> Any:
+        """What a direct solver is made of, as sums over samples; None where there is no such solver."""
+        return None
+
+    def _direct(self, sums: Any, lam: float) -> Solver:
+        """The solver for the matrix about the mean."""
+        raise NotImplementedError
 
     def dense(self) -> np.ndarray:
         """The matrix; symmetric to the last bit."""
         check_dense(self.n_features, self.batch.limits.matrix_bytes)
         out = self._covariance()
         if self.about == "gold":
-            b = self.deviations()
-            scaled = b if self.weights is None else sp.diags_array(self.weights) @ b
-            out += (b.T @ scaled).toarray()
+            out += self.spread()
         return (out + out.T) / 2
+
+    def spread(self) -> np.ndarray:
+        """Sum over samples of ``b b'`` with b = gold - mean features, as a matrix."""
+        b = self.deviations()
+        scaled = b if self.weights is None else sp.diags_array(self.weights) @ b
+        return np.asarray((b.T @ scaled).toarray())
 
     def _covariance(self) -> np.ndarray:
         return self.turned("mean").product(np.eye(self.n_features))

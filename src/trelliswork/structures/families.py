@@ -10,6 +10,7 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork.structures.abilities import Factored, require
 from trelliswork.structures.base import Batch, Space, Unsupported
+from trelliswork.structures.parts import Largest
 
 __all__ = ["Families", "family_rates", "find_families"]
 
@@ -144,20 +145,29 @@ def family_rates(
     if weights is not None:
         kept = np.flatnonzero(weights)
         batch, weights = batch.subset(kept), weights[kept]
-    try:
-        factors = require(batch, Factored).factors()
-    except (Unsupported, InputError):  # none, or inputs that are too long for graphs
-        if r != "auto":
-            raise
-        return np.ones(p)
     m = float(len(batch) if weights is None else weights.sum())
     sizes = np.maximum(families.sizes(), 1)
     if r == "monte_carlo":
-        rng = np.random.default_rng(random_state)
+        if batch.in_blocks:
+            raise Unsupported("r='monte_carlo' needs all samples together; use r='sparsity' or 'paper'")
+        factors, rng = require(batch, Factored).factors(), np.random.default_rng(random_state)
         draws = [families.largest(np.abs(factors.draw(rng, own=True, weights=weights))) for _ in range(20)]
         return np.mean(draws, axis=0) / np.sqrt(m)
-    largest = families.largest(factors.largest())
+    try:
+        values, most, usage = batch.summed(_factor_sums, weights=weights)
+    except (Unsupported, InputError):  # no factors, or inputs that are too long for graphs
+        if r != "auto":
+            raise
+        return np.ones(p)
+    largest = families.largest(values.value)
     if r == "paper":
-        return largest * factors.counts.max(initial=0.0) * np.sqrt(np.log(np.maximum(sizes, 2)))
-    used = families.largest(factors.usage(weights, own=True))
+        return largest * most.value * np.sqrt(np.log(np.maximum(sizes, 2)))
+    used = families.largest(usage)
     return largest * np.sqrt(2.0 * used * np.log(2.0 * sizes) / m)
+
+
+def _factor_sums(batch: Batch, weights: np.ndarray | None) -> tuple[Largest, Largest, np.ndarray]:
+    """Largest value of every feature, most factors of a sample, and the factor values with every feature."""
+    factors = require(batch, Factored).factors()
+    most = float(factors.counts.max(initial=0.0))
+    return Largest(factors.largest()), Largest(most), factors.usage(weights, own=True)

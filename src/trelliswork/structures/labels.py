@@ -46,8 +46,8 @@ def check_given_labels(labels: Any) -> None:
         raise InputError(f"labels must be a list of hashable labels or None, got {labels!r}")
 
 
-def collect_labels(y: Any, given: Sequence[Hashable] | None) -> list[Any]:
-    """The given labels, or all that occur in ``y``."""
+def collect_labels(y: Any, given: Sequence[Hashable] | None, *, empty: bool = False) -> list[Any]:
+    """The given labels, or all that occur in ``y``; none at all is an error unless ``empty`` allows it."""
     if given is not None:
         return list(dict.fromkeys(given))
     seen: set[Any] = set()
@@ -60,7 +60,7 @@ def collect_labels(y: Any, given: Sequence[Hashable] | None) -> list[Any]:
     if any(label != label for label in seen):
         i = next(i for i, labels in enumerate(y) if any(label != label for label in labels))
         raise InputError("a label is NaN; give missing labels a name of their own", sample=i)
-    if not seen:
+    if not seen and not empty:
         raise InputError("y holds no label at all; at least one non-empty sequence is needed")
     return sorted_labels(seen)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from trelliswork._ragged import Ragged
 
-__all__ = ["Decoded", "Moments", "Parts"]
+__all__ = ["Decoded", "Largest", "Moments", "Parts"]
 
 
 class Parts:
@@ -100,6 +100,28 @@ class Decoded(NamedTuple):
 
     codes: Ragged
     values: np.ndarray
+
+
+class Largest:
+    """A number or an array whose sum with another is the larger of the two, entry by entry.
+
+    Parameters
+    ----------
+    value : float or ndarray
+        The number.
+
+    Examples
+    --------
+    >>> from trelliswork.structures.parts import Largest
+    >>> (Largest(2.0) + Largest(3.0)).value
+    3.0
+    """
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __add__(self, other: Largest) -> Largest:
+        return Largest(np.maximum(self.value, other.value)[()])
 
 
 class Moments(NamedTuple):

@@ -199,15 +199,20 @@ class TokenMap:
             blocks.append(Block(mapped, index, None, identity))
         return cls(layout, blocks, len(table))
 
-    def squared_norms(self) -> np.ndarray:
-        """Squared norm of the attributes of every token."""
+    def squared_norms(self, n_real: int) -> np.ndarray:
+        """Squared norm of the attributes of every token.
+
+        Markers, with numbers from ``n_real`` on, count at all tokens: so do the strengths that are measured
+        by these norms.
+        """
         out = np.zeros(self.n_tokens)
         for block in self.blocks:
             if block.dense:
                 rows = np.einsum("ij,ij->i", block.matrix, block.matrix)
             else:
                 rows = np.asarray(block.matrix.multiply(block.matrix).sum(axis=1)).ravel()
-            out += rows[block.index]
+            marks = not block.dense and block.matrix.nnz > 0 and block.matrix.indices.min() >= n_real
+            out += np.append(rows, rows[0] if marks else 0.0)[block.index]  # the last entry serves -1
         return out
 
     def cautions(self, names: Sequence[str]) -> list[str]:
@@ -374,15 +379,15 @@ class TokenMap:
             n += sizes[block.index]
         return n
 
-    def mean_value(self, n_real: int, weights: np.ndarray | None) -> float:
-        """Mean of the values other than 0 of the attributes with a number below ``n_real``; 1 without any.
+    def value_sums(self, n_real: int, weights: np.ndarray | None) -> tuple[float, float]:
+        """Sum of the values other than 0 of the attributes with a number below ``n_real``, and their number.
 
         ``weights`` are those of the tokens.
         """
         entries = self.token_matrix().tocoo()
         used = (entries.col < n_real) & (entries.data != 0)
         share = np.ones(int(used.sum())) if weights is None else weights[entries.row[used]]
-        return float(share @ np.abs(entries.data[used]) / share.sum()) if share.any() else 1.0
+        return float(share @ np.abs(entries.data[used])), float(share.sum())
 
     def empty_tokens(self) -> np.ndarray:
         """Tokens without any known attribute."""

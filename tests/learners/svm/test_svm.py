@@ -18,8 +18,8 @@ import trelliswork as tw
 from trelliswork import Chain, Classes, Derivations, Edge, InputError
 from trelliswork._ragged import Ragged
 from trelliswork.learners.svm.fit import fit_svm
+from trelliswork.learners.svm.one_slack import _Cuts
 from trelliswork.learners.svm.planes import Shard
-from trelliswork.learners.svm.solvers import _Cuts
 from trelliswork.losses import Hamming, Tree, as_loss
 from trelliswork.losses.forms import Form
 from trelliswork.losses.oracle import Found

@@ -10,7 +10,6 @@ import scipy.sparse as sp
 
 import trelliswork as tw
 from trelliswork.structures.chain import gibbs, graph, uniform
-from trelliswork.structures.chain.schur import schur_solver
 from trelliswork.structures.covariance import Covariance
 
 
@@ -194,7 +193,7 @@ def test_schur_solver_only_where_it_holds():
     rng = np.random.default_rng(0)
     for params in ({"kind": "sparse"}, {"kind": "words", "emissions": "observed"}, {"edge_features": "all"}):
         _, batch, _, _ = random_batch(rng, 2, [3, 4], **params)
-        assert schur_solver(batch.covariance(), 1.0) is None
+        assert batch.covariance().direct(1.0) is None
 
 
 def test_constraints_switch_to_sweeps():

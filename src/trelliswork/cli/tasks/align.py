@@ -118,7 +118,7 @@ def train(
         share = estimator.space_.accuracy(held_out.X, held_out.y, estimator.predict(held_out.X))
         said.append(f"dev {share:.2%} of the true pairs of residues")
     info = {"kind": "align", "learner": learning.name}
-    finish(estimator, output, info, said, interrupted=done.interrupted, quiet=quiet)
+    finish(estimator, output, info, learning.said(said), interrupted=done.interrupted, quiet=quiet)
 
 
 def samples(source: str, *, encoding: str | None = None) -> Samples:

@@ -158,6 +158,8 @@ def train(
     held_out = None if dev is None else _read(dev, layout)
     scale = scale and _scaled(learning.entry.learner.__name__)
     scaler = RowScaler(text=layout["text"], numbers=scale) if scale or layout["text"] else None
+    if scaler is not None and learning.in_parts:
+        raise InputError("--dask needs --no-scale and no --text: these look at all rows together")
     _fit_and_save(learning, estimator, scaler, rows, held_out, layout, output, quiet)
 
 
@@ -204,7 +206,7 @@ def _fit_and_save(
         said.append(f"dev accuracy {right:.2%}")
     model = estimator if scaler is None else make_pipeline(scaler, estimator)
     info = {"kind": "classify", "learner": learning.name, "rows": layout}
-    finish(model, output, info, said, interrupted=done.interrupted, quiet=quiet)
+    finish(model, output, info, learning.said(said), interrupted=done.interrupted, quiet=quiet)
 
 
 def samples(

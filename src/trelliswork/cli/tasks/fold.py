@@ -99,6 +99,8 @@ def train(
     if from_pretrained:
         if learning.name != "crf":
             raise InputError(f"--from-pretrained goes with --learner crf, not {learning.name}")
+        if learning.in_parts:
+            raise InputError("--from-pretrained looks at all sequences together; leave out --dask")
         if grammar != "auto":
             raise InputError(f"--from-pretrained goes with --grammar auto, not {grammar}")
     structure = RNA(grammar, depth=depth, invalid="repair" if invalid == "repair" else "strict")
@@ -120,7 +122,7 @@ def train(
     if held_out is not None:
         said.append(f"dev {_brief(held_out.y, estimator.predict(held_out.X))}")
     info = {"kind": "fold", "learner": learning.name}
-    finish(estimator, output, info, said, interrupted=done.interrupted, quiet=quiet)
+    finish(estimator, output, info, learning.said(said), interrupted=done.interrupted, quiet=quiet)
 
 
 def _pulled(estimator: Any) -> str:

@@ -124,7 +124,7 @@ def train(
 
         said.append(f"dev {bracket_scores(held_out.y, estimator.predict(held_out.X))}")
     info = {"kind": "parse", "learner": learning.name}
-    finish(estimator, output, info, said, interrupted=done.interrupted, quiet=quiet)
+    finish(estimator, output, info, learning.said(said), interrupted=done.interrupted, quiet=quiet)
 
 
 def _bracketed(

@@ -241,7 +241,7 @@ def _fit_and_save(
         said.append("dev " + _brief(held_out[1], estimator.predict(window.transform(held_out[0]))))
     info = {"kind": "tag", "learner": learning.name, "layout": layout.to_info()}
     model = make_pipeline(window, estimator)
-    finish(model, output, info, said, interrupted=done.interrupted, quiet=quiet)
+    finish(model, output, info, learning.said(said), interrupted=done.interrupted, quiet=quiet)
 
 
 def samples(source: str, *, label: str | None = None, encoding: str | None = None) -> Samples:

@@ -142,7 +142,7 @@ def train(
         texts, truth, _ = grouped(held_out, units[1])
         scores = compared(truth, model.predict(split(texts, units[0])))
         said.append(f"dev exact {scores['exact_match']:.2%}, symbol error {scores['symbol_error']:.2%}")
-    finish(model, output, info, said, interrupted=interrupted, quiet=quiet)
+    finish(model, output, info, learning.said(said), interrupted=interrupted, quiet=quiet)
 
 
 def _transducer(

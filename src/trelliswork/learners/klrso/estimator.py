@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from trelliswork._errors import InputError
+from trelliswork._errors import InputError, Unsupported
 from trelliswork._ragged import offsets_of
 from trelliswork._stored import Declared, numbers, pointers, whole
 from trelliswork._threads import n_threads, run
@@ -32,6 +32,8 @@ from trelliswork.learners.optimize.logistic import Logistic, fit_logistic
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.stops import StopReason
 from trelliswork.metrics._crossval import take as pick
+from trelliswork.shards import Shards
+from trelliswork.shards.recipes import joined_rows
 from trelliswork.structures.abilities import Multinomials, require, unsupported
 from trelliswork.structures.base import Batch, Parts, Structure
 
@@ -158,6 +160,7 @@ class KLRSO(StructuredEstimator):
     ['SYYX', 'SXXY']
     """
 
+    by_blocks = True
     searches = True
     loosen = ("lower reg",)
     stored: ClassVar[Mapping[str, Declared]] = {
@@ -259,7 +262,7 @@ class KLRSO(StructuredEstimator):
         space, batch = self._start(X, y, structure=structure.complete(), scaled=False)
         weights = check_weights(sample_weight, len(batch))
         batch, self.completed_by_ = filled_in(batch, weights)
-        inputs = self._inputs(structure, X)
+        inputs = self._all_inputs(structure, X)
         kernel = choose_kernel(self.kernel, inputs)
         first, place = distinct(inputs)
         todo = problems(batch, place, weights, self.heads, self.weighting, self.min_count)
@@ -302,6 +305,8 @@ class KLRSO(StructuredEstimator):
         """Share of the predicted probabilities: as given, or by the likelihood of every fifth sample."""
         if not isinstance(self.mixture, str):
             return 1.0 if self.mixture is None else float(self.mixture)
+        if isinstance(X, Shards):
+            raise Unsupported("mixture='held-out' needs all samples in memory; give a number, or None")
         n = count_samples(X)
         held = np.arange(n) % 5 == 4
         if not held.any():
@@ -318,6 +323,13 @@ class KLRSO(StructuredEstimator):
             # Outputs that the model of the others cannot have say nothing about the gate.
             likelihood[g] = float(share[np.isfinite(each)] @ each[np.isfinite(each)])
         return float(_GATES[int(np.argmax(likelihood))])
+
+    def _all_inputs(self, structure: Structure, X: Any) -> Any:
+        """Training inputs as the kernel takes them, of all partitions together."""
+        if not isinstance(X, Shards):
+            return self._inputs(structure, X)
+        parts = [self._inputs(structure, some) for some in X.inputs(structure)]
+        return joined_rows(parts)
 
     def _inputs(self, structure: Structure, X: Any, width: int | None = None) -> Any:
         """Inputs as the kernel takes them; ``width`` is the number of features that there must be."""

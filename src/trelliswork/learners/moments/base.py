@@ -54,6 +54,7 @@ class MomentLearner(StructuredEstimator):
         Choice("reference", ("uniform", "generative")),
     )
 
+    by_blocks = True
     # What models had that were saved before the parameter was there.
     _before: ClassVar[Mapping[str, Any]] = {"total_margin": None}
     _about = "mean"
@@ -242,7 +243,8 @@ class MomentLearner(StructuredEstimator):
         plain = plain and self.solver in ("auto", "cholesky")  # others go through the samples
         if plain and space.outputs_fixed and space.n_features <= batch.covariance().max_dense:
             return self._summed(space, batch, weights, seen)
-        samples = None if structure.offers(Storable) else (list(X), list(batch.unpack(batch.gold_codes)))
+        joinable = structure.offers(Storable) or batch.in_blocks
+        samples = None if joinable else (list(X), list(batch.unpack(batch.gold_codes)))
         return MomentState(space, batch=batch, weights=weights, samples=samples, n_samples=len(batch))
 
     def _summed(self, space: Space, batch: Batch, weights: np.ndarray | None, seen: int = 0) -> MomentState:
@@ -310,7 +312,8 @@ class MomentLearner(StructuredEstimator):
         n_constraints = 0
         if hasattr(self, "objective_"):  # of another fit
             del self.objective_
-        with Progress(type(self).__name__, None, self.verbose) as progress:
+        seen = None if batch is None or not self.verbose else batch.seen
+        with Progress(type(self).__name__, None, self.verbose, seen) as progress:
             if self.n_steps > 1:
                 assert batch is not None
                 theta, stop = newton_steps(
@@ -358,7 +361,7 @@ class MomentLearner(StructuredEstimator):
         self.z_score_ = ahead / np.sqrt(spread) if spread > 0 else 0.0
         self.history_ = progress.history
         self.n_iter_, self.stop_ = len(progress.history), stop
-        if self.keep_moments:
+        if self.keep_moments and (state.batch is None or not state.batch.in_blocks):
             self.moments_ = state
         elif hasattr(self, "moments_"):
             del self.moments_

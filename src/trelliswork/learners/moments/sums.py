@@ -117,9 +117,7 @@ class BatchMoments:
     def second(self) -> SecondMoment:
         """Second moment about the gold outputs."""
         if isinstance(self.covariance, Matrix):
-            b = self._law.deviations()
-            spread = b.T @ (b if self.weights is None else sp.diags_array(self.weights) @ b)
-            return Matrix(self.covariance.values + spread.toarray())
+            return Matrix(self.covariance.values + self._law.spread())
         return self._law.turned("gold")
 
     @cached_property
@@ -135,7 +133,7 @@ class BatchMoments:
     def _pieces(self) -> Iterator[tuple[Batch, Covariance, np.ndarray | None, Parts, np.ndarray]]:
         """Samples, their law and weights, costs of parts and mean loss, a part of the samples at a time."""
         n = len(self.batch)
-        if self.scores is not None or n <= self.samples_at_a_time:
+        if self.scores is not None or n <= self.samples_at_a_time or self.batch.in_blocks:
             yield self._piece(self.batch, self._law, self.weights)
             return
         for index in np.array_split(np.arange(n), -(-n // self.samples_at_a_time)):

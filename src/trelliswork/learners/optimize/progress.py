@@ -49,13 +49,16 @@ class Progress:
     verbose : int
         0 shows nothing; 1 shows a progress bar on a terminal, and elsewhere a log line every 10 seconds;
         2 logs every step there.
+    seen : callable or None
+        How many tokens (or other units) were gone through so far, where that is counted.
     """
 
-    def __init__(self, title: str, total: int | None, verbose: int):
+    def __init__(self, title: str, total: int | None, verbose: int, seen: Callable[[], float] | None = None):
         self.history: list[dict[str, Any]] = []
         self.title = title
         self.total = total
         self.verbose = verbose
+        self.seen = seen
         self.started = self._logged = time.perf_counter()
         self._bar: Any = None
         self._task: Any = None
@@ -113,6 +116,8 @@ class Progress:
         if not self.verbose:
             return
         said = "  ".join(f"{k} {_shown(v)}" for k, v in values.items())
+        if self.seen is not None:
+            said += f"  {self.seen() / max(now - self.started, 1e-9):,.0f} tokens/s"
         if self._bar is not None:
             self._bar.update(self._task, advance=1, said=said)
         elif self.verbose > 1 or now - self._logged >= SECONDS_BETWEEN_LINES:
@@ -121,7 +126,9 @@ class Progress:
     def _log(self, said: str, now: float) -> None:
         self._logged = now
         of_all = f" of {max(self.total, len(self.history))}" if self.total else ""  # rounds may join
-        logger.info("%s %d%s%s  %.1f s", self.title, len(self.history), of_all, said, now - self.started)
+        done, took = len(self.history), now - self.started
+        left = f", at most {took / done * (self.total - done):.0f} s left" if self.total and done else ""
+        logger.info("%s %d%s%s  %.1f s%s", self.title, done, of_all, said, took, left)
 
 
 def _shown(value: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trelliswork._errors import InputError
+from trelliswork._errors import InputError, Unsupported
 from trelliswork._stored import Declared, matrix, numbers
 from trelliswork._tuning import Choice, Path
 from trelliswork._validate import check_number
@@ -187,6 +187,7 @@ class StructuredSVM(KernelModel):
         "prior_coef_": numbers("features", optional=True),
     }
     tuning = (Path("C", weaker="up"), Choice("rescale", ("margin", "slack"), on_request=True))
+    by_blocks = True
     loosen = ("raise C",)
 
     support_: list[tuple[int, Any, float]]
@@ -259,6 +260,8 @@ class StructuredSVM(KernelModel):
             structure = structure.complete()
         space, batch = self._start(X, y, sample_weight, structure=structure, scaled=not counted)
         weights = combined_weights(batch, sample_weight, self.class_weight)
+        if batch.in_blocks:
+            self._check_blocks(form, kernel)
         partly = known_in_part(batch)
         prior = None if source is None else self._prior(source, batch, weights, loss, partly is not None)
         check_loss(batch, loss)
@@ -279,15 +282,17 @@ class StructuredSVM(KernelModel):
             "cache_mb": self.cache_mb,
             "random_state": self.random_state,
         }
-        warm = self.warm_start and self.__sklearn_is_fitted__() and self.solver != "one-slack"
+        joint = self.solver == "one-slack" or batch.in_blocks
+        warm = self.warm_start and self.__sklearn_is_fitted__() and not joint
         start = (self._prepared(X), self.support_) if warm else None
         rounds: list[dict[str, Any]] = []
-        with Progress("StructuredSVM", self.max_iter, self.verbose) as progress:
+        seen = batch.seen if self.verbose else None
+        with Progress("StructuredSVM", self.max_iter, self.verbose, seen) as progress:
             options["progress"] = progress
             if partly is None:
                 solution, model = fit_svm(batch, price, loss, form, warm=start, **options)
             else:
-                inputs = self._prepared(X)
+                inputs = None if joint else self._prepared(X)
                 first = (
                     best_completion(partly, None, self.part_scores(batch, X))
                     if self._goes_on(space)
@@ -296,7 +301,7 @@ class StructuredSVM(KernelModel):
                 solution, model, rounds = fit_completed(
                     first_completion(partly, weights) if first is None else first,
                     lambda done, warm: fit_svm(done, price, loss, form, warm=warm, **options),
-                    inputs if self.solver != "one-slack" else None,
+                    inputs,
                     kernel,
                     self.tol,
                 )
@@ -311,6 +316,15 @@ class StructuredSVM(KernelModel):
         self.primal_, self.dual_, self.gap_ = solution.primal, solution.dual, solution.gap
         self.history_, self.n_iter_, self.stop_ = progress.history, solution.n_iter, solution.stop
         return self
+
+    def _check_blocks(self, form: Form, kernel: Any) -> None:
+        """Refuse problems that keep something of every sample, for data in partitions."""
+        others = self.solver not in ("auto", "one-slack") or self.average or self.epsilon is not None
+        if others or form.slack != "l1" or kernel is not None:
+            raise Unsupported(
+                "data in partitions are learnt from with solver='one-slack': it needs slack='l1', "
+                "average=False, and neither kernel nor epsilon"
+            )
 
     def _goes_on(self, space: Space) -> bool:
         """Whether there are weights to start from."""

@@ -15,8 +15,9 @@ from trelliswork.learners.advice import WIDE_GAP
 from trelliswork.learners.base import warn_interrupted
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.svm.ascent import KERNEL_SHARE, judge_ascent, solve_ascent, start_ascent
+from trelliswork.learners.svm.one_slack import Violations, solve_one_slack
 from trelliswork.learners.svm.planes import Shard
-from trelliswork.learners.svm.solvers import Solution, judge_blocks, solve_blocks, solve_one_slack
+from trelliswork.learners.svm.solvers import Solution, judge_blocks, solve_blocks
 from trelliswork.learners.svm.start import Start, as_start
 from trelliswork.learners.svm.weights import Expansion, KernelWeights, LinearWeights
 from trelliswork.losses import Loss
@@ -83,6 +84,8 @@ def fit_svm(
     shares = C * share / share.sum()
     rng = check_random_state(random_state)
     solution = Solution()
+    if batch.in_blocks:
+        solver = "one-slack"  # all others keep what they found of every sample
     start = None if warm is None else as_start(warm[0], batch, warm[1], loss, form, shares)
     options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "progress": progress, "solution": solution}
     direct = not average and epsilon is None and solver in ("auto", "bcfw")
@@ -90,10 +93,10 @@ def fit_svm(
     model: np.ndarray | Expansion
     if compiled is not None:
         model = _fit_ascent(*compiled, form, shares, start, rng, options)
+    elif solver == "one-slack":
+        model = _fit_one_slack(Violations(batch, loss, form, approx, shares), C, cache_mb, options)
     else:
-        if solver == "one-slack":
-            n_shards = 1
-        elif kernel is not None:
+        if kernel is not None:
             n_shards = _kernel_shards(batch, KERNEL_SHARE * cache_mb, rows_per_shard)
         else:
             n_shards = max(1, min(_MAX_SHARDS, len(batch) // samples_per_shard))
@@ -106,13 +109,9 @@ def fit_svm(
         if start is not None:
             for shard in shards:
                 shard.start_from(start.part(shard.samples), shared)
-        if solver == "one-slack":
-            assert isinstance(shared, LinearWeights)
-            model = _fit_one_slack(shards[0], shared, C, cache_mb, options)
-        else:
-            eager = solver != "working-set" and epsilon is None
-            options |= {"eager": eager, "average": average, "rng": rng, "epsilon": epsilon}
-            model = _fit_blocks(shards, shared, options)
+        eager = solver != "working-set" and epsilon is None
+        options |= {"eager": eager, "average": average, "rng": rng, "epsilon": epsilon}
+        model = _fit_blocks(shards, shared, options)
     if solution.stretch != 1.0:
         solution.support = [(i, output, alpha * solution.stretch) for i, output, alpha in solution.support]
     if solution.stop == "interrupted":
@@ -145,13 +144,12 @@ def _fit_ascent(
     return w if view is None else Expansion.of(view, w)
 
 
-def _fit_one_slack(
-    shard: Shard, weights: LinearWeights, C: float, cache_mb: float, options: dict[str, Any]
-) -> np.ndarray:
+def _fit_one_slack(violations: Violations, C: float, cache_mb: float, options: dict[str, Any]) -> np.ndarray:
     """Add cutting planes; the solver fills in the support set itself."""
     solution: Solution = options["solution"]
+    weights = LinearWeights(violations.batch.space.n_features)
     try:
-        solve_one_slack(shard, weights, C, cache_mb=cache_mb, **options)
+        solve_one_slack(violations, weights, C, cache_mb=cache_mb, **options)
     except KeyboardInterrupt:
         solution.stop = "interrupted"
     return weights.w if solution.weights is None else solution.weights

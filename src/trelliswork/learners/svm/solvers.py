@@ -1,4 +1,4 @@
-"""Solvers of the dual problem: blocks of samples, and one slack for all of them."""
+"""Solver of the dual problem with one block of variables for each sample."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError
-from trelliswork._ragged import Ragged
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.stops import StopReason
 from trelliswork.learners.svm.planes import Shard
 from trelliswork.learners.svm.weights import LinearWeights, Weights
 from trelliswork.losses.oracle import Found
 
-__all__ = ["Solution", "judge_blocks", "solve_blocks", "solve_one_slack"]
+__all__ = ["Solution", "judge_blocks", "refuse_inseparable", "relative_gap", "solve_blocks"]
 
 _IDLE_VISITS = 60  # constraints that were not in use for so long are forgotten
 _FULL_EVERY, _SKIP, _FRESH = 5, 0.3, 2  # of the sweeps between rounds, see _polish
 _EVER = 1 << 30
-_IDLE_CUTS, _FEWEST_CUTS = 50, 20
 _INFEASIBLE = 1e4  # |w| R above this: no separating weights of any use
 
 
@@ -253,122 +251,3 @@ def refuse_inseparable(total: float, longest: float, norm: float) -> None:
             "the training data cannot be separated with a hard margin (slack='none'); use slack='l1' or "
             "slack='l2', or more features"
         )
-
-
-def solve_one_slack(
-    shard: Shard,
-    weights: LinearWeights,
-    C: float,
-    *,
-    cache_mb: float,
-    tol: float,
-    max_iter: int,
-    progress: Progress,
-    solution: Solution,
-) -> None:
-    """Cutting planes with one slack variable for all samples (L1 slacks).
-
-    Every round adds one constraint, the mean of the most violated ones. The dual has one
-    variable per cut and is solved by the same ascent as a block of :func:`solve_blocks`.
-    """
-    cuts = _Cuts(weights.w.size, cache_mb)
-    try:
-        for number in range(1, max_iter + 1):
-            solution.n_iter = number
-            worst = shard.oracle.find(weights.w)
-            _judge_one(shard, weights, worst, float(cuts.beta @ cuts.heights), solution)
-            progress.step(
-                primal=solution.primal,
-                dual=solution.dual,
-                gap=solution.gap,
-                certified=shard.oracle.exact,
-                constraints=number - 1,
-            )
-            if solution.gap <= tol:
-                solution.stop = "converged"
-                break
-            cut, height = _mean_cut(shard, worst)
-            cuts.add(cut / C, height / C, worst)
-            solution.n_constraints += 1
-            cuts.solve(C, 0.01 * (solution.primal - solution.dual) / C)
-            weights.w[:] = cuts.beta @ cuts.rows
-    finally:
-        solution.support = _cut_support(shard, cuts, C)
-
-
-class _Cuts:
-    """Constraints of the one-slack problem; memory is bounded, the least useful are forgotten."""
-
-    def __init__(self, n_features: int, cache_mb: float):
-        self.rows, self.heights = np.zeros((0, n_features)), np.zeros(0)
-        self.beta, self.gram = np.zeros(0), np.zeros((0, 0))
-        self.idle = np.zeros(0, dtype=np.int64)
-        self.outputs: list[Found] = []
-        self.mass, self._bytes = 0.0, cache_mb * 2**20
-
-    def add(self, cut: np.ndarray, height: float, worst: Found) -> None:
-        """Take up one more cut, the mean of the constraints of the most violated outputs."""
-        # Twice: the tables are copied when they grow.
-        size = 8 * (2 * cut.size + worst.codes.values.size + 3 * worst.loss.size)
-        room = max(int(self._bytes / size), _FEWEST_CUTS)
-        if self.beta.size >= room:
-            order = np.lexsort((-self.idle, self.beta))  # idle ones first, then the smallest
-            self._keep(np.sort(order[self.beta.size - room + 1 :]))
-        cross = self.rows @ cut
-        self.gram = np.block([[self.gram, cross[:, None]], [cross[None, :], np.array([[cut @ cut]])]])
-        self.rows, self.heights = np.vstack([self.rows, cut]), np.append(self.heights, height)
-        self.beta, self.idle = np.append(self.beta, 0.0), np.append(self.idle, 0)
-        self.outputs.append(worst)
-
-    def solve(self, C: float, goal: float) -> None:
-        """Dual variables of all cuts."""
-        from trelliswork.dp.solvers import planes
-
-        top = self.heights - self.gram @ self.beta
-        self.mass = planes.solve(self.gram, top, self.beta, self.mass, C, 200_000, goal)
-        self.idle = np.where(self.beta > 0, 0, self.idle + 1)
-        self._keep(np.flatnonzero(self.idle < _IDLE_CUTS))
-
-    def _keep(self, index: np.ndarray) -> None:
-        if index.size == self.beta.size:
-            return
-        self.rows, self.heights, self.idle = self.rows[index], self.heights[index], self.idle[index]
-        self.beta = self.beta[index]
-        self.mass = float(self.beta.sum())
-        self.gram = np.ascontiguousarray(self.gram[np.ix_(index, index)])
-        self.outputs = [self.outputs[i] for i in index]
-
-
-def _judge_one(shard: Shard, weights: LinearWeights, worst: Found, height: float, solution: Solution) -> None:
-    norm = weights.squared_norm()
-    solution.dual = max(solution.dual, height - 0.5 * norm)
-    primal = 0.5 * norm + shard.loss_term(worst.value)
-    if primal < solution.primal:
-        solution.primal, solution.weights = primal, weights.w.copy()
-
-
-def _mean_cut(shard: Shard, worst: Found) -> tuple[np.ndarray, float]:
-    """Sum of the violated constraints, times the share of each sample."""
-    h, s = shard.form.plane(worst.loss)
-    share = np.where(worst.value > 0, shard.shares, 0.0)
-    batch = shard.batch
-    step = batch.indicators(batch.gold_codes, share * s) - batch.indicators(worst.codes, share * s)
-    return batch.pull(step), float(share @ h)
-
-
-def _cut_support(shard: Shard, cuts: _Cuts, C: float) -> list[tuple[int, Any, float]]:
-    """Dual variables of single outputs: every cut spreads its own over all samples."""
-    total: dict[tuple[int, bytes], list[Any]] = {}
-    for worst, beta in zip(cuts.outputs, cuts.beta.tolist(), strict=True):
-        if beta <= 0:
-            continue
-        s = shard.form.plane(worst.loss)[1]
-        for i in np.flatnonzero(worst.value > 0):
-            codes = worst.codes[int(i)]
-            entry = total.setdefault((int(shard.samples[i]), codes.tobytes()), [int(i), codes, 0.0])
-            entry[2] += beta * shard.shares[i] / C * s[i]
-    support = []
-    for (sample, _), (i, codes, alpha) in sorted(total.items(), key=lambda item: item[0]):
-        [output] = shard.batch.unpack_sample(i, Ragged(codes, [0, codes.size]))
-        support.append((sample, output, float(alpha)))
-    return support

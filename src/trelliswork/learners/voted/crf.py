@@ -129,6 +129,7 @@ class VotedCRF(Voted):
     ([['D', 'N']], ['order 1', 'order 2', 'order 3'])
     """
 
+    by_blocks = True
     command = "vcrf"
     command_options = ("lam", "beta", "loss", "max_iter")
 
@@ -196,7 +197,8 @@ class VotedCRF(Voted):
         return self
 
     def _solve(self, space: Space, problem: Problem, start: np.ndarray) -> None:
-        with Progress("VotedCRF", self.max_iter, self.verbose) as progress:
+        seen = problem.batch.seen if self.verbose else None
+        with Progress("VotedCRF", self.max_iter, self.verbose, seen) as progress:
             minimum = fit_vcrf(
                 problem,
                 start,

@@ -29,10 +29,9 @@ _MAX_STAGES = 100
 def _vcrf_value(problem: Problem, made: Inside) -> Value:
     def value(v: np.ndarray) -> tuple[float, np.ndarray]:
         w = problem.whole(v)
-        log_sum, expected = made.expect(w, problem.share)
+        total, expected = made.expected(w, problem.share)
         log_known, wanted = problem.target(w)
-        total = float(problem.share @ log_sum) - log_known + problem.l2 * float(v @ v)
-        return total, expected - wanted + (2.0 * problem.l2) * v
+        return total - log_known + problem.l2 * float(v @ v), expected - wanted + (2.0 * problem.l2) * v
 
     return value
 
@@ -335,9 +334,9 @@ def stream_vcrf(
         features = np.unique(part.means().indices)
         solver.catch_up(features)
         made = inside(part, problem.loss)
-        log_sum, expected = made.expect(w, share)
+        log_sum, expected = made.expected(w, share)
         log_known, wanted = Target(part, share)(w)
-        total += (float(share @ log_sum) - log_known) * share.size
+        total += (log_sum - log_known) * share.size
         solver.update(features, expected[features] - wanted[features])
     solver.finish()
     return total / max(order.size, 1)

@@ -27,13 +27,7 @@ def generative_weights(
     Gap weights are those, of a small grid, with which most true pairs are found again.
     """
     n = len(batch.space.symbols)
-    columns = Columns.of(batch, batch.gold_codes)
-    sample_weight = np.ones(len(batch)) if weights is None else np.asarray(weights, dtype=np.float64)
-    a = batch.first.values[batch.first.offsets[:-1][columns.owner] + columns.first]
-    b = batch.second.values[batch.second.offsets[:-1][columns.owner] + columns.second]
-    known = (a < n) & (b < n)
-    counts = np.zeros((n, n))
-    np.add.at(counts, (a[known], b[known]), sample_weight[columns.owner][known])
+    counts = batch.summed(_pair_counts, weights=weights)
     if not batch.space.structure.model.startswith("ordered"):
         counts = counts + counts.T
     joint = counts + smoothing
@@ -49,10 +43,25 @@ def generative_weights(
             if inside.any():
                 w[feature] = np.log(joint[inside].sum() / by_chance[inside].sum())
     typical = float(np.sum(joint * w[of_pair])) if n else 1.0
-    return _with_gaps(batch, w, max(typical, 0.1), sample_weight)
+    return _with_gaps(batch, w, max(typical, 0.1), weights)
 
 
-def _with_gaps(batch: AlignmentBatch, w: np.ndarray, typical: float, weights: np.ndarray) -> np.ndarray:
+def _pair_counts(batch: AlignmentBatch, weights: np.ndarray | None) -> np.ndarray:
+    """How often every symbol is matched with every other in the true alignments."""
+    n = len(batch.space.symbols)
+    columns = Columns.of(batch, batch.gold_codes)
+    sample_weight = np.ones(len(batch)) if weights is None else np.asarray(weights, dtype=np.float64)
+    a = batch.first.values[batch.first.offsets[:-1][columns.owner] + columns.first]
+    b = batch.second.values[batch.second.offsets[:-1][columns.owner] + columns.second]
+    known = (a < n) & (b < n)
+    counts = np.zeros((n, n))
+    np.add.at(counts, (a[known], b[known]), sample_weight[columns.owner][known])
+    return counts
+
+
+def _with_gaps(
+    batch: AlignmentBatch, w: np.ndarray, typical: float, weights: np.ndarray | None
+) -> np.ndarray:
     open_, extend = batch.space.of_gap.tolist()
     affine = open_ != extend
     grid = [(g, e) for g in _GAPS for e in (_EXTENSIONS if affine else (1.0,))]
@@ -62,11 +71,16 @@ def _with_gaps(batch: AlignmentBatch, w: np.ndarray, typical: float, weights: np
         w[open_] = -g * typical
         if affine:
             w[extend] = -g * typical * e
-        predicted = batch.argmax(batch.scores(w)).codes
-        right = float(_recovered(batch, predicted) @ weights)
+        right = batch.summed(_pairs_found, w, weights=weights)
         if right > share + 1e-9:
             best, share = w, right
     return best
+
+
+def _pairs_found(batch: AlignmentBatch, w: np.ndarray, weights: np.ndarray | None) -> float:
+    """Shares of the true pairs that the best alignments have, summed."""
+    shares = _recovered(batch, batch.argmax(batch.scores(w)).codes)
+    return float(shares @ (np.ones(len(batch)) if weights is None else np.asarray(weights)))
 
 
 def _recovered(batch: AlignmentBatch, codes: Ragged) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,9 +12,10 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.structures.alignment.retrieval_batch import RetrievalBatch
 from trelliswork.structures.alignment.space import AlignmentSpace
-from trelliswork.structures.alignment.structure import Alignment
+from trelliswork.structures.alignment.structure import Alignment, AlignmentSurvey
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.limits import AlignmentLimits
+from trelliswork.structures.survey import Survey
 
 __all__ = ["Retrieval", "RetrievalSpace"]
 
@@ -103,6 +105,11 @@ class Retrieval(Structure):
         """Collect the alphabet."""
         self.check()
         return RetrievalSpace(self, self.inner.bind(_pairs(self.prepare(X))))
+
+    def survey(self, X: Any, y: Any = None) -> RetrievalSurvey:
+        """Symbols that occur."""
+        self.check()
+        return RetrievalSurvey(self, self.inner.survey(_pairs(self.prepare(X))))
 
     def bind_names(self, names: Sequence[Any]) -> RetrievalSpace:
         """Alphabet from the names of given weights."""
@@ -225,6 +232,30 @@ class RetrievalSpace(Space):
         """Build the space again."""
         assert isinstance(structure, Retrieval)
         return cls(structure, AlignmentSpace.from_state(structure.inner, state))
+
+
+@dataclass
+class RetrievalSurvey(Survey):
+    """Symbols of some sequences and their candidates.
+
+    Attributes
+    ----------
+    structure : Retrieval
+        Hyper-parameters.
+    inner : AlignmentSurvey
+        Survey of all pairs of a sequence and a candidate.
+    """
+
+    structure: Retrieval
+    inner: AlignmentSurvey
+
+    def joined(self, other: RetrievalSurvey) -> RetrievalSurvey:
+        """Symbols of both."""
+        return RetrievalSurvey(self.structure, self.inner.joined(other.inner))
+
+    def space(self) -> RetrievalSpace:
+        """The alphabet."""
+        return RetrievalSpace(self.structure, self.inner.space())
 
 
 def _pairs(X: list[Any]) -> list[tuple[Any, Any]]:

@@ -355,11 +355,15 @@ class RetrievalBatch(Storable, LossProfiles):
         self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
     ) -> np.ndarray:
         """Those of the true alignments with the right candidates."""
-        true = self.pairs.subset(self._chosen(self.gold_codes))
-        paths = [self.space.inner.path_of(row) for row in self._columns(self.gold_codes)]
-        return self.space.inner.pack(true.inputs, paths, n_jobs=self.n_jobs).generative_weights(
-            smoothing, weights
-        )
+        inner = self.derived(_true_pairs, space=self.space.inner)
+        return inner.generative_weights(smoothing, weights)
+
+
+def _true_pairs(batch: RetrievalBatch) -> Batch:
+    """The right candidates with their alignments."""
+    true = batch.pairs.subset(batch._chosen(batch.gold_codes))
+    paths = [batch.space.inner.path_of(row) for row in batch._columns(batch.gold_codes)]
+    return batch.space.inner.pack(true.inputs, paths, n_jobs=batch.n_jobs)
 
 
 class _RetrievalCovariance(Covariance):

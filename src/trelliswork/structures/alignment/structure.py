@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from trelliswork.structures.alignment.space import AlignmentSpace
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.labels import sorted_labels
 from trelliswork.structures.limits import AlignmentLimits
+from trelliswork.structures.survey import Survey
 
 __all__ = ["Alignment"]
 
@@ -231,21 +233,19 @@ class Alignment(Structure):
 
     def bind(self, X: Any, y: Any = None) -> AlignmentSpace:
         """Collect the alphabet, unless it is given."""
+        return self.survey(X, y).space()
+
+    def survey(self, X: Any, y: Any = None) -> AlignmentSurvey:
+        """Symbols that occur."""
         self.check()
         X = self.prepare(X)
-        if isinstance(self.alphabet, str) and not self.folds_case:
-            symbols: list[Any] = list(dict.fromkeys(self.alphabet))
-        elif self.alphabet is not None:
-            symbols = list(ALPHABETS[self.alphabet] if self.folds_case else dict.fromkeys(self.alphabet))  # type: ignore[index]
-        else:
-            seen: set[Any] = set()
-            for i, x in enumerate(X):
-                try:
-                    seen.update(*x)
-                except TypeError as error:
-                    raise InputError(f"symbols must be hashable ({error})", sample=i) from None
-            symbols = sorted_labels(_folded(seen))
-        return AlignmentSpace(self, symbols)
+        seen: set[Any] = set()
+        for i, x in enumerate(X if self.alphabet is None else ()):
+            try:
+                seen.update(*x)
+            except TypeError as error:
+                raise InputError(f"symbols must be hashable ({error})", sample=i) from None
+        return AlignmentSurvey(self, seen)
 
     def bind_names(self, names: Sequence[Any]) -> AlignmentSpace:
         """Alphabet from the names of given weights."""
@@ -270,6 +270,35 @@ class Alignment(Structure):
         """Mean share of the pairs of the true alignments that are predicted."""
         shares = [accuracy(a, b, self.gap, self.core) for a, b in zip(y_true, y_pred, strict=True)]
         return float(np.average(shares, weights=sample_weight))
+
+
+@dataclass
+class AlignmentSurvey(Survey):
+    """Symbols of some sequences.
+
+    Attributes
+    ----------
+    structure : Alignment
+        Hyper-parameters.
+    seen : set
+        Symbols that occur, where the alphabet is not given.
+    """
+
+    structure: Alignment
+    seen: set[Any]
+
+    def joined(self, other: AlignmentSurvey) -> AlignmentSurvey:
+        """Symbols of both."""
+        return AlignmentSurvey(self.structure, self.seen | other.seen)
+
+    def space(self) -> AlignmentSpace:
+        """The alphabet, in its order."""
+        given = self.structure.alphabet
+        if given is None:
+            return AlignmentSpace(self.structure, sorted_labels(_folded(self.seen)))
+        if self.structure.folds_case:
+            given = ALPHABETS[given]  # type: ignore[index]
+        return AlignmentSpace(self.structure, list(dict.fromkeys(given)))
 
 
 def _folded(symbols: set[Any]) -> set[Any]:

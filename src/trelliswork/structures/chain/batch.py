@@ -19,6 +19,7 @@ from trelliswork.structures.abilities import (
     ReferenceLaw,
     Rows,
     RowView,
+    Settled,
     Settling,
     Storable,
     Unsettled,
@@ -56,7 +57,12 @@ class ChainBatch(
 
     def __getstate__(self) -> dict[str, Any]:
         # Cheap to build again.
-        return self.__dict__ | {"_scratch": None, "_lane_cache": None, "_joint": None, "_agreeing": None}
+        return super().__getstate__() | {
+            "_scratch": None,
+            "_lane_cache": None,
+            "_joint": None,
+            "_agreeing": None,
+        }
 
     def _take(self, index: np.ndarray, gold: Ragged | None) -> ChainBatch:
         tokens = gather_ranges(self.offsets, index)
@@ -80,33 +86,48 @@ class ChainBatch(
         """The same sequences without the attributes that others have not; their tokens may be unknown."""
         return store.as_new(self, cast("ChainBatch", known))
 
-    def unsettled(self, weights: np.ndarray | None = None) -> Unsettled | None:
-        """Tokens whose true label is not sure, each run of them with a sure token on either side; order 1."""
+    def unsure(self, weights: np.ndarray | None = None) -> np.ndarray | None:
+        """Tokens whose true label is not sure; chains of order 1 whose labels are free."""
         space, n = self.space, self.n_tokens
         ends = space.start_mask is not None or space.end_mask is not None
         if space.order > 1 or self.edge is not None or self.allowed is not None or ends:
             return None
-        if n < self.limits.settling_tokens or self._scratch is None or not self.has_gold:
+        if self._scratch is None or not self.has_gold:
             return None
         sure = self._scratch[1][np.arange(n), self.gold_codes.values]  # probabilities, times the weights
         if weights is not None:
             sure /= np.repeat(np.where(weights > 0, weights, 1.0), np.diff(self.offsets))
-        unsure = np.flatnonzero(sure < self.limits.settled)
-        if 2 * unsure.size > n:
-            return None
+        return np.flatnonzero(sure < self.limits.settled)
+
+    def _around(self, unsure: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Tokens of the pieces, and which of all tokens are the first of a sequence."""
+        n = self.n_tokens
         filled = self.offsets[:-1][np.diff(self.offsets) > 0]
         first, kept = np.zeros(n + 1, dtype=bool), np.zeros(n + 1, dtype=bool)
         first[filled] = first[n] = True
         kept[unsure] = True
         kept[unsure[~first[unsure + 1]] + 1] = True
         kept[unsure[~first[unsure]] - 1] = True
-        tokens = np.flatnonzero(kept)
-        if not tokens.size or tokens.size > self.limits.settling_share * n:
-            return None
+        return np.flatnonzero(kept), first
+
+    def settled(self, unsure: np.ndarray) -> Settled:
+        """Numbers of tokens."""
+        return Settled(float(self.n_tokens), float(unsure.size), float(self._around(unsure)[0].size))
+
+    def settling_pays(self, settled: Settled) -> bool:
+        """Whether there are many tokens, and few of them unsure."""
+        n, unsure, kept = settled
+        limits = self.limits
+        many = n >= limits.settling_tokens and 2 * unsure <= n
+        return many and 0 < kept <= limits.settling_share * n
+
+    def pieces(self, unsure: np.ndarray) -> Unsettled:
+        """Every run of unsure tokens, with a sure token on either side."""
+        tokens, first = self._around(unsure)
         starts = np.flatnonzero((np.diff(tokens, prepend=-2) != 1) | first[tokens])
         owners = np.searchsorted(self.offsets, tokens[starts], side="right") - 1
         offsets = np.append(starts, tokens.size)
-        part = ChainBatch(space, offsets, self.emission.subset(tokens), None, None, None, self.n_jobs)
+        part = ChainBatch(self.space, offsets, self.emission.subset(tokens), None, None, None, self.n_jobs)
         return Unsettled(part, owners)
 
     # -- labels that are known in part -------------------------------------------------------------
@@ -207,10 +228,10 @@ class ChainBatch(
         """Weights of a hidden Markov model; those of orders above 1 telescope."""
         return hmm.hmm_weights(self, log_p)
 
-    def count_unit(self, weights: np.ndarray | None = None) -> float:
-        """Mean value of an attribute where it is not 0."""
+    def value_sums(self, weights: np.ndarray | None = None) -> tuple[float, float]:
+        """Values of the attributes where they are not 0."""
         tokens = None if weights is None else np.repeat(weights, np.diff(self.offsets))
-        return self.emission.mean_value(len(self.space.attributes), tokens)
+        return self.emission.value_sums(len(self.space.attributes), tokens)
 
     @property
     def is_generative(self) -> bool:
@@ -243,7 +264,7 @@ class ChainBatch(
         if self.space.measured:
             return hmm.normal_weights(self, smoothing, weights)
         w = hmm.hmm_log_probabilities(self, smoothing, weights, any_values=True)
-        if "unknown" in self.space.marker_names and self.emission.blocks[-1].index.max(initial=-1) < 0:
+        if "unknown" in self.space.marker_names and not self.summed(hmm.unknown_tokens):
             # Smoothing alone would make rare labels likely at unknown symbols.
             self.space.split(w)[0].reshape(-1, self.space.n_labels)[-1] = 0.0
         return w

@@ -103,17 +103,16 @@ class GibbsChain(TokenSums):
     def _own_trans(self, trans: np.ndarray) -> np.ndarray:
         return self.tables.pairs * trans
 
-    def _label_covariance(self) -> np.ndarray | None:
+    def _label_spread(self) -> np.ndarray | None:
         if self.tables is None:
             return None
         rho, weight = self._rho(), self.token_weights()
-        weight /= max(float(weight.sum()), 1e-300)
         return np.diag(weight @ rho) - rho.T @ (rho * weight[:, None])
 
-    def diagonal(self) -> np.ndarray:
+    def diagonal_sum(self) -> np.ndarray | None:
         """Variances of the features if labels and transitions were independent, a preconditioner."""
         if self.tables is None:
-            return super().diagonal()
+            return None
         values = self._rho()
         values *= 1.0 - values
         values *= self.token_weights()[:, None]

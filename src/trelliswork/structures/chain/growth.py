@@ -77,17 +77,34 @@ def observed(old: ChainSpace, batch: ChainBatch, symbols: str | Sequence[str] | 
     """Space that forbids what a batch has not; see ``ChainSpace.observed``."""
     from trelliswork.structures.chain.space import ChainSpace
 
-    n = old.n_labels
-    codes, offsets = batch.gold_codes.values, batch.offsets
-    tokens = np.flatnonzero(context_before(codes, offsets, n, 1) >= 0)
-    seen = np.zeros((n, n), dtype=bool)
-    seen[codes[tokens - 1], codes[tokens]] = True
+    seen = batch.summed(_pairs_seen) > 0
     seen[~seen.any(axis=1)] = True
     space = ChainSpace(old.structure, old.labels, old.attributes, old.allowed & seen, old.width, old.ngrams)
     space.emission_layout, space.edge_layout = old.emission_layout, old.edge_layout
     space.columns, space.scaling, space.dense = old.columns, old.scaling, old.dense
     space.symbol_mask = _symbol_mask(old, batch, symbols)
     return space
+
+
+def _pairs_seen(batch: ChainBatch, weights: np.ndarray | None) -> np.ndarray:
+    """How often every label follows every other, [from, to]."""
+    n, codes = batch.space.n_labels, batch.gold_codes.values
+    tokens = np.flatnonzero(context_before(codes, batch.offsets, n, 1) >= 0)
+    return np.bincount(codes[tokens - 1] * n + codes[tokens], minlength=n * n).reshape(n, n)
+
+
+def _crowded(batch: ChainBatch, weights: np.ndarray | None) -> int:
+    """Number of tokens with more than one attribute."""
+    return int(np.count_nonzero(batch.emission.counts(len(batch.space.attributes)) > 1))
+
+
+def _symbols_seen(batch: ChainBatch, weights: np.ndarray | None) -> np.ndarray:
+    """How often every attribute has every label, (n_attributes, n_labels)."""
+    tokens, codes = batch.emission.token_matrix()[:, : len(batch.space.attributes)], batch.gold_codes.values
+    labels = sp.csr_matrix(
+        (np.ones(codes.size), (np.arange(codes.size), codes)), shape=(codes.size, batch.space.n_labels)
+    )
+    return np.asarray(((tokens != 0).T.astype(np.float64) @ labels).toarray())
 
 
 def _symbol_mask(
@@ -100,17 +117,12 @@ def _symbol_mask(
     if isinstance(symbols, str):
         if symbols != "auto":
             raise InputError(f"symbols must be 'auto', None or a list of prefixes, got {symbols!r}")
-        if batch.emission.counts(n_real).max(initial=0) > 1:
+        if batch.summed(_crowded):
             return None
         chosen = np.ones(n_real, dtype=bool)
     else:
         prefixes = tuple(symbols)
         chosen = np.array([a.startswith(prefixes) for a in space.attributes], dtype=bool)
-    tokens = batch.emission.token_matrix()[:, :n_real]
-    codes = batch.gold_codes.values
-    labels = sp.csr_matrix(
-        (np.ones(codes.size), (np.arange(codes.size), codes)), shape=(codes.size, space.n_labels)
-    )
-    mask = ((tokens != 0).T.astype(np.float64) @ labels).toarray() > 0
+    mask = batch.summed(_symbols_seen) > 0
     mask[~chosen | ~mask.any(axis=1)] = True
     return mask

@@ -23,6 +23,7 @@ __all__ = [
     "hmm_weights",
     "normal_weights",
     "scores_each",
+    "unknown_tokens",
 ]
 
 
@@ -149,7 +150,7 @@ def hmm_log_probabilities(
     table = np.zeros_like(gold)
     unknown_counts = gold[markers["unknown"]] if "unknown" in markers else np.zeros(k)
     if "unknown" in markers and countable and counts is None and not unknown_counts.any():
-        tokens = batch.n_tokens if weights is None else float(weights @ np.diff(batch.offsets))
+        tokens = batch.summed(_tokens, weights=weights)
         if seen.sum() <= tokens:  # a token is one symbol
             unknown_counts = seen[seen.sum(axis=1) == 1.0].sum(axis=0)
     total = seen.sum(axis=0) + unknown_counts + a * (n_real + 1)
@@ -190,6 +191,16 @@ def normal_weights(batch: ChainBatch, smoothing: float, weights: np.ndarray | No
         if len(gram) == 2:
             grams[number] += law.bias[gram[1]]
     return np.concatenate([space.emission_layout.gather(table), edges, grams])
+
+
+def _tokens(batch: ChainBatch, weights: np.ndarray | None) -> float:
+    """Number of tokens, times the weights of their sequences."""
+    return float(batch.n_tokens if weights is None else weights @ np.diff(batch.offsets))
+
+
+def unknown_tokens(batch: ChainBatch, weights: np.ndarray | None) -> int:
+    """Number of tokens without a known attribute; their marker is the last attribute of all."""
+    return int(np.count_nonzero(batch.emission.blocks[-1].index >= 0))
 
 
 def hmm_scores(batch: ChainBatch, w: np.ndarray) -> Parts:

@@ -195,15 +195,15 @@ class ChainParts(Batch):
             edge[inner, labels[inner - 1], labels[inner]] = value[inner]
         return Parts(unary=unary, trans=trans if each else trans[0], edge=edge)
 
-    def unit_norm(self, weights: np.ndarray | None = None) -> float:
-        """Mean squared norm of the features of a token, with one for each label n-gram that ends there."""
-        norms = self.emission.squared_norms() + self.space.structure.order
+    def norm_sums(self, weights: np.ndarray | None = None) -> tuple[float, float]:
+        """Squared norms of the features of all tokens, with one for each label n-gram that ends there."""
+        norms = self.emission.squared_norms(len(self.space.attributes)) + self.space.structure.order
         if self.edge is not None:
-            norms += self.edge.squared_norms()
-        if weights is not None:
-            share = np.repeat(weights, np.diff(self.offsets))
-            return float(share @ norms) / max(float(share.sum()), 1e-300)
-        return float(norms.mean()) if norms.size else 0.0
+            norms += self.edge.squared_norms(self.edge.layout.n_attributes)
+        if weights is None:
+            return float(norms.sum()), float(norms.size)
+        share = np.repeat(weights, np.diff(self.offsets))
+        return float(share @ norms), float(share.sum())
 
     def part_offsets(self) -> Mapping[str, np.ndarray]:
         """Tokens (and cells) of every sequence."""

@@ -11,21 +11,18 @@ Markov model's features) and start, end and unknown markers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import scipy.linalg as la
 import scipy.sparse as sp
 
+from trelliswork.structures.elimination import Solver, factored, symmetric_solve
+
 if TYPE_CHECKING:
+    from trelliswork.structures.chain.space import ChainSpace
     from trelliswork.structures.chain.uniform import UniformChain
 
-__all__ = ["schur_solver", "woodbury"]
-
-_COLUMNS = 32  # that are solved for at a time: elimination needs several copies of them
-
-Solver = Callable[[np.ndarray], np.ndarray]
+__all__ = ["SchurSums", "schur_solver", "schur_sums"]
 
 
 class _Gram(NamedTuple):
@@ -52,24 +49,31 @@ def _reciprocal(x: np.ndarray) -> np.ndarray:
     return np.where(small, 0.0, 1.0 / np.where(small, 1.0, x))
 
 
-def symmetric_solve(matrix: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """Least-squares solution for a positive semidefinite matrix."""
-    matrix = (matrix + matrix.T) / 2
-    try:
-        return la.cho_solve(la.cho_factor(matrix), r)
-    except la.LinAlgError:
-        values, vectors = la.eigh(matrix)
-        cut = np.finfo(float).eps * values.size * max(float(values[-1]), 0.0)
-        inverse = np.where(values > cut, 1.0 / np.where(values > cut, values, 1.0), 0.0)
-        return (
-            vectors @ (inverse[:, None] * (vectors.T @ r))
-            if r.ndim == 2
-            else vectors @ (inverse * (vectors.T @ r))
-        )
+class SchurSums(NamedTuple):
+    """What the solver is made of; sums over samples.
+
+    Attributes
+    ----------
+    squares : ndarray of shape (n_symbols,)
+        Diagonal of G for symbols.
+    border, corner : ndarray
+        Its rows and its block for markers.
+    ends : ndarray of shape (n_attributes, 2)
+        Sums of f over the tokens that a transition leaves, and enters.
+    pairs, triples : float
+        Pairs and triples of neighbouring tokens.
+    """
+
+    squares: np.ndarray
+    border: np.ndarray
+    corner: np.ndarray
+    ends: np.ndarray
+    pairs: float
+    triples: float
 
 
-def schur_solver(chain: UniformChain, lam: float) -> Solver | None:
-    """Solver for the covariance about the mean plus ``lam``; None where G has no such form."""
+def schur_sums(chain: UniformChain) -> SchurSums | None:
+    """Sums for :func:`schur_solver`; None where G has no such form."""
     batch, space = chain.batch, chain.batch.space
     k, n_real = space.n_labels, len(space.attributes)
     if batch.edge is not None or space.emission_layout.flat is not None or k > batch.limits.direct_labels:
@@ -84,18 +88,27 @@ def schur_solver(chain: UniformChain, lam: float) -> Solver | None:
     weight = chain.token_weights()
     markers = f[:, n_real:].toarray() * weight[:, None]
     squares = sp.csr_matrix((symbols.data**2, symbols.indices, symbols.indptr), symbols.shape)
-    gram = _Gram(
-        squares.T @ weight / k + lam,
-        np.asarray(symbols.T @ markers) / k,
-        np.asarray(f[:, n_real:].T @ markers) / k + lam * np.eye(markers.shape[1]),
-    )
     inner = chain._inner()
     leaves = np.append(inner[1:], np.zeros(min(1, inner.size)))
-    ends = np.stack([f.T @ (weight * leaves), f.T @ (weight * inner)], axis=1)  # lo, hi
+    return SchurSums(
+        squares.T @ weight,
+        np.asarray(symbols.T @ markers),
+        np.asarray(f[:, n_real:].T @ markers),
+        np.stack([f.T @ (weight * leaves), f.T @ (weight * inner)], axis=1),  # lo, hi
+        *chain._steps(),
+    )
+
+
+def schur_solver(space: ChainSpace, sums: SchurSums, lam: float) -> Solver:
+    """Solver for the covariance about the mean plus ``lam``."""
+    k, ends = space.n_labels, sums.ends
+    gram = _Gram(
+        sums.squares / k + lam, sums.border / k, sums.corner / k + lam * np.eye(sums.corner.shape[0])
+    )
     solved = gram.solve(ends)
-    core = _transition_core(k, *chain._steps()) + lam * np.eye(k * k)
+    core = _transition_core(k, sums.pairs, sums.triples) + lam * np.eye(k * k)
     core -= _eliminated(k, ends.T @ solved)
-    factor = _factor(core)
+    factor = factored(core)
 
     def solve(r: np.ndarray) -> np.ndarray:
         columns = r if r.ndim == 2 else r[:, None]
@@ -117,15 +130,6 @@ def schur_solver(chain: UniformChain, lam: float) -> Solver | None:
     return solve
 
 
-def _factor(matrix: np.ndarray) -> Solver:
-    matrix = (matrix + matrix.T) / 2
-    try:
-        factor = la.cho_factor(matrix)
-    except la.LinAlgError:
-        return lambda r: symmetric_solve(matrix, r)
-    return lambda r: la.cho_solve(factor, r)
-
-
 def _transition_core(k: int, m1: float, m2: float) -> np.ndarray:
     """The block TT, rows and columns (from, to)."""
     eye, flat = np.eye(k), np.ones((k, k))
@@ -142,29 +146,3 @@ def _eliminated(k: int, products: np.ndarray) -> np.ndarray:
     out = out + products[1, 0] * np.einsum("zP,pZ->pzPZ", centre, flat)
     out = out + products[1, 1] * np.einsum("zZ,pP->pzPZ", centre, flat)
     return out.reshape(k * k, k * k) / k**4
-
-
-def woodbury(solve: Solver, b: sp.csr_matrix, max_floats: int) -> Solver | None:
-    """Solver for ``H + b' b`` from one for H; None where ``b`` has over ``max_floats`` entries."""
-    b = b[np.diff(b.indptr) > 0]  # samples with one output only say nothing
-    n, d = b.shape
-    if n == 0:
-        return solve
-    if n * d > max_floats:
-        return None
-    z = np.empty((d, n))
-    for first in range(0, n, _COLUMNS):
-        z[:, first : first + _COLUMNS] = solve(b[first : first + _COLUMNS].T.toarray())
-    small = np.eye(n) + np.asarray(b @ z)
-    factor = _factor(small)
-
-    def both(r: np.ndarray) -> np.ndarray:
-        y = solve(r)
-        return y - z @ factor(np.asarray(b @ y))
-
-    return both
-
-
-def weighted_rows(b: sp.csr_matrix, weights: np.ndarray | None) -> Any:
-    """Rows times the roots of the weights."""
-    return b if weights is None else sp.csr_matrix(sp.diags_array(np.sqrt(weights)) @ b)

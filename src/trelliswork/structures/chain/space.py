@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork._names import Alphabet
@@ -25,8 +24,8 @@ from trelliswork.structures.chain.contexts import (
     scheme_masks,
     successors,
 )
-from trelliswork.structures.chain.joins import Joins, label_codes
-from trelliswork.structures.chain.known import allowed_mask, observed_tokens, read_labels, sure_tokens
+from trelliswork.structures.chain.joins import Joins
+from trelliswork.structures.chain.known import allowed_mask, read_labels
 from trelliswork.structures.chain.sparse import SparseContexts
 from trelliswork.structures.known import check_known, choices
 from trelliswork.structures.labels import encode_labels, listed, sorted_labels
@@ -136,36 +135,6 @@ class ChainSpace(Space):
         if self.sparse is not None:
             return self.sparse.before(labels, offsets)
         return context_before(labels, offsets, self.n_labels, self.order)
-
-    def restrict_to_observed(
-        self,
-        table: TokenTable,
-        codes: np.ndarray,
-        offsets: np.ndarray,
-        known: list[np.ndarray | None] | None = None,
-    ) -> None:
-        """Keep weights only for what the training data have, where that was asked for."""
-        n = len(self.labels)
-        seen_only = self.structure.emissions == "observed"
-        if seen_only:
-            pairs = _observed_pairs(table, self.columns, *observed_tokens(codes, offsets, known), n)
-            markers = np.arange(len(self.attributes) * n, (len(self.attributes) + self.n_markers) * n)
-            self.emission_layout = Layout(
-                self.emission_layout.n_attributes, n, np.concatenate([pairs, markers]).astype(np.int64)
-            )
-        if self.edge_layout is not None and (seen_only or self.sparse_joins):
-            observed, n_columns = [], self.edge_layout.n_columns
-            unsure = np.concatenate([[0], np.cumsum(~sure_tokens(codes.size, offsets, known))])
-            for length, first in zip(self.joins.lengths, self.joins.offsets(n), strict=False):
-                names = self.joins.attributes(self.attributes, length)
-                columns = Alphabet((name, self.edge_columns[name]) for name in names)
-                code = label_codes(codes, offsets, length, n)
-                tokens = np.flatnonzero(code >= 0)
-                tokens = tokens[unsure[tokens + 1] == unsure[tokens + 1 - length]]
-                observed.append(_observed_pairs(table, columns, tokens, first + code[tokens], n_columns))
-            self.edge_layout = Layout(
-                self.edge_layout.n_attributes, n_columns, np.unique(np.concatenate(observed))
-            )
 
     def restrict_to_named(self, names: Sequence[Any]) -> None:
         """Weights for the named joins, where only some have any."""
@@ -514,19 +483,3 @@ class ChainSpace(Space):
                 raise InputError("the table of observed symbols does not fit the labels")
         space.dense = bool(state.get("dense", False))
         return space.with_scaling(Scaling.from_state(state, len(attributes)))
-
-
-def _observed_pairs(
-    table: TokenTable, columns: Alphabet, tokens: np.ndarray, codes: np.ndarray, n_columns: int
-) -> np.ndarray:
-    """Sorted positions ``attribute * n_columns + code`` that occur at the given tokens."""
-    positions = []
-    for (_, matrix, index), target in zip(table.blocks, table.columns_in(columns), strict=True):
-        rows = index[tokens]
-        used = rows >= 0
-        shape = (matrix.shape[0], n_columns)
-        pairs = sp.csr_matrix((np.ones(int(used.sum())), (rows[used], codes[used])), shape=shape)
-        together = (sp.csr_matrix(matrix != 0).T.astype(np.float64) @ pairs).tocoo()
-        known = target[together.row] >= 0
-        positions.append(target[together.row[known]] * n_columns + together.col[known])
-    return np.unique(np.concatenate(positions)) if positions else np.zeros(0, dtype=np.int64)

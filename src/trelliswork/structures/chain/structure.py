@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork._names import attribute_of
@@ -17,15 +16,12 @@ from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.chain.batch import ChainBatch
 from trelliswork.structures.chain.contexts import check_scheme, check_transitions, repaired, transition_mask
 from trelliswork.structures.chain.joins import Joins
-from trelliswork.structures.chain.known import read_labels, token_numbers
 from trelliswork.structures.chain.space import ChainSpace
-from trelliswork.structures.chain.sparse import observed_grams
+from trelliswork.structures.chain.survey import ChainSurvey
 from trelliswork.structures.known import choices, open_rows
 from trelliswork.structures.labels import (
     check_given_labels,
     check_row,
-    collect_labels,
-    encode_labels,
     sorted_labels,
 )
 from trelliswork.structures.limits import ChainLimits
@@ -186,9 +182,14 @@ class Chain(Structure):
         log_size = (self.order + 1) * np.log(max(n_labels, 1)) + np.log(self.order)
         return bool(log_size <= np.log(self.limits.ngrams)) and self.order <= _LONGEST
 
+    @property
+    def may_keep_observed(self) -> bool:
+        """Whether only the n-grams of the training data may have weights, by the number of labels."""
+        return 1 < self.order <= _LONGEST and self.ngrams != "all" and self.edge_features is None
+
     def keeps_observed(self, n_labels: int) -> bool:
         """Whether only the n-grams of the training data have weights."""
-        if self.order == 1 or self.order > _LONGEST or self.ngrams == "all" or self.edge_features is not None:
+        if not self.may_keep_observed:
             return False
         return self.ngrams == "observed" or not self.few_ngrams(n_labels)
 
@@ -205,51 +206,20 @@ class Chain(Structure):
 
     def bind(self, X: Any, y: Any) -> ChainSpace:
         """Collect labels, attributes and (where asked for) the pairs that occur."""
-        return self._bound(self.prepare(X), y)[0]
+        return self.survey(X, y).space()
 
     def compile(self, X: Any, y: Any, *, n_jobs: int | None = None) -> tuple[ChainSpace, ChainBatch]:
         """:meth:`bind` and ``pack``; labels are coded once."""
-        X = self.prepare(X)
-        space, codes, known = self._bound(X, y)
-        return space, space.settled(X, Ragged(codes, X.offsets), known, n_jobs)
-
-    def _bound(self, X: Ragged, y: Any) -> tuple[ChainSpace, np.ndarray, list[np.ndarray | None] | None]:
-        """The space of prepared samples, the codes of their labels, and what is known of these."""
         self.check()
-        read = read_labels(self.readable(y), self.labels)
-        labels = collect_labels(read.names, self.labels)
-        codes = encode_labels(read.first(labels), X.offsets, labels)
-        known = read.masks(labels)
-        table: TokenTable = X.values
-        counts: dict[str, int] = {}
-        for names, matrix, index in table.blocks:
-            used = np.bincount(index[index >= 0], minlength=matrix.shape[0])
-            present = matrix != 0
-            occurrences = np.asarray(present.T @ used).ravel()
-            for name, n in zip(names, occurrences.tolist(), strict=True):
-                counts[name] = counts.get(name, 0) + n
-        # Columns of arrays keep their place even when they are all zero in the training data.
-        keep_zero = not sp.issparse(table.blocks[0].matrix)
-        attributes = [a for a, n in counts.items() if n >= self.min_count or keep_zero]
-        seen = np.zeros((len(labels), len(labels)), dtype=bool)
-        inner = np.ones(codes.size, dtype=bool)
-        inner[X.offsets[:-1][np.diff(X.offsets) > 0]] = False
-        inner[token_numbers(X.offsets, known)] = False
-        tokens = np.flatnonzero(inner)
-        seen[codes[tokens - 1], codes[tokens]] = True
-        for mask in known or ():  # whatever may follow is not forbidden
-            if mask is not None:
-                seen |= mask[:-1].astype(np.int64).T @ mask[1:].astype(np.int64) > 0
-        allowed = transition_mask(self.transitions, labels, seen)
-        grams = None
-        if self.keeps_observed(len(labels)):
-            if any(mask is not None for mask in known or ()):
-                raise InputError("n-grams are kept as observed only where all labels are known; lower order")
-            grams = observed_grams(codes, X.offsets, self.order)
-        space = ChainSpace(self, labels, attributes, allowed, table.width, grams)
-        space.dense = table.dense
-        space.restrict_to_observed(table, codes, X.offsets, known)
-        return space, codes, known
+        X = self.prepare(X)
+        survey, read, codes = ChainSurvey.of(self, X, y)
+        space = survey.space()
+        return space, space.settled(X, Ragged(codes, X.offsets), read.masks(space.labels), n_jobs)
+
+    def survey(self, X: Any, y: Any) -> ChainSurvey:
+        """Labels, attributes, and what occurs together."""
+        self.check()
+        return ChainSurvey.of(self, self.prepare(X), y)[0]
 
     def readable(self, y: Any) -> Any:
         """Given outputs as the scheme demands them, where they are to be repaired.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as la
@@ -16,11 +16,30 @@ from trelliswork.structures.covariance import Covariance
 if TYPE_CHECKING:
     from trelliswork.structures.chain.batch import ChainBatch
 
-__all__ = ["TokenSums"]
+__all__ = ["Frequencies", "TokenSums"]
 
 _MAX_PARTIAL = 4
 _LEAST = 1e-12  # of the largest entry: what preconditioners add to the others at least
 _SMALL_BLOCK = 8  # blocks with at most so many different rows are merged
+
+
+class Frequencies(NamedTuple):
+    """What a preconditioner has to know first; sums over tokens.
+
+    Attributes
+    ----------
+    tokens, weight : float
+        Number of tokens, and sum of their weights.
+    labels : ndarray of shape (n_labels, n_labels)
+        Covariance of the label indicators.
+    squares : ndarray of shape (n_attributes,)
+        Squares of the values of every attribute.
+    """
+
+    tokens: float
+    weight: float
+    labels: np.ndarray
+    squares: np.ndarray
 
 
 class TokenSums(Covariance):
@@ -129,7 +148,20 @@ class TokenSums(Covariance):
             self.batch._threads,
         )
 
-    def preconditioner(self, lam: float) -> Callable[[np.ndarray, np.ndarray], object] | None:
+    def frequencies(self) -> Frequencies | None:
+        """Sums over tokens; None where labels have no covariance at hand, or weights are not a table."""
+        if self.batch.space.emission_layout.flat is not None or self.batch.edge is not None:
+            return None
+        spread = self._label_spread()
+        if spread is None:
+            return None
+        weight = self.token_weights()
+        size = self._squares(weight[:, None]).ravel()
+        return Frequencies(float(weight.size), float(weight.sum()), spread, size)
+
+    def preconditioner(
+        self, lam: float, asked: Covariance | None = None
+    ) -> Callable[[np.ndarray, np.ndarray], object] | None:
         """The block of the most frequent attributes as a Kronecker product, the rest by its diagonal.
 
         Frequent attributes hold the correlations that slow conjugate gradients down. Their block is
@@ -139,19 +171,17 @@ class TokenSums(Covariance):
         from trelliswork.dp import rows as dp_rows
 
         space, k = self.batch.space, self.batch.space.n_labels
-        layout = space.emission_layout
-        spread = self._label_covariance()
-        limits, n_tokens = self.batch.limits, self.batch.n_tokens
-        few = n_tokens < limits.tokens_per_frequent
-        if few or lam <= 0.0 or layout.flat is not None or self.batch.edge is not None or spread is None:
+        layout, limits = space.emission_layout, self.batch.limits
+        asked = self if asked is None else asked
+        sums = asked.frequencies() if lam > 0.0 else None
+        if sums is None or sums.tokens < limits.tokens_per_frequent:
             return None
-        size = self._squares(self.token_weights()[:, None]).ravel()
-        most = min(limits.frequent_attributes, n_tokens // limits.tokens_per_frequent)
-        top = np.argsort(-size, kind="stable")[:most]
-        values, vectors = la.eigh(self._gram(top))
-        label_values, label_vectors = la.eigh(spread)
+        most = min(limits.frequent_attributes, int(sums.tokens) // limits.tokens_per_frequent)
+        top = np.argsort(-sums.squares, kind="stable")[:most]
+        values, vectors = la.eigh(asked.gram(top))
+        label_values, label_vectors = la.eigh(sums.labels / max(sums.weight, 1e-300))
         products = np.maximum(np.outer(values, label_values), 0.0)
-        diagonal = self.diagonal().clip(0.0)
+        diagonal = asked.diagonal().clip(0.0)
         # In units of the largest entry, since single precision has few sizes; and never nearly singular,
         # since directions without variance would hold nothing but rounding, blown up.
         unit = max(float(products.max(initial=0.0)), float(diagonal.max(initial=0.0)), lam)
@@ -176,11 +206,11 @@ class TokenSums(Covariance):
 
         return apply
 
-    def _label_covariance(self) -> np.ndarray | None:
-        """Covariance of the label indicators of a token, mean over tokens; None if not at hand."""
+    def _label_spread(self) -> np.ndarray | None:
+        """Covariance of the label indicators of a token, summed over tokens; None if not at hand."""
         return None
 
-    def _gram(self, attributes: np.ndarray) -> np.ndarray:
+    def gram(self, attributes: np.ndarray) -> np.ndarray:
         """Weighted sum of ``f f'`` over tokens for some attributes."""
         matrix, index = self._distinct()
         rows, weights = sp.csr_matrix(matrix[:, attributes]), self.token_weights()

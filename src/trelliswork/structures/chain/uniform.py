@@ -18,7 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork.structures.base import Parts
+from trelliswork.structures.chain.schur import SchurSums, schur_solver, schur_sums
 from trelliswork.structures.chain.sums import TokenSums
+from trelliswork.structures.elimination import Solver
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain.batch import ChainBatch
@@ -38,8 +40,7 @@ class UniformChain(TokenSums):
 
     exact_diagonal = True
 
-    @property
-    def max_dense(self) -> int:
+    def most_dense(self, size: float) -> int:
         """Number of features up to which the matrix, in closed form, is cheaper than products with it."""
         return self.batch.limits.uniform_matrix_features
 
@@ -126,9 +127,9 @@ class UniformChain(TokenSums):
 
         covariance.uniform_product(*arguments)
 
-    def _label_covariance(self) -> np.ndarray:
+    def _label_spread(self) -> np.ndarray:
         k = self.batch.space.n_labels
-        return (np.eye(k) - 1.0 / k) / k
+        return float(self.token_weights().sum()) * (np.eye(k) - 1.0 / k) / k
 
     # -- matrices ---------------------------------------------------------------------------
 
@@ -144,7 +145,7 @@ class UniformChain(TokenSums):
         steps = float(weights @ np.maximum(lengths - 1, 0))
         return self.batch.pull(Parts(unary=unary, trans=parts.trans - steps / k**2, edge=None))
 
-    def diagonal(self) -> np.ndarray:
+    def diagonal_sum(self) -> np.ndarray:
         """Exact diagonal of the covariance."""
         batch, k = self.batch, self.batch.space.n_labels
         weight = self.token_weights()
@@ -157,16 +158,12 @@ class UniformChain(TokenSums):
         pieces.append(batch.space.ngram_matrix.T @ _pair_diagonal(k, np.array([m1]), np.array([m2])).ravel())
         return np.concatenate(pieces)
 
-    def direct(self, lam: float) -> Any:
-        """Solver for the matrix plus ``lam`` times the identity, for one symbol per token; else None."""
-        from trelliswork.structures.chain import schur
+    def direct_sums(self) -> SchurSums | None:
+        """Sums for one symbol per token; else None."""
+        return schur_sums(self)
 
-        solve = schur.schur_solver(self, lam)
-        if solve is None or self.about == "mean":
-            return solve
-        return schur.woodbury(
-            solve, schur.weighted_rows(self.deviations(), self.weights), self.batch.limits.deviation_floats
-        )
+    def _direct(self, sums: SchurSums, lam: float) -> Solver:
+        return schur_solver(self.batch.space, sums, lam)
 
     def _steps(self) -> tuple[float, float]:
         lengths = np.diff(self.batch.offsets)

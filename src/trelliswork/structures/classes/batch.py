@@ -156,20 +156,16 @@ class ClassesBatch(Storable, LossProfiles, Factored, ReferenceLaw, Rows, Labelle
 
     # -- linear maps ------------------------------------------------------------------------
 
-    @property
-    def _flat(self) -> bool:
-        return len(self.space.nodes) == self.space.n_labels
-
     def scores(self, w: np.ndarray) -> Parts:
         """Class scores of a weight vector."""
         by_node = self.emission.scores(
             np.asarray(w, dtype=np.float64), n_threads(self.n_jobs), self.limits.rows_per_chunk
         )
-        return Parts(label=by_node if self._flat else by_node @ self.space.above.T)
+        return Parts(label=by_node if self.space.is_flat else by_node @ self.space.above.T)
 
     def _by_node(self, parts: Parts) -> np.ndarray:
         values = parts.label
-        return values if self._flat else np.ascontiguousarray(values @ self.space.above)
+        return values if self.space.is_flat else np.ascontiguousarray(values @ self.space.above)
 
     def pull(self, parts: Parts) -> np.ndarray:
         """Class values to features, summed over samples."""
@@ -314,24 +310,24 @@ class ClassesBatch(Storable, LossProfiles, Factored, ReferenceLaw, Rows, Labelle
         """Several classes of one sample."""
         return self.unpack(codes)
 
-    def unit_norm(self, weights: np.ndarray | None = None) -> float:
-        """Mean squared norm of the features of a true class."""
+    def norm_sums(self, weights: np.ndarray | None = None) -> tuple[float, float]:
+        """Squared norms of the features of the true classes."""
         share = np.ones(len(self)) if weights is None else weights
         norms = np.asarray(self.gold().power(2).sum(axis=1)).ravel()
-        return float(share @ norms) / max(float(share.sum()), 1e-300)
+        return float(share @ norms), float(share.sum())
 
     def unpack_marginals(self, parts: Parts) -> np.ndarray:  # type: ignore[override]
         """Class probabilities, shape (n_samples, n_labels)."""
         return parts.label
 
-    def count_unit(self, weights: np.ndarray | None = None) -> float:
-        """Mean value of an attribute where it is not 0."""
-        return self.emission.mean_value(len(self.space.attributes), weights)
+    def value_sums(self, weights: np.ndarray | None = None) -> tuple[float, float]:
+        """Values of the attributes where they are not 0."""
+        return self.emission.value_sums(len(self.space.attributes), weights)
 
     @property
     def is_generative(self) -> bool:
         """Whether weights are log-probabilities: those of naive Bayes, without a taxonomy."""
-        return self._flat and not self._measured
+        return self.space.is_flat and not self._measured
 
     @property
     def _measured(self) -> bool:
@@ -344,8 +340,8 @@ class ClassesBatch(Storable, LossProfiles, Factored, ReferenceLaw, Rows, Labelle
         """Weights of naive Bayes, or of normal classes; with a taxonomy those of the base class."""
         if self._measured and counts is None:
             return self.reference_weights(smoothing, weights)
-        if not self._flat:
-            return super().generative_weights(smoothing, weights, counts)
+        if not self.space.is_flat:
+            return Batch.generative_weights(self, smoothing, weights, counts)
         counts = self.space.layout.table(self.gold_sum(weights) if counts is None else counts).copy()
         n_real = len(self.space.attributes)
         if counts.min(initial=0.0) < 0:

@@ -7,14 +7,14 @@ uniform law S is the same for all samples and ``C = S (x) G``, G = sum of x x'.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
 from trelliswork.structures.covariance import Covariance
+from trelliswork.structures.elimination import Solver
 
 if TYPE_CHECKING:
     from trelliswork.structures.classes.batch import ClassesBatch
@@ -36,7 +36,7 @@ class ClassCovariance(Covariance):
         p = self.marginals(weighted=False).label
         return p, np.asarray(p @ self.batch.space.above)
 
-    def diagonal(self) -> np.ndarray:
+    def diagonal_sum(self) -> np.ndarray:
         """Exact diagonal of the covariance."""
         p, node = self._nodes()
         second = np.asarray(p @ self.batch.space.above.power(2))
@@ -68,23 +68,18 @@ class ClassCovariance(Covariance):
         centred = above - above.mean(axis=0)
         return centred.T @ centred / above.shape[0]
 
-    def direct(self, lam: float) -> Any:
-        """Solver from the eigenvectors of S and G; None for a Gibbs law and for many attributes."""
-        from trelliswork.structures.chain import schur
-
+    def direct_sums(self) -> np.ndarray | None:
+        """G, whose eigenvectors with those of S make a solver; None for a Gibbs law and many attributes."""
         f = self.batch.emission.token_matrix()
         if self.scores is not None or f.shape[1] > self.batch.limits.gram_attributes:
             return None
-        gram = (f.T @ sp.diags_array(self._sample_weights()) @ f).toarray()
-        solve = _kronecker_solver(gram, self._spread(), lam)
-        if self.about == "mean":
-            return solve
-        return schur.woodbury(
-            solve, schur.weighted_rows(self.deviations(), self.weights), self.batch.limits.deviation_floats
-        )
+        return np.asarray((f.T @ sp.diags_array(self._sample_weights()) @ f).toarray())
+
+    def _direct(self, sums: np.ndarray, lam: float) -> Solver:
+        return _kronecker_solver(sums, self._spread(), lam)
 
 
-def _kronecker_solver(left: np.ndarray, right: np.ndarray, lam: float) -> Callable[[np.ndarray], np.ndarray]:
+def _kronecker_solver(left: np.ndarray, right: np.ndarray, lam: float) -> Solver:
     """Solver for ``left (x) right + lam I``, both positive semidefinite; of least norm where singular."""
     (g, v), (s, u) = la.eigh(left), la.eigh(right)
     values = np.outer(g.clip(0.0), s.clip(0.0))

@@ -91,6 +91,11 @@ class ClassesSpace(Space):
         return len(self.labels)
 
     @property
+    def is_flat(self) -> bool:
+        """Whether there are no ancestors."""
+        return len(self.nodes) == len(self.labels)
+
+    @property
     def n_features(self) -> int:
         """Length of the weight vector."""
         return self.layout.n_weights

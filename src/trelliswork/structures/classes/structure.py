@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from trelliswork.structures.classes.taxonomy import Taxonomy
 from trelliswork.structures.labels import check_given_labels, label_list, sorted_labels, unhashable
 from trelliswork.structures.limits import ClassesLimits
 from trelliswork.structures.scaling import check_scale
+from trelliswork.structures.survey import Counts, Survey, joined_counts, joined_widths
 
 __all__ = ["Classes"]
 
@@ -149,14 +151,16 @@ class Classes(Structure):
 
     def bind(self, X: Any, y: Any) -> ClassesSpace:
         """Collect classes and attributes."""
+        return self.survey(X, y).space()
+
+    def survey(self, X: Any, y: Any) -> ClassesSurvey:
+        """Classes and attributes that occur."""
         self.check()
         table = self.prepare(X)
         taxonomy = None if self.taxonomy is None else Taxonomy.read(self.taxonomy)
         labels = list(dict.fromkeys(self.labels)) if self.labels is not None else _labels_of(y, taxonomy)
-        attributes = dict.fromkeys(name for block in table.blocks for name in block.names)
-        space = ClassesSpace(self, labels, list(attributes), taxonomy, table.width)
-        space.dense = table.dense
-        return space
+        names = [dict.fromkeys(block.names, 0) for block in table.blocks]
+        return ClassesSurvey(self, labels, names, taxonomy, table.width, table.dense)
 
     def bind_names(self, names: Sequence[Any]) -> ClassesSpace:
         """Classes and attributes from the names of given weights."""
@@ -188,6 +192,52 @@ class Classes(Structure):
         pairs = list(zip(label_list(y_true), label_list(y_pred), strict=True))
         right = np.array([agrees(a, b, self.labels or (), taxonomy) for a, b in pairs], dtype=float)
         return float(np.average(right, weights=sample_weight))
+
+
+@dataclass
+class ClassesSurvey(Survey):
+    """Classes and attributes of some samples.
+
+    Attributes
+    ----------
+    structure : Classes
+        Hyper-parameters.
+    labels : list
+        Classes that occur, or that were given.
+    names : list of dict
+        Attributes, block by block of the table of rows.
+    taxonomy : Taxonomy or None
+        Taxonomy of the classes.
+    width : int or None
+        Number of columns, where rows are those of a matrix.
+    dense : bool
+        Whether they are rows of arrays.
+    """
+
+    structure: Classes
+    labels: list[Any]
+    names: Counts
+    taxonomy: Taxonomy | None
+    width: int | None
+    dense: bool
+
+    def joined(self, other: ClassesSurvey) -> ClassesSurvey:
+        """Classes and attributes of both."""
+        labels = self.labels
+        if self.structure.labels is None:
+            labels = sorted_labels({*self.labels, *other.labels})
+        empty = not any(self.names) or not any(other.names)
+        width = joined_widths(self.width, other.width, empty)
+        names = joined_counts(self.names, other.names)
+        dense = (self.dense or not any(self.names)) and (other.dense or not any(other.names))
+        return ClassesSurvey(self.structure, labels, names, self.taxonomy, width, dense)
+
+    def space(self) -> ClassesSpace:
+        """Space with them."""
+        attributes = list(dict.fromkeys(name for block in self.names for name in block))
+        space = ClassesSpace(self.structure, self.labels, attributes, self.taxonomy, self.width)
+        space.dense = self.dense
+        return space
 
 
 def _has_text(item: Any) -> bool:

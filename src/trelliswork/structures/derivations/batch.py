@@ -531,7 +531,7 @@ class _EdgeCovariance(Covariance):
 
     batch: DerivationBatch
 
-    def diagonal(self) -> np.ndarray:
+    def diagonal_sum(self) -> np.ndarray:
         """Variances of the features if edges were independent, a preconditioner."""
         rho = self.marginals(weighted=False).edge
         return self.batch.phi.power(2).T @ self.batch._per_edge(self.weights, rho * (1.0 - rho))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.derivations.batch import DerivationBatch
 from trelliswork.structures.derivations.edges import Edge, Sample, compiled
 from trelliswork.structures.derivations.space import DerivationSpace
+from trelliswork.structures.survey import Survey
 
 __all__ = ["Derivations"]
 
@@ -127,6 +129,10 @@ class Derivations(Structure):
 
     def bind(self, X: Any, y: Any = None) -> DerivationSpace:
         """Collect the features of the graphs of the inputs."""
+        return self.survey(X, y).space()
+
+    def survey(self, X: Any, y: Any = None) -> DerivationSurvey:
+        """How often every feature fires."""
         self.check()
         counts: dict[Hashable, int] = {}
         names: dict[int, list[Hashable]] = {}
@@ -137,7 +143,7 @@ class Derivations(Structure):
             used, n = np.unique(sample.feat_idx, return_counts=True)
             for j, m in zip(used.tolist(), n.tolist(), strict=True):
                 counts[alphabet[j]] = counts.get(alphabet[j], 0) + m
-        return DerivationSpace(self, [name for name, n in counts.items() if n >= self.min_count])
+        return DerivationSurvey(self, counts)
 
     def bind_names(self, names: Sequence[Any]) -> DerivationSpace:
         """Features from the names of given weights, each ``("feature", name)``."""
@@ -152,6 +158,34 @@ class Derivations(Structure):
         """Segmentations of three sequences."""
         X = [["a", "b", "c"], ["c", "a"], ["c"]]
         yield cls(_segments), X, [[(0, 2), (2, 3)], [(0, 1), (1, 2)], [(0, 1)]]
+
+
+@dataclass
+class DerivationSurvey(Survey):
+    """Features of some graphs.
+
+    Attributes
+    ----------
+    structure : Derivations
+        Hyper-parameters.
+    counts : dict
+        Edges on which every feature fires.
+    """
+
+    structure: Derivations
+    counts: dict[Hashable, int]
+
+    def joined(self, other: DerivationSurvey) -> DerivationSurvey:
+        """Features of both."""
+        counts = dict(self.counts)
+        for name, n in other.counts.items():
+            counts[name] = counts.get(name, 0) + n
+        return DerivationSurvey(self.structure, counts)
+
+    def space(self) -> DerivationSpace:
+        """Features that are frequent enough."""
+        least = self.structure.min_count
+        return DerivationSpace(self.structure, [name for name, n in self.counts.items() if n >= least])
 
 
 def _segments(x: Sequence[str]) -> Iterator[Edge]:

@@ -22,10 +22,10 @@ __all__ = ["GrammarBatch"]
 class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
     """Sentences with the trees that a grammar gives them, and every question about these."""
 
-    @property
-    def lists_factors_quickly(self) -> bool:
-        """Where the forests of all sentences are made anyway."""
-        return bool(self.store.listed[self.index].all())
+    def listing_work(self) -> float:
+        """Within 1 the forests of all sentences are made anyway."""
+        work = sum(self.store.words[i].size ** 3 for i in self.index.tolist())
+        return work / self.limits.listed_work
 
     def factors(self) -> Factors:
         """One factor per symbol and stretch of words; its values are rules with their splits."""

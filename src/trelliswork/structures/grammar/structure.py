@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
@@ -15,10 +14,10 @@ from trelliswork._tuning import Choice
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.grammar.batch import GrammarBatch
 from trelliswork.structures.grammar.forest import check_work
-from trelliswork.structures.grammar.known import is_open
 from trelliswork.structures.grammar.shape import Rule, Shape, labels_of, rules_of
 from trelliswork.structures.grammar.space import GrammarSpace
 from trelliswork.structures.grammar.spans import check_kinds, check_name
+from trelliswork.structures.grammar.survey import GrammarSurvey
 from trelliswork.structures.grammar.tables import check_rule
 from trelliswork.structures.grammar.tokens import (
     check_inputs,
@@ -28,8 +27,9 @@ from trelliswork.structures.grammar.tokens import (
     terminals,
     tokens,
 )
-from trelliswork.structures.grammar.words import UNKNOWN, as_rules, read_rules, signatures
+from trelliswork.structures.grammar.words import as_rules, read_rules
 from trelliswork.structures.limits import GrammarLimits
+from trelliswork.structures.survey import Survey
 
 __all__ = ["Grammar"]
 
@@ -210,53 +210,35 @@ class Grammar(Structure):
         if self.beam is not None and not (isinstance(self.beam, (int, float, np.number)) and self.beam > 0):
             raise InputError(f"beam must be None or a number > 0, got {self.beam!r}")
         if self.rules is not None:
-            self._given_rules()
+            self.given_rules()
 
     def bind(self, X: Any, y: Any) -> GrammarSpace:
         """Read the rules off the trees, or take the given ones."""
+        sentences = self._sentences(X)
+        space = self._read(sentences, y).space()
+        spans = self.rules is None and check_kinds(self.span_features) and sentences
+        return space.with_spans(sentences, y) if spans else space
+
+    def survey(self, X: Any, y: Any) -> Survey:
+        """Rules and words; the sentences themselves where spans have features."""
+        if check_kinds(self.span_features):
+            return super().survey(X, y)
+        return self._read(self._sentences(X), y)
+
+    def _sentences(self, X: Any) -> list[list[Any]]:
         self.check()
         sentences = [tokens(i, x) for i, x in enumerate(check_inputs(X))]
         check_work([len(x) for x in sentences], 1, self.limits)  # before rules are read off
-        as_nltk = any(trees.is_tree(tree) for tree in (y if y is not None else ()))
+        return sentences
+
+    def _read(self, sentences: list[list[Any]], y: Any) -> GrammarSurvey:
         if self.rules is not None:
-            return GrammarSpace(self, *self._given_rules(), as_nltk)
+            return GrammarSurvey(self, as_nltk=any(map(trees.is_tree, y if y is not None else ())))
         if y is None:
             raise InputError("Grammar() reads its rules off trees: give y, or rules=")
         if len(y) != len(sentences):
             raise InputError(f"X has {len(sentences)} samples but y has {len(y)}")
-        gold = [
-            None if is_open(tree) else self.tree_of(i, x, tree)
-            for i, (x, tree) in enumerate(zip(sentences, y))
-        ]
-        common = self._common(sentences)
-        rules: dict[Rule, None] = {}
-        roots: Counter[str] = Counter()
-        classes: dict[tuple[str, str], None] = {}  # rare words: symbol and class
-        for i, (x, tree) in enumerate(zip(sentences, gold)):
-            if tree is None:
-                continue
-            words = spelled(x, self.input)
-            seen = [
-                w if common is None or w in common else signatures(w, t == 0)[0] for t, w in enumerate(words)
-            ]
-            used = self.rules_of(i, tree, seen)
-            rules |= dict.fromkeys(used)
-            roots[labels_of(used[0][1])[0]] += 1
-            if common is not None and seen != words:
-                for rule in self.rules_of(i, tree, list(map(str, range(len(words))))):
-                    if rule[0] == "lexical" and words[t := int(rule[2])] not in common:
-                        classes |= {(rule[1], c): None for c in signatures(words[t], t == 0)}
-        if common is not None:
-            if not classes:  # nothing is rare: any word may be unknown
-                classes = {(rule[1], UNKNOWN): None for rule in rules if rule[0] == "lexical"}
-            rules |= {("lexical", symbol, c): None for symbol, c in classes}
-        if sentences and not roots:
-            raise InputError(
-                "no tree is known as a whole, so that there are no rules; give rules= to Grammar"
-            )
-        top = min(roots, key=lambda label: (-roots[label], label)) if roots else ""
-        space = GrammarSpace(self, list(rules), top, as_nltk)
-        return space.with_spans(sentences, y) if check_kinds(self.span_features) and sentences else space
+        return GrammarSurvey.of(self, sentences, y)
 
     def symbols(self, X: Any) -> list[Any]:
         """The words, or the tags where these are parsed, as they stand in trees."""
@@ -266,7 +248,7 @@ class Grammar(Structure):
         """Rules from the names of given weights."""
         self.check()
         if self.rules is not None:
-            return GrammarSpace(self, *self._given_rules(), False)
+            return GrammarSpace(self, *self.given_rules(), False)
         spans = [check_name(name) for name in names if name[0] == "span"]
         rules = [check_rule(name) for name in names if name[0] != "span"]
         roots = [labels_of(rule[1]) for rule in rules if rule[0] == "root"]
@@ -274,18 +256,11 @@ class Grammar(Structure):
             raise InputError("the weights name no ('root', A): no symbol of whole trees")
         return GrammarSpace(self, rules, roots[0][0], False, spans)
 
-    def _given_rules(self) -> tuple[list[Rule], str]:
+    def given_rules(self) -> tuple[list[Rule], str]:
         """The rules that were given, and the symbol of whole trees."""
         productions, first = read_rules(self.rules)
         top = self.start or first
         return as_rules(productions, top, self.binarize), top
-
-    def _common(self, sentences: list[list[Any]]) -> set[str] | None:
-        """Words that are frequent enough for rules of their own; None if all terminals are known."""
-        if self.input == "tags" or self.unknown is None:
-            return None
-        counts = Counter(word for x in sentences for word in spelled(x, self.input))
-        return {word for word, n in counts.items() if n >= self.min_count}
 
     def rules_of(self, i: int, tree: trees.Node, words: Sequence[str]) -> list[Rule]:
         """Rules of the tree of sentence ``i``, whose words in the rules are the given ones."""

@@ -212,10 +212,9 @@ class RNABatch(Storable, LossProfiles, CountedParts, Factored, Multinomials, Par
         tables[:, self.space.columns] = rows
         return tables.reshape(rows.shape[0], self.space.n_depths, N_RULES), self._positions(total)
 
-    @property
-    def lists_factors_quickly(self) -> bool:
-        """Where all sequences are short."""
-        return int(self.bases.lengths.max(initial=0)) <= _QUICK_GRAPH
+    def listing_work(self) -> float:
+        """Nothing where all sequences are short, else far too much."""
+        return 0.0 if int(self.bases.lengths.max(initial=0)) <= _QUICK_GRAPH else np.inf
 
     def factors(self) -> Factors:
         """One factor per symbol and stretch of bases; its values are rules with their splits."""

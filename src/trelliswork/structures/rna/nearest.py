@@ -277,11 +277,13 @@ class _LoopCovariance(Covariance):
 
     batch: NearestBatch
 
-    @property
-    def max_dense(self) -> int:
+    def size(self) -> float:
+        """Cells of all sequences."""
+        return float(self.batch.pair_ptr[-1])
+
+    def most_dense(self, size: float) -> int:
         """Number of features up to which the matrix is cheaper than products with it."""
-        few = self.batch.pair_ptr[-1] <= _DENSE_CELLS
-        return self.batch.limits.matrix_features if few else 0
+        return self.batch.limits.matrix_features if size <= _DENSE_CELLS else 0
 
     def means(self) -> sp.csr_matrix:
         """Mean features of every sample, not weighted."""

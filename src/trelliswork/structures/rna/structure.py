@@ -27,6 +27,7 @@ from trelliswork.structures.rna.evidence import Evidence, evidence_scores, with_
 from trelliswork.structures.rna.features import GROUPS, feature_map
 from trelliswork.structures.rna.nearest import NearestBatch
 from trelliswork.structures.rna.shipped import shipped_loops
+from trelliswork.structures.survey import Nothing, Survey
 
 __all__ = ["NEAREST", "RNA", "NearestSpace", "RNASpace"]
 
@@ -212,6 +213,11 @@ class RNA(Structure):
         """Number the rules; they do not depend on the data."""
         self.check()
         return NearestSpace(self) if self.by_loops else RNASpace(self)
+
+    def survey(self, X: Any = None, y: Any = None) -> Survey:
+        """Nothing: rules do not depend on the data."""
+        self.check()
+        return Nothing(self)
 
     @property
     def by_loops(self) -> bool:

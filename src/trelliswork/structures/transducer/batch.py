@@ -113,7 +113,7 @@ class TransducerBatch(DerivationBatch, JointLaw):
         self._lazy: dict[str, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_lazy": {}}
+        return super().__getstate__() | {"_lazy": {}}
 
     def _once(self, name: str, make: Any) -> Any:
         if name not in self._lazy:

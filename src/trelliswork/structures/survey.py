@@ -1,0 +1,122 @@
+"""What a structure has to know of data to be bound to them, from parts of the data that are read apart.
+
+A survey of one part is joined with those of the parts that follow; the space of all of them is the space of
+all data. Data that do not fit into one memory are bound in this way, and so are those that lie on several
+machines.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from trelliswork._errors import InputError
+
+if TYPE_CHECKING:
+    from trelliswork._tokens import TokenTable
+    from trelliswork.structures.base import Space, Structure
+
+__all__ = ["Counts", "Nothing", "Samples", "Survey", "block_counts", "joined_counts", "joined_widths"]
+
+
+class Survey(ABC):
+    """What is known of the samples seen so far: alphabets and counts, no samples."""
+
+    @abstractmethod
+    def joined(self, other: Self) -> Survey:
+        """Survey of the samples of both; those of the other follow."""
+
+    @abstractmethod
+    def space(self) -> Space:
+        """Space of the samples: the one to which the structure binds them."""
+
+
+class Nothing(Survey):
+    """Survey where data have no say in the space.
+
+    Parameters
+    ----------
+    structure : Structure
+        Hyper-parameters, which say everything.
+    """
+
+    def __init__(self, structure: Structure):
+        self.structure = structure
+
+    def joined(self, other: Self) -> Nothing:
+        """The survey itself."""
+        return self
+
+    def space(self) -> Space:
+        """Space without data."""
+        return self.structure.bind([], [])
+
+
+class Samples(Survey):
+    """The samples themselves, for structures that have to see all of them at once.
+
+    Parameters
+    ----------
+    structure : Structure
+        Hyper-parameters.
+    X, y : lists of inputs and outputs
+        Samples.
+    """
+
+    def __init__(self, structure: Structure, X: Iterable[Any], y: Iterable[Any]):
+        self.structure, self.X, self.y = structure, list(X), list(y)
+
+    def joined(self, other: Self) -> Samples:
+        """All samples."""
+        return Samples(self.structure, self.X + other.X, self.y + other.y)
+
+    def space(self) -> Space:
+        """What the structure binds to."""
+        return self.structure.bind(self.X, self.y)
+
+
+Counts = list[dict[str, int]]
+
+
+def joined_counts(first: Counts, second: Counts) -> Counts:
+    """Counts of names, block by block of token tables; names in order of first use.
+
+    Examples
+    --------
+    >>> from trelliswork.structures.survey import joined_counts
+    >>> joined_counts([{"a": 1, "b": 2}], [{"c": 1, "a": 1}, {"d": 5}])
+    [{'a': 2, 'b': 2, 'c': 1}, {'d': 5}]
+    """
+    nothing: dict[str, int] = {}
+    return [_added(*both) for both in zip_longest(first, second, fillvalue=nothing)]
+
+
+def _added(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+    both = dict(one)
+    for name, n in other.items():
+        both[name] = both.get(name, 0) + n
+    return both
+
+
+def joined_widths(first: int | None, second: int | None, empty: bool) -> int | None:
+    """Number of columns of arrays, None for rows with names; they must agree unless one has no rows."""
+    if first != second and not empty:
+        raise InputError(f"X: expected arrays with {first} columns as before, got {second}")
+    return second if first is None else first
+
+
+def block_counts(table: TokenTable) -> Counts:
+    """How often every name of a token table is used, block by block."""
+    counts: Counts = []
+    for names, matrix, index in table.blocks:
+        used = np.bincount(index[index >= 0], minlength=matrix.shape[0])
+        occurrences = np.asarray((matrix != 0).T @ used).ravel()
+        here: dict[str, int] = {}
+        for name, n in zip(names, occurrences.tolist(), strict=True):
+            here[name] = here.get(name, 0) + n
+        counts.append(here)
+    return counts

@@ -1,0 +1,229 @@
+"""Fits on a cluster of two processes: the same weights, whatever happens to the workers."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import trelliswork as tw
+from trelliswork.structures import STRUCTURES
+
+distributed = pytest.importorskip("distributed")
+
+import dask  # noqa: E402
+import dask.bag  # noqa: E402
+
+from trelliswork.dask import blocks  # noqa: E402
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::trelliswork.FitWarning"),
+    pytest.mark.filterwarnings("ignore::trelliswork.InputWarning"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def client():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with (
+            distributed.LocalCluster(
+                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            ) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            yield client
+
+
+def tagged(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    y = [["ABC"[k] for k in rng.integers(0, 3, rng.integers(1, 6))] for _ in range(n)]
+    X = [[a.lower() + str(rng.integers(4)) if rng.random() < 0.8 else "x" for a in row] for row in y]
+    return X, y
+
+
+def close(one, other):
+    scale = max(float(np.abs(other).max(initial=0.0)), 1e-12)
+    return float(np.abs(one - other).max(initial=0.0)) <= 1e-8 * scale
+
+
+def halves(X, y):
+    return [(X[:1], y[:1]), (X[1:1], y[1:1]), (X[1:], y[1:])]
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_weights_are_those_of_a_local_fit(name, client):
+    structure, X, y = next(STRUCTURES[name].examples())
+    whole = tw.CRF(structure, max_iter=5).fit(X, y)
+    model = tw.dask.CRF(structure, max_iter=5, client=client).fit(halves(X, y)).to_local()
+    assert type(model) is tw.CRF
+    assert close(model.coef_, whole.coef_)
+    assert list(map(str, model.predict(X))) == list(map(str, whole.predict(X)))
+
+
+def test_every_learner(client):
+    X, y = tagged()
+    parts = tw.dask.Parts(halves(X, y), client=client)
+    for name in ("VotedCRF", "ZScore", "SODA", "Generative", "KLRSO", "StructuredSVM", "Perceptron"):
+        few = {"max_iter": 5} if name in ("VotedCRF", "StructuredSVM", "Perceptron") else {}
+        there = getattr(tw.dask, name)(tw.Chain(), client=client, **few).fit(parts)
+        here = getattr(tw, name)(tw.Chain(), **few).fit(tw.Shards(halves(X, y)))
+        assert np.array_equal(there.coef_, here.coef_), name  # to the last bit: sums have one order
+        if name not in ("StructuredSVM", "Perceptron"):
+            assert close(there.coef_, getattr(tw, name)(tw.Chain(), **few).fit(X, y).coef_)
+    assert there.predict(X[:1]) == there.to_local().predict(X[:1])
+
+
+def test_weights_that_change_in_place_are_sent_anew(client, monkeypatch):
+    monkeypatch.setattr(blocks, "_SMALL", 0)  # all arrays are sent apart, as large ones are
+    X, y = tagged()
+    parts = tw.dask.Parts(halves(X, y), client=client)
+    for learner in (tw.StructuredSVM(tw.Chain(), max_iter=4), tw.ZScore(tw.Chain(), solver="cg")):
+        here = clone(learner).fit(tw.Shards(halves(X, y)), None, np.linspace(0.5, 1.5, 40))
+        assert np.array_equal(learner.fit(parts, None, np.linspace(0.5, 1.5, 40)).coef_, here.coef_)
+
+
+def test_delayed_bags_and_files(client, tmp_path):
+    X, y = tagged()
+    whole = tw.CRF(tw.Chain(), max_iter=5).fit(X, y)
+    for i in (0, 20):
+        rows = ("".join(f"{t} {a}\n" for t, a in zip(*pair)) for pair in zip(X[i : i + 20], y[i : i + 20]))
+        (tmp_path / f"part-{i:02d}.conll").write_text("\n".join(rows), encoding="utf-8")
+    delayed = [dask.delayed((X[i : i + 10], y[i : i + 10])) for i in range(0, 40, 10)]
+    bag = dask.bag.from_sequence(list(zip(X, y, strict=True)), npartitions=3)
+    for parts in (delayed, bag, f"{tmp_path}/part-*.conll"):
+        model = tw.dask.CRF(tw.Chain(), max_iter=5, client=client, worker_memory=0).fit(parts)  # all on disk
+        assert close(model.coef_, whole.coef_)
+    outputs = model.predict(delayed)
+    assert [row for part in dask.compute(*outputs) for row in part] == whole.predict(X)
+    assert model.score(delayed) == pytest.approx(whole.score(X, y), abs=1e-12)
+    assert model.score(f"{tmp_path}/part-*.conll") == pytest.approx(whole.score(X, y), abs=1e-12)
+    assert close(tw.dask.CRF(tw.Chain(), max_iter=5, client=client).fit(X, y).coef_, whole.coef_)
+
+
+def test_a_bad_line_names_its_file(client, tmp_path):
+    (tmp_path / "a.conll").write_text("a A\n", encoding="utf-8")
+    (tmp_path / "b.conll").write_text("a A\nb\n", encoding="utf-8")
+    with pytest.raises(tw.InputError, match=r"b\.conll:2: 1 column; expected 2"):
+        tw.dask.CRF(tw.Chain(), client=client).fit(f"{tmp_path}/*.conll")
+    (tmp_path / "b.conll").write_text("a A\nb B\n", encoding="utf-8")
+    with pytest.raises(tw.InputError, match=r"b\.conll:1: the output .* breaks the constraints"):
+        tw.dask.CRF(tw.Chain(transitions=[("A", "A")]), client=client).fit(f"{tmp_path}/*.conll")
+
+
+def test_a_killed_worker_loses_nothing(client, monkeypatch):
+    X, y = tagged()
+    parts = [dask.delayed((X[i : i + 10], y[i : i + 10])) for i in range(0, 40, 10)]
+    undisturbed = tw.dask.CRF(tw.Chain(), max_iter=8, client=client).fit(parts)
+    calls, submitted = [], blocks.ClusterBlocks._submitted
+
+    def killing(self, *args):
+        futures = submitted(self, *args)
+        calls.append(args)
+        if len(calls) == 8:  # in the middle of an iteration
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        return futures
+
+    monkeypatch.setattr(blocks.ClusterBlocks, "_submitted", killing)
+    model = tw.dask.CRF(tw.Chain(), max_iter=8, client=client).fit(parts)
+    assert len(calls) > 8
+    assert np.array_equal(model.coef_, undisturbed.coef_)
+    assert model.n_iter_ == undisturbed.n_iter_
+
+
+def test_scores_folds_and_settings(client):
+    X, y = tagged(30)
+    parts = tw.dask.Parts(halves(X, y), client=client)
+    learner = tw.CRF(tw.Chain(), max_iter=4)
+    scores = tw.dask.cross_val_score(learner, parts, cv=2)
+    held_out = [
+        row for part in dask.compute(*tw.dask.cross_val_predict(learner, parts, cv=2)) for row in part
+    ]
+    truth = [label for row in y for label in row]
+    right = np.array([a == b for a, b in zip(truth, (b for row in held_out for b in row), strict=True)])
+    half = sum(map(len, y[:15]))
+    assert scores == pytest.approx([right[:half].mean() - 1, right[half:].mean() - 1])  # minus the errors
+    tuned = tw.Tuned(learner, tune={"l2": [1.0, 0.1]}, cv=2).fit(parts)
+    here = tw.Tuned(learner, tune={"l2": [1.0, 0.1]}, cv=2).fit(tw.Shards(halves(X, y)))
+    assert tuned.best_params_ == here.best_params_
+    assert np.array_equal(tuned.best_estimator_.coef_, here.best_estimator_.coef_)
+
+
+def test_commands(client, tmp_path):
+    from typer.testing import CliRunner
+
+    from trelliswork.cli import app
+
+    X, y = tagged(20)
+    for i in (0, 10):
+        rows = ("".join(f"{t} {a}\n" for t, a in zip(*pair)) for pair in zip(X[i : i + 10], y[i : i + 10]))
+        (tmp_path / f"part-{i:02d}.conll").write_text("\n".join(rows), encoding="utf-8")
+    (tmp_path / "all.conll").write_text(
+        "\n".join((tmp_path / f"part-{i:02d}.conll").read_text() for i in (0, 10)), encoding="utf-8"
+    )
+    address = ["--dask", client.scheduler.address]
+    command = ["train", "tag", "--max-iter", "5", "-o"]
+
+    def run(*args):
+        return CliRunner().invoke(app, [str(arg) for arg in args])
+
+    done = run(*command, tmp_path / "a.tw", f"{tmp_path}/part-*.conll", *address)
+    assert done.exit_code == 0, done.stderr
+    assert "20 samples of 2 files on 2 workers" in done.stderr
+    assert run(*command, tmp_path / "b.tw", tmp_path / "all.conll").exit_code == 0
+    models = [tw.load(tmp_path / name).steps[-1][1].weights_by_name() for name in ("a.tw", "b.tw")]
+    assert models[0].keys() == models[1].keys()
+    assert all(abs(models[0][name] - weight) < 1e-8 for name, weight in models[1].items())
+    files = f"{tmp_path}/part-*.conll"
+    assert run("predict", tmp_path / "a.tw", files, "-o", tmp_path / "out", *address).exit_code == 0
+    assert (
+        run("predict", tmp_path / "b.tw", tmp_path / "part-00.conll", "-o", tmp_path / "one").exit_code == 0
+    )
+    assert (tmp_path / "out" / "part-00.conll").read_text() == (tmp_path / "one").read_text()
+    (tmp_path / "part-10.conll").write_text("a A\nb\n", encoding="utf-8")
+    done = run(*command, tmp_path / "a.tw", files, *address)
+    assert done.exit_code == 2
+    assert "part-10.conll:2: 1 column; expected 2" in done.stderr
+
+
+def test_a_lost_scheduler_is_one_error(monkeypatch):
+    X, y = tagged()
+    with warnings.catch_warnings(), dask.config.set({"distributed.comm.timeouts.connect": "2s"}):
+        warnings.simplefilter("ignore")
+        cluster = distributed.SubprocessCluster(n_workers=1, worker_kwargs={"nthreads": 1})
+        client = distributed.Client(cluster)
+        calls, submitted = [], blocks.ClusterBlocks._submitted
+
+        def killing(self, *args):
+            futures = submitted(self, *args)
+            calls.append(args)
+            if len(calls) == 12:
+                cluster.scheduler.process.kill()
+            return futures
+
+        monkeypatch.setattr(blocks.ClusterBlocks, "_submitted", killing)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = tw.dask.CRF(tw.Chain(), client=client, keep_best=True).fit([(X, y)])
+        said = [str(w.message) for w in caught]
+        assert any("scheduler" in text and "was lost" in text for text in said)
+        assert any(issubclass(w.category, tw.FitInterrupted) for w in caught)
+        assert model.stop_ == "interrupted"
+        assert model.n_iter_ > 0
+        assert model.to_local().score(X, y) > 0.5
+        with pytest.raises(tw.dask.SchedulerLost, match=r"the Dask scheduler at .* was lost"):
+            tw.dask.CRF(tw.Chain(), client=client).fit([(X, y)])
+        for worker in cluster.workers.values():
+            worker.process.kill()
+        with contextlib.suppress(Exception):
+            client.close(timeout=1)
+            cluster.close(timeout=1)
