@@ -133,7 +133,7 @@ class StructuredEstimator(ModelVerbs, Parametrised):
         """
         structure = self._checked_structure() if structure is None else structure
         if isinstance(X, Shards):
-            return self._start_shards(X, structure)
+            return self._start_shards(X, structure, sample_weight, scaled)
         check_samples(X, y)
         self._check_columns(X, reset=True)
         y = self._check_labels(y)
@@ -160,7 +160,9 @@ class StructuredEstimator(ModelVerbs, Parametrised):
             self.n_features_in_ = space.width  # type: ignore[attr-defined]
         return space, batch
 
-    def _start_shards(self, shards: Shards, structure: Structure) -> tuple[Space, Batch]:
+    def _start_shards(
+        self, shards: Shards, structure: Structure, sample_weight: Any, scaled: bool
+    ) -> tuple[Space, Batch]:
         """The same for data in partitions."""
         if not self.by_blocks:
             raise Unsupported(
@@ -168,6 +170,9 @@ class StructuredEstimator(ModelVerbs, Parametrised):
                 "ZScore, SODA, Generative, KLRSO, StructuredSVM and Perceptron take Shards"
             )
         space, batch = shards.compile(structure, n_jobs=self.n_jobs)
+        if scaled:
+            batch = batch.on_one_scale(check_weights(sample_weight, len(batch)))
+            space = batch.space
         X, y = shards.look(_LOOKED_AT)
         self._check_columns(X, reset=True)
         if has_single_labels(self):

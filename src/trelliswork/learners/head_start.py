@@ -51,10 +51,7 @@ class RemainingMargin(Loss):
         costs, constant = decomposed
         scores = self.scores(batch)
         if self.costed:
-            counted = {
-                name: None if values is None else getattr(scores, name) for name, values in costs.items()
-            }
-            scores = Parts(**counted)
+            scores = scores.limited_to(costs)
             ahead = batch.dot_each(batch.indicators(batch.gold_codes, each=True), scores)
         else:
             ahead = batch.evaluate(batch.gold_codes, scores)

@@ -22,6 +22,7 @@ from trelliswork.structures.abilities import (
     LossProfiles,
     ReadByAutomata,
     Rows,
+    Scalable,
     Settled,
     Settling,
     Unsettled,
@@ -299,8 +300,8 @@ class ShardedBatch(Batch):
 
     @property
     def is_generative(self) -> bool:
-        """As for all batches of the structure."""
-        return self.template.is_generative
+        """As for the batches of the structure, by what all blocks hold."""
+        return self.kind.is_generative.fget(self)  # type: ignore[attr-defined]
 
     def generative_weights(
         self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
@@ -319,6 +320,24 @@ class ShardedBatch(Batch):
     def into(self, space: Space) -> ShardedBatch:
         """The same samples in another space."""
         return self.derived(Method("into"), space, space=space)
+
+    def on_one_scale(self, weights: np.ndarray | None = None) -> Any:
+        """The same samples with columns on one scale, which all blocks tell together."""
+        return self._borrowed("on_one_scale", weights)
+
+    def seen_attributes(self) -> np.ndarray:
+        """How often attributes are used in all blocks."""
+        return self._sum_of("seen_attributes")
+
+    def as_new(self, seen: np.ndarray) -> ShardedBatch:
+        """The same samples without the attributes that were not seen."""
+        return self.derived(Method("as_new"), seen)
+
+    def columns(self, weights: np.ndarray | None) -> Any:
+        """Refused: tokens are with the blocks."""
+        raise Unsupported("tokens of samples in blocks stay with the blocks")
+
+    rescaled = columns
 
     def joined(self, other: Batch) -> Batch:
         """Refused: blocks have their order."""
@@ -349,6 +368,11 @@ class ShardedBatch(Batch):
     def reference_scores(self, w: np.ndarray) -> Recipe:
         """Recipe for the scores of a generative law."""
         return Recipe(Method("reference_scores"), w)
+
+    @property
+    def reference_is_linear(self) -> bool:
+        """As for all batches of the structure."""
+        return self.template.reference_is_linear  # type: ignore[attr-defined]
 
     @property
     def law_weight(self) -> float:
@@ -426,7 +450,7 @@ def _weighted(batch: Batch, method: str, *args: Any) -> Any:
     return getattr(batch, method)(*(args[:-1] if method in _PLAIN else args))
 
 
-_PLAIN = ("pull", "listing_work")  # methods without weights of samples
+_PLAIN = ("pull", "listing_work", "seen_attributes")  # methods without weights of samples
 _weighted.calls_a_method = True  # type: ignore[attr-defined]
 
 
@@ -445,7 +469,7 @@ def _codes(codes: Any) -> Any:
 @functools.cache
 def _class_for(kind: type[Batch]) -> type[ShardedBatch]:
     """Class of batches in blocks with the abilities of others."""
-    abilities: tuple[type[Batch], ...] = (*ABILITIES, Settling)
+    abilities: tuple[type[Batch], ...] = (*ABILITIES, Scalable, Settling)
     able = [a for a in abilities if issubclass(kind, a) and not issubclass(a, _WHOLE)]
     known = {name: getattr(kind, name) for name in ("one_label", "fixed_length", "shared_parts")}
     return type(f"Sharded{kind.__name__}", (ShardedBatch, *able), {"kind": kind, **known})

@@ -96,6 +96,10 @@ class Recipe(Parts):
     def __sub__(self, other: Parts) -> Recipe:
         return Recipe(_minus, self, other)
 
+    def limited_to(self, other: Parts) -> Recipe:
+        """Recipe for the arrays that another has, too."""
+        return Recipe(_limited, self, other)
+
     def forbidden(self) -> Recipe:
         """Recipe for what is forbidden; the parts may turn out to be None."""
         return Recipe(_forbidden, self)
@@ -122,6 +126,10 @@ def _minus(batch: Batch, a: Parts, b: Parts) -> Parts:
 
 def _times(batch: Batch, a: Parts, factor: float) -> Parts:
     return a * factor
+
+
+def _limited(batch: Batch, a: Parts, b: Parts) -> Parts:
+    return a.limited_to(b)
 
 
 def _forbidden(batch: Batch, a: Parts) -> Parts | None:

@@ -127,13 +127,17 @@ class Batch(ABC):
         """
         return self
 
-    def as_new(self, known: Batch) -> Batch:
+    def seen_attributes(self) -> np.ndarray:
+        """How often attributes of inputs are used, for :meth:`as_new`; here nothing."""
+        return np.zeros(0, dtype=np.int64)
+
+    def as_new(self, seen: np.ndarray) -> Batch:
         """The same samples as a model sees them that was learnt from others; here as they are.
 
         Parameters
         ----------
-        known : Batch
-            The others, of the same space.
+        seen : ndarray
+            ``seen_attributes()`` of the others, of the same space.
         """
         return self
 

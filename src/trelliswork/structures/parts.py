@@ -58,6 +58,11 @@ class Parts:
     def __sub__(self, other: Parts) -> Parts:
         return self + other * -1.0
 
+    def limited_to(self, other: Parts) -> Parts:
+        """Only the arrays that another has, too."""
+        given = {name for name, values in other.items() if values is not None}
+        return Parts(**{name: values if name in given else None for name, values in self.items()})
+
     def forbidden(self) -> Parts | None:
         """-inf where these values are -inf, 0 elsewhere; None where nothing is.
 

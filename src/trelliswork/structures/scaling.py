@@ -13,8 +13,8 @@ every attribute in ``space_.scaling``. Columns are measured on the training data
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +22,9 @@ import scipy.sparse as sp
 from trelliswork._errors import InputError
 from trelliswork._stored import fitting, numbers
 from trelliswork.structures.tokens import Block, TokenMap
+
+if TYPE_CHECKING:
+    from trelliswork.structures.abilities import Scalable
 
 __all__ = ["Scaling", "check_scale", "column_scaling", "rescaled"]
 
@@ -79,40 +82,141 @@ def check_scale(scale: Any) -> None:
         raise InputError(f"scale must be 'auto' or None, got {scale!r}")
 
 
-def column_scaling(
-    tokens: TokenMap, n_real: int, weights: np.ndarray | None, *, centred: bool
-) -> Scaling | None:
-    """Scales of the first ``n_real`` attributes; None where all of them stay as they are.
+def column_scaling(batch: Scalable, weights: np.ndarray | None) -> Scaling | None:
+    """Scales of the attributes that are no markers; None where all of them stay as they are.
 
     Parameters
     ----------
-    tokens : TokenMap
-        Features of the training data as they come.
-    n_real : int
-        Number of attributes that are no markers.
+    batch : Scalable
+        The training data.
     weights : ndarray or None
-        Weight of every token.
-    centred : bool
-        Whether means may be subtracted.
+        Weight of every sample.
     """
-    if all(not block.dense and np.all(block.matrix.data == 1.0) for block in tokens.blocks):
+    if not batch.summed(_other_than_indicators):
         return None
-    center, scale = np.zeros(n_real), np.ones(n_real)
-    counts, squares = np.zeros(tokens.layout.n_attributes), np.zeros(tokens.layout.n_attributes)
-    for block in tokens.blocks:
-        share = _row_weights(block, weights)
-        if block.columns is not None:
-            used = share > 0
-            found = _measured(block.matrix[used], share[used], centred)
-            center[block.columns], scale[block.columns] = found
-        else:
-            present = np.repeat(share, np.diff(block.matrix.indptr)) * (block.matrix.data != 0)
-            counts += np.bincount(block.matrix.indices, present, minlength=counts.size)
-            present *= block.matrix.data**2
-            squares += np.bincount(block.matrix.indices, present, minlength=counts.size)
-    size = np.sqrt(squares[:n_real] / np.where(counts[:n_real] > 0, counts[:n_real], 1.0))
+    space = batch.space
+    extent = Extent(*batch.summed(_extent, weights=weights))
+    largest = extent.largest.values
+    unit = np.where(largest > 0, largest, 1.0)  # squares of the others might not be finite
+    plain = (extent.odd == 0) | (largest == 0)
+    mostly_zero = extent.present < (1.0 - _MOSTLY) * extent.total
+    count = ~plain & (mostly_zero | (not space.takes_up_means))
+    spread = ~plain & ~count
+    center, scale = np.zeros(unit.size), np.ones(unit.size)
+    if not np.all(plain):
+        total = np.where(extent.total > 0, extent.total, 1.0)
+        sums, squares = batch.summed(_moments, unit, weights=weights)
+        mean = sums / total
+        scale[count] = (unit * np.sqrt(squares / np.where(extent.present > 0, extent.present, 1.0)))[count]
+        deviation = np.sqrt(batch.summed(_squared_deviations, unit, mean, weights=weights) / total)
+        constant = deviation <= _CONSTANT
+        center[spread] = (mean * unit)[spread]
+        scale[spread] = (unit * np.where(constant, np.abs(mean), deviation))[spread]
+    size = np.sqrt(extent.squares / np.where(extent.counts > 0, extent.counts, 1.0))
     scale = np.where((size > _INDICATOR) & np.isfinite(size), size, scale)
     return None if np.all(scale == 1.0) and not center.any() else Scaling(center, scale)
+
+
+class Largest:
+    """Numbers of which the largest remain where others are added.
+
+    Parameters
+    ----------
+    values : ndarray
+        Numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trelliswork.structures.scaling import Largest
+    >>> (Largest(np.array([1.0, 5.0])) + Largest(np.array([2.0, 3.0]))).values.tolist()
+    [2.0, 5.0]
+    """
+
+    def __init__(self, values: np.ndarray):
+        self.values = values
+
+    def __add__(self, other: Largest) -> Largest:
+        return Largest(np.maximum(self.values, other.values))
+
+
+class Extent(NamedTuple):
+    """What columns hold, an entry per attribute; the first four of columns of arrays, the others of names.
+
+    Attributes
+    ----------
+    total : ndarray
+        Weight of the tokens.
+    present : ndarray
+        Weight of the tokens where the column is not 0.
+    odd : ndarray
+        Number of values that are neither 0 nor 1.
+    largest : Largest
+        Size of the largest value.
+    counts, squares : ndarray
+        Weight of the tokens with the attribute, and sum of the squares of its values.
+    """
+
+    total: np.ndarray
+    present: np.ndarray
+    odd: np.ndarray
+    largest: Largest
+    counts: np.ndarray
+    squares: np.ndarray
+
+
+def _other_than_indicators(batch: Scalable, weights: np.ndarray | None) -> int:
+    """Number of blocks of values that are not all 1 where they are given."""
+    tokens, _ = batch.columns(None)
+    return sum(block.dense or not np.all(block.matrix.data == 1.0) for block in tokens.blocks)
+
+
+def _extent(batch: Scalable, weights: np.ndarray | None) -> Extent:
+    n_real = len(batch.space.attributes)
+    total, present, odd, largest = np.zeros((4, n_real))
+    tokens, share = batch.columns(weights)
+    counts, squares = np.zeros((2, tokens.layout.n_attributes))
+    for block in tokens.blocks:
+        by_row = _row_weights(block, share)
+        if block.columns is not None:
+            matrix, by_row, columns = block.matrix[by_row > 0], by_row[by_row > 0], block.columns
+            total[columns] = by_row.sum()
+            present[columns] = by_row @ (matrix != 0)
+            odd[columns] = ((matrix != 0) & (matrix != 1)).sum(axis=0)
+            largest[columns] = np.abs(matrix).max(axis=0, initial=0.0)
+        else:
+            given = np.repeat(by_row, np.diff(block.matrix.indptr)) * (block.matrix.data != 0)
+            counts += np.bincount(block.matrix.indices, given, minlength=counts.size)
+            given *= block.matrix.data**2
+            squares += np.bincount(block.matrix.indices, given, minlength=counts.size)
+    return Extent(total, present, odd, Largest(largest), counts[:n_real], squares[:n_real])
+
+
+def _moments(batch: Scalable, unit: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of the values of columns of arrays, and of their squares, in units of every column."""
+    sums, squares = np.zeros((2, unit.size))
+    for block, share in _arrays(batch, weights):
+        values = block.matrix / unit[block.columns]
+        sums[block.columns], squares[block.columns] = share @ values, share @ values**2
+    return sums, squares
+
+
+def _squared_deviations(
+    batch: Scalable, unit: np.ndarray, mean: np.ndarray, weights: np.ndarray | None
+) -> np.ndarray:
+    out = np.zeros(unit.size)
+    for block, share in _arrays(batch, weights):
+        values = block.matrix / unit[block.columns] - mean[block.columns]
+        out[block.columns] = share @ values**2
+    return out
+
+
+def _arrays(batch: Scalable, weights: np.ndarray | None) -> Iterator[tuple[Block, np.ndarray]]:
+    """Columns of arrays, each with the weights of its rows."""
+    tokens, share = batch.columns(weights)
+    for block in tokens.blocks:
+        if block.columns is not None:
+            yield block, _row_weights(block, share)
 
 
 def _row_weights(block: Block, weights: np.ndarray | None) -> np.ndarray:
@@ -120,29 +224,6 @@ def _row_weights(block: Block, weights: np.ndarray | None) -> np.ndarray:
     used = block.index >= 0
     share = None if weights is None else weights[used]
     return np.bincount(block.index[used], share, minlength=block.matrix.shape[0]).astype(np.float64)
-
-
-def _measured(matrix: np.ndarray, share: np.ndarray, centred: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Center and scale of the columns of an array whose rows have weights."""
-    n_columns = matrix.shape[1]
-    center, scale = np.zeros(n_columns), np.ones(n_columns)
-    total = float(share.sum())
-    if not total:
-        return center, scale
-    largest = np.abs(matrix).max(axis=0)
-    unit = np.where(largest > 0, largest, 1.0)  # squares of the others might not be finite
-    present = share @ (matrix != 0)
-    plain = np.all((matrix == 0) | (matrix == 1), axis=0) | (largest == 0)
-    count = ~plain & (np.full(n_columns, not centred) | (present < (1.0 - _MOSTLY) * total))
-    values = matrix / unit
-    scale[count] = (unit * np.sqrt(share @ values**2 / np.where(present > 0, present, 1.0)))[count]
-    spread = ~plain & ~count
-    mean = share @ values / total
-    deviation = np.sqrt(share @ (values - mean) ** 2 / total)
-    constant = deviation <= _CONSTANT
-    center[spread] = (mean * unit)[spread]
-    scale[spread] = (unit * np.where(constant, np.abs(mean), deviation))[spread]
-    return center, scale
 
 
 def rescaled(tokens: TokenMap, old: Scaling | None, new: Scaling | None) -> TokenMap:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from trelliswork.learners.asking import rows
 from trelliswork.learners.moments.reference import reference_scores
 from trelliswork.structures.base import Batch
 
@@ -77,7 +78,7 @@ def told_by_others(
     if not held.size:
         return settings[0]
     known, new = batch.subset(rest), batch.subset(held)
-    new = new.as_new(known)
+    new = new.as_new(known.seen_attributes())
     share = np.ones(held.size) if weights is None else weights[held]
     best, chosen = -np.inf, settings[0]
     with warnings.catch_warnings():
@@ -101,10 +102,10 @@ def _split(batch: Batch, weights: np.ndarray | None) -> tuple[np.ndarray, np.nda
     whether a sample is there twice or has twice the weight changes anything.
     """
     used = np.arange(len(batch)) if weights is None else np.flatnonzero(weights)
-    outputs = batch.subset(used).unpack(batch.gold_codes[used])
     sides: dict[bytes, list[int]] = {}
-    for i, output in zip(used.tolist(), outputs, strict=True):
-        sides.setdefault(hashlib.blake2b(repr(output).encode(), digest_size=8).digest(), []).append(i)
+    hashes = rows(batch, _hashes)
+    for i in used.tolist():
+        sides.setdefault(hashes[i], []).append(i)
     if len(sides) < _LEAST:
         return used[:0], used
     order = [sides[key] for key in sorted(sides)][: min(_MOST, max(len(sides) // 2, _LEAST))]
@@ -113,3 +114,9 @@ def _split(batch: Batch, weights: np.ndarray | None) -> tuple[np.ndarray, np.nda
     held = [i for number, group in enumerate(order) if number % _HELD == 0 for i in group]
     rest = [i for number, group in enumerate(order) if number % _HELD for i in group]
     return np.sort(held), np.sort(rest)
+
+
+def _hashes(batch: Batch) -> list[bytes]:
+    """What tells the outputs of samples apart."""
+    outputs = batch.unpack(batch.gold_codes)
+    return [hashlib.blake2b(repr(output).encode(), digest_size=8).digest() for output in outputs]

@@ -19,6 +19,7 @@ from trelliswork.structures.abilities import (
     ReferenceLaw,
     Rows,
     RowView,
+    Scalable,
     Settled,
     Settling,
     Storable,
@@ -31,11 +32,14 @@ from trelliswork.structures.chain.known import sure_tokens
 from trelliswork.structures.chain.verbs import ChainVerbs
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.known import least_costs
+from trelliswork.structures.normal import holds_measurements
+from trelliswork.structures.scaling import rescaled
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain.product import ChainProduct
     from trelliswork.structures.chain.space import ChainSpace
     from trelliswork.structures.factors import Factors
+    from trelliswork.structures.tokens import TokenMap
 
 __all__ = ["ChainBatch"]
 
@@ -51,6 +55,7 @@ class ChainBatch(
     Rows,
     Labelled,
     PartlyKnown,
+    Scalable,
     Settling,
 ):
     """Packed label sequences and every question about them; their verbs are those of :class:`ChainVerbs`."""
@@ -78,13 +83,29 @@ class ChainBatch(
         part._by_symbols = None if self._by_symbols is None else self._by_symbols[tokens]
         return part
 
-    def on_one_scale(self, weights: np.ndarray | None = None) -> ChainBatch:
-        """The same sequences with their columns on one scale."""
-        return store.on_one_scale(self, weights)
+    def columns(self, weights: np.ndarray | None) -> tuple[TokenMap, np.ndarray | None]:
+        """Features as they came, and weights of tokens."""
+        return rescaled(self.emission, self.space.scaling, None), self._of_tokens(weights)
 
-    def as_new(self, known: Batch) -> ChainBatch:
-        """The same sequences without the attributes that others have not; their tokens may be unknown."""
-        return store.as_new(self, cast("ChainBatch", known))
+    def rescaled(self, space: Any) -> ChainBatch:
+        """The same sequences on another scale."""
+        return store.on_scale_of(self, space)
+
+    def labelled_rows(self, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Rows of the tokens, their true labels and their weights."""
+        rows = self.emission.dense_rows(len(self.space.attributes))
+        return rows, self.gold_codes.values, self._of_tokens(weights)
+
+    def _of_tokens(self, weights: np.ndarray | None) -> np.ndarray | None:
+        return None if weights is None else np.repeat(weights, np.diff(self.offsets))
+
+    def seen_attributes(self) -> np.ndarray:
+        """Number of blocks of rows where an attribute is used."""
+        return self.emission.used().astype(np.int64)
+
+    def as_new(self, seen: np.ndarray) -> ChainBatch:
+        """The same sequences without the attributes that were not seen; their tokens may be unknown."""
+        return store.as_new(self, seen)
 
     def unsure(self, weights: np.ndarray | None = None) -> np.ndarray | None:
         """Tokens whose true label is not sure; chains of order 1 whose labels are free."""
@@ -236,18 +257,13 @@ class ChainBatch(
     @property
     def is_generative(self) -> bool:
         """Whether weights are log-probabilities: those of a hidden Markov model of symbols."""
-        return not self._measured
-
-    @property
-    def _measured(self) -> bool:
-        """Whether tokens are measurements, not counts."""
-        return self.space.measured and not self.emission.holds_counts
+        return not holds_measurements(self)
 
     def generative_weights(
         self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
     ) -> np.ndarray:
         """Weights of a hidden Markov model; its labels emit normal distributions of measurements."""
-        if self._measured and counts is None:
+        if counts is None and holds_measurements(self):
             return hmm.normal_weights(self, smoothing, weights)
         return self.outcome_weights(self.log_probabilities(smoothing, weights, counts))
 

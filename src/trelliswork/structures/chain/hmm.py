@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork.structures.base import Parts
-from trelliswork.structures.normal import normal_law
+from trelliswork.structures.normal import normal_law_of
 from trelliswork.structures.tokens import Layout, TokenMap
 
 if TYPE_CHECKING:
@@ -176,11 +176,10 @@ def normal_weights(batch: ChainBatch, smoothing: float, weights: np.ndarray | No
     What a distribution adds at every token is in the weights of first labels and transitions.
     """
     space = batch.space
-    n_real, k = len(space.attributes), space.n_labels
+    n_real = len(space.attributes)
     log_p = hmm_log_probabilities(batch, smoothing, weights, any_values=True)
     emitted, edges, grams = space.split(hmm_weights(batch, log_p))
-    tokens = None if weights is None else np.repeat(weights, np.diff(batch.offsets))
-    law = normal_law(batch.emission.dense_rows(n_real), batch.gold_codes.values, tokens, k)
+    law = normal_law_of(batch, weights)
     table = space.emission_layout.table(emitted).copy()
     table[:n_real] = law.weights
     table[n_real + space.marker_names.index("start")] += law.bias

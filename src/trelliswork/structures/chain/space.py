@@ -308,7 +308,12 @@ class ChainSpace(Space):
         First labels and transitions need weights for what is the same at all tokens.
         """
         few = len(self.attributes) <= self.structure.limits.gram_attributes
-        return self.dense and few and self.structure.start and self.emission_layout.flat is None
+        return self.dense and few and self.takes_up_means
+
+    @property
+    def takes_up_means(self) -> bool:
+        """Whether weights of first labels and transitions take up what is subtracted from columns."""
+        return self.structure.start and self.emission_layout.flat is None
 
     @property
     def moment_margin(self) -> float | None:

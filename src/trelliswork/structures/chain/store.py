@@ -11,14 +11,14 @@ from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._stored import fitting, flags, lengths, whole
 from trelliswork.structures.abilities import RowView
 from trelliswork.structures.known import grown_masks, joined_known, mask_state, restored_masks
-from trelliswork.structures.scaling import column_scaling, rescaled
+from trelliswork.structures.scaling import rescaled
 from trelliswork.structures.tokens import TokenMap
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain.batch import ChainBatch
     from trelliswork.structures.chain.space import ChainSpace
 
-__all__ = ["as_new", "batch_state", "into_space", "joined", "on_one_scale", "restored", "row_view"]
+__all__ = ["as_new", "batch_state", "into_space", "joined", "on_scale_of", "restored", "row_view"]
 
 _STORED = {
     "gold": whole("tokens", high="labels"),
@@ -55,36 +55,24 @@ def into_space(batch: ChainBatch, space: ChainSpace) -> ChainBatch:
     return moved
 
 
-def on_one_scale(batch: ChainBatch, weights: np.ndarray | None) -> ChainBatch:
-    """The same sequences with their columns on one scale.
-
-    What is subtracted is taken up by the weights of first labels and transitions.
-    """
+def on_scale_of(batch: ChainBatch, space: ChainSpace) -> ChainBatch:
+    """The same sequences in a space that differs in the scale of its columns."""
     from trelliswork.structures.chain.batch import ChainBatch
 
-    space = batch.space
-    if space.structure.scale is None:
-        return batch
-    raw = rescaled(batch.emission, space.scaling, None)
-    tokens = None if weights is None else np.repeat(weights, np.diff(batch.offsets))
-    centred = space.structure.start and space.emission_layout.flat is None
-    scaling = column_scaling(raw, len(space.attributes), tokens, centred=centred)
-    if scaling is None and space.scaling is None:
-        return batch
-    new = space.with_scaling(scaling)
+    old = batch.space
+    emission = rescaled(batch.emission, old.scaling, space.scaling)
     edge = batch.edge
     if edge is not None:
-        edge = rescaled(edge, space.edge_scaling(space.scaling), space.edge_scaling(scaling))
-    emission = rescaled(raw, None, scaling)
-    scaled = ChainBatch(new, batch.offsets, emission, edge, batch._gold, batch.user_allowed, batch.n_jobs)
+        edge = rescaled(edge, old.edge_scaling(old.scaling), old.edge_scaling(space.scaling))
+    scaled = ChainBatch(space, batch.offsets, emission, edge, batch._gold, batch.user_allowed, batch.n_jobs)
     scaled.known = batch.known
     return scaled
 
 
-def as_new(batch: ChainBatch, known: ChainBatch) -> ChainBatch:
+def as_new(batch: ChainBatch, seen: np.ndarray) -> ChainBatch:
     """The same sequences without the attributes that others have not."""
     space = batch.space
-    seen = known.emission.used()
+    seen = seen > 0
     n_real = len(space.attributes)
     if space.dense or np.all(seen[:n_real]):
         return batch

@@ -20,6 +20,7 @@ from trelliswork.structures.abilities import (
     ReferenceLaw,
     Rows,
     RowView,
+    Scalable,
     Storable,
 )
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
@@ -33,8 +34,8 @@ from trelliswork.structures.known import (
     restored_masks,
 )
 from trelliswork.structures.labels import same_label
-from trelliswork.structures.normal import normal_law
-from trelliswork.structures.scaling import column_scaling, rescaled
+from trelliswork.structures.normal import holds_measurements, normal_law_of
+from trelliswork.structures.scaling import rescaled
 from trelliswork.structures.tokens import TokenMap
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ __all__ = ["ClassesBatch", "single_labels"]
 _STORED = {"gold": whole("samples", high="labels")}
 
 
-class ClassesBatch(Storable, LossProfiles, Factored, ReferenceLaw, Rows, Labelled, PartlyKnown):
+class ClassesBatch(Storable, LossProfiles, Factored, ReferenceLaw, Rows, Labelled, PartlyKnown, Scalable):
     """Packed rows.
 
     Part array: ``label`` (n_samples, n_labels). The code of an output is its label.
@@ -94,20 +95,20 @@ class ClassesBatch(Storable, LossProfiles, Factored, ReferenceLaw, Rows, Labelle
     def _take(self, index: np.ndarray, gold: Ragged | None) -> ClassesBatch:
         return ClassesBatch(self.space, self.emission.subset(index), gold, self.n_jobs)
 
-    def on_one_scale(self, weights: np.ndarray | None = None) -> ClassesBatch:
-        """The same rows with their columns on one scale; the bias takes up what is subtracted."""
-        space = self.space
-        if space.structure.scale is None:
-            return self
-        raw = rescaled(self.emission, space.scaling, None)
-        scaling = column_scaling(raw, len(space.attributes), weights, centred=space.structure.bias)
-        if scaling is None and space.scaling is None:
-            return self
-        scaled = ClassesBatch(
-            space.with_scaling(scaling), rescaled(raw, None, scaling), self._gold, self.n_jobs
-        )
+    def columns(self, weights: np.ndarray | None) -> tuple[TokenMap, np.ndarray | None]:
+        """Features as they came, and weights of rows."""
+        return rescaled(self.emission, self.space.scaling, None), weights
+
+    def rescaled(self, space: Any) -> ClassesBatch:
+        """The same rows on another scale."""
+        emission = rescaled(self.emission, self.space.scaling, space.scaling)
+        scaled = ClassesBatch(space, emission, self._gold, self.n_jobs)
         scaled.known = self.known
         return scaled
+
+    def labelled_rows(self, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Rows, their true classes and their weights."""
+        return self.emission.dense_rows(len(self.space.attributes)), self.gold_codes.values, weights
 
     @property
     def limits(self) -> ClassesLimits:
@@ -327,18 +328,13 @@ class ClassesBatch(Storable, LossProfiles, Factored, ReferenceLaw, Rows, Labelle
     @property
     def is_generative(self) -> bool:
         """Whether weights are log-probabilities: those of naive Bayes, without a taxonomy."""
-        return self.space.is_flat and not self._measured
-
-    @property
-    def _measured(self) -> bool:
-        """Whether rows are measurements, not counts."""
-        return self.space.measured and not self.emission.holds_counts
+        return self.space.is_flat and not holds_measurements(self)
 
     def generative_weights(
         self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
     ) -> np.ndarray:
         """Weights of naive Bayes, or of normal classes; with a taxonomy those of the base class."""
-        if self._measured and counts is None:
+        if counts is None and holds_measurements(self):
             return self.reference_weights(smoothing, weights)
         if not self.space.is_flat:
             return Batch.generative_weights(self, smoothing, weights, counts)
@@ -360,7 +356,7 @@ class ClassesBatch(Storable, LossProfiles, Factored, ReferenceLaw, Rows, Labelle
         if not space.measured:
             return self.generative_weights(smoothing, weights)
         n_real, k = len(space.attributes), space.n_labels
-        law = normal_law(self.emission.dense_rows(n_real), self.gold_codes.values, weights, k)
+        law = normal_law_of(self, weights)
         table = np.zeros((space.layout.n_attributes, space.layout.n_columns))
         table[:n_real, :k] = law.weights
         table[n_real, :k] = law.bias + np.log((law.counts + smoothing) / (law.counts + smoothing).sum())

@@ -208,7 +208,12 @@ class ClassesSpace(Space):
     def measured(self) -> bool:
         """Whether rows are measurements with a covariance: those of arrays, with a bias, of few columns."""
         few = len(self.attributes) <= self.structure.limits.gram_attributes
-        return self.dense and few and self.structure.bias
+        return self.dense and few and self.takes_up_means
+
+    @property
+    def takes_up_means(self) -> bool:
+        """Whether the bias takes up what is subtracted from columns."""
+        return self.structure.bias
 
     @property
     def moment_reference(self) -> str:
