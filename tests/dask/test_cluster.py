@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -141,16 +144,16 @@ def test_a_killed_worker_loses_nothing(client, monkeypatch):
 
 
 def test_scores_folds_and_settings(client):
-    X, y = tagged(30)
+    X, y = tagged(16)
     parts = tw.dask.Parts(halves(X, y), client=client)
-    learner = tw.CRF(tw.Chain(), max_iter=4)
+    learner = tw.CRF(tw.Chain(), max_iter=3)
     scores = tw.dask.cross_val_score(learner, parts, cv=2)
     held_out = [
         row for part in dask.compute(*tw.dask.cross_val_predict(learner, parts, cv=2)) for row in part
     ]
     truth = [label for row in y for label in row]
     right = np.array([a == b for a, b in zip(truth, (b for row in held_out for b in row), strict=True)])
-    half = sum(map(len, y[:15]))
+    half = sum(map(len, y[:8]))
     assert scores == pytest.approx([right[:half].mean() - 1, right[half:].mean() - 1])  # minus the errors
     tuned = tw.Tuned(learner, tune={"l2": [1.0, 0.1]}, cv=2).fit(parts)
     here = tw.Tuned(learner, tune={"l2": [1.0, 0.1]}, cv=2).fit(tw.Shards(halves(X, y)))
@@ -195,35 +198,15 @@ def test_commands(client, tmp_path):
     assert "part-10.conll:2: 1 column; expected 2" in done.stderr
 
 
-def test_a_lost_scheduler_is_one_error(monkeypatch):
-    X, y = tagged()
-    with warnings.catch_warnings(), dask.config.set({"distributed.comm.timeouts.connect": "2s"}):
-        warnings.simplefilter("ignore")
-        cluster = distributed.SubprocessCluster(n_workers=1, worker_kwargs={"nthreads": 1})
-        client = distributed.Client(cluster)
-        calls, submitted = [], blocks.ClusterBlocks._submitted
-
-        def killing(self, *args):
-            futures = submitted(self, *args)
-            calls.append(args)
-            if len(calls) == 12:
-                cluster.scheduler.process.kill()
-            return futures
-
-        monkeypatch.setattr(blocks.ClusterBlocks, "_submitted", killing)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            model = tw.dask.CRF(tw.Chain(), client=client, keep_best=True).fit([(X, y)])
-        said = [str(w.message) for w in caught]
-        assert any("scheduler" in text and "was lost" in text for text in said)
-        assert any(issubclass(w.category, tw.FitInterrupted) for w in caught)
-        assert model.stop_ == "interrupted"
-        assert model.n_iter_ > 0
-        assert model.to_local().score(X, y) > 0.5
-        with pytest.raises(tw.dask.SchedulerLost, match=r"the Dask scheduler at .* was lost"):
-            tw.dask.CRF(tw.Chain(), client=client).fit([(X, y)])
-        for worker in cluster.workers.values():
-            worker.process.kill()
-        with contextlib.suppress(Exception):
-            client.close(timeout=1)
-            cluster.close(timeout=1)
+def test_a_lost_scheduler_is_one_error(tmp_path):
+    """In a process of its own: what is left of such a cluster complains for long."""
+    script = Path(__file__).with_name("lost_scheduler.py")
+    with open(tmp_path / "out", "w") as out, open(tmp_path / "err", "w") as err:
+        process = subprocess.Popen([sys.executable, script], stdout=out, stderr=err, start_new_session=True)
+        try:
+            process.wait(120)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # the worker, too
+    assert process.returncode == 0, (tmp_path / "err").read_text()
+    assert (tmp_path / "out").read_text().split() == ["interrupted", "good", "SchedulerLost"]

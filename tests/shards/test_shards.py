@@ -135,7 +135,7 @@ def test_partitions_and_places_of_blocks_do_not_matter():
     # A block that is made of two pieces has its rows in another order.
     assert np.array_equal(
         fits[0].coef_,
-        tw.CRF(tw.Chain(), class_weight="balanced").fit(tw.Shards(cut(X, y, 30, 60)), None, weights).coef_,
+        tw.CRF(tw.Chain(), class_weight="balanced").fit(tw.Shards(cut(X, y, 24, 60)), None, weights).coef_,
     )
 
 

@@ -18,7 +18,7 @@ from trelliswork.structures.base import Batch, Space
 __all__ = ["Block", "Room", "block_size", "packed", "unpacked"]
 
 _ALIGNED = 64  # bytes, the largest unit of vector instructions
-_MOST_SAMPLES, _LEAST_BLOCKS = 4096, 32
+_MOST_SAMPLES, _LEAST_BLOCKS = 4096, 8  # every block has a gradient of all weights, so few are better
 
 
 def block_size(n_samples: int) -> int:
@@ -28,7 +28,7 @@ def block_size(n_samples: int) -> int:
     --------
     >>> from trelliswork.shards.blocks import block_size
     >>> block_size(10), block_size(6_400), block_size(10_000_000)
-    (1, 200, 4096)
+    (2, 800, 4096)
     """
     return max(1, min(_MOST_SAMPLES, -(-n_samples // _LEAST_BLOCKS)))
 
