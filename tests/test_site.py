@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import inspect
 import re
 from pathlib import Path
 
 import pytest
+
+import trelliswork as tw
 
 ROOT = Path(__file__).parent.parent
 GALLERY = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
@@ -43,6 +47,15 @@ def test_cheat_sheet_is_one_page(tmp_path):
     pdf, picture = script("cheatsheet").draw(tmp_path)
     assert len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes())) == 1
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_cheat_sheet_has_the_defaults_of_the_learners():
+    boxes = {heading: rows for column in script("cheatsheet").COLUMNS for heading, rows in column}
+    for code, _ in boxes["What holds weights back"]:
+        call = ast.parse(code, mode="eval").body
+        parameters = inspect.signature(getattr(tw, call.func.id)).parameters
+        for keyword in call.keywords:
+            assert parameters[keyword.arg].default == ast.literal_eval(keyword.value), code
 
 
 def test_first_screen_of_the_readme():

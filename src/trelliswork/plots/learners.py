@@ -13,7 +13,7 @@ from trelliswork.plots._canvas import COLORS, axes_for, color_of, learner_of
 
 __all__ = ["history", "learning_curve", "weights"]
 
-_MARKERS = "osD^vP*X"
+_MARKERS = "osD^vP*X<>hd"
 
 
 @readable
