@@ -203,10 +203,8 @@ def mountain(
 
     Parameters
     ----------
-    sequence : str
-        Bases.
-    structure : str
-        Dot-bracket or WUSS notation.
+    sequence, structure : str
+        Bases, and their pairs in dot-bracket or WUSS notation.
     probabilities : iterable of (int, int, float), or None
         Pairs with their probabilities: the expected number is drawn as a second line.
     title, ax : str and matplotlib Axes, optional
