@@ -31,6 +31,18 @@ def test_gallery_is_short_and_has_pictures():
         assert "plt.show()" in text, path.name
 
 
+def test_lines_outside_of_their_axes_are_found():
+    figure = pytest.importorskip("matplotlib.figure")
+    for package in ("docutils", "latex2mathml", "sphinx"):
+        pytest.importorskip(package)
+    axes = figure.Figure().subplots()
+    [seen, lost] = axes.plot([0.0, 1.0], [0.5, 0.5]) + axes.plot([3.0, 4.0], [0.5, 0.5])
+    axes.axvline(7.0)  # marks a place, whether it is in sight or not
+    axes.set(xlim=(0.0, 2.0), ylim=(0.0, 1.0))
+    assert script("site_parts").out_of_sight(axes) == [lost]
+    assert seen not in script("site_parts").out_of_sight(axes)
+
+
 def test_broken_links_are_found(tmp_path):
     (tmp_path / "a.html").write_text('<a href="b.html#there">b</a><img src="https://elsewhere.org/x.png">')
     (tmp_path / "b.html").write_text('<p id="here"></p><a href="a.html">a</a><a href="c.html">c</a>')
