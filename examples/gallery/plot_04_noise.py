@@ -3,7 +3,7 @@ Noisy labels: when moments win
 ==============================
 
 Up to four labels of ten in the training data are wrong. Learners that ask the given labels to beat
-single other outputs, a perceptron or an SVM, chase the noise. Moments of *all* outputs average it
+single other outputs, a perceptron or an SVM, chase the noise. Moments of *all* outputs average much of it
 away; so does a CRF, which sums over all outputs, too.
 """
 

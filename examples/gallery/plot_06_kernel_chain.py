@@ -30,6 +30,6 @@ for row, (name, score) in enumerate(reversed(scores.items())):
     ax.annotate(f"{score:.1%}", (score, row), xytext=(9, -4), textcoords="offset points")
 ax.set_yticks(range(4), list(scores)[::-1])
 ax.set(xlabel="digits read right", ylim=(-0.5, 3.5))
-ax.margins(x=0.15)
+ax.margins(x=0.25)
 ax.grid(axis="x", alpha=0.3)
 plt.show()
