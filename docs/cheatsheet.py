@@ -84,7 +84,7 @@ COLUMNS: list[list[tuple[str, list[tuple[str, str]]]]] = [
                 ("CRF(l1=0, l2='auto')", "larger: simpler, less sure"),
                 ("StructuredSVM(C=1)", "larger: fits harder"),
                 ("SODA(reg='auto')", "larger: simpler"),
-                ("VotedCRF(lam=.5, beta=.5)", "larger: fewer weights"),
+                ("VotedCRF(lam=.15, beta=.15)", "larger: fewer weights"),
             ],
         ),
     ],

@@ -92,6 +92,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "abort_on_example_error": True,
     "matplotlib_animations": False,
+    "image_scrapers": ("site_parts.checked_figures",),
     "min_reported_time": 0,
     "within_subsection_order": "FileNameSortKey",
     "reset_modules": ("matplotlib", "site_parts.fresh_figures"),

@@ -54,6 +54,29 @@ def fresh_figures(_: Any, name: str) -> None:
     matplotlib.rcParams.update({"axes.spines.right": False})
 
 
+def checked_figures(block: Any, values: Any, settings: Any) -> str:
+    """Take the pictures of an example; a line that lies wholly outside of its axes ends the build."""
+    from matplotlib import pyplot
+    from sphinx_gallery.scrapers import matplotlib_scraper
+
+    for axes in (axes for number in pyplot.get_fignums() for axes in pyplot.figure(number).axes):
+        if out_of_sight(axes):
+            raise ValueError(f"nothing of a line can be seen: {values['src_file']}")
+    return matplotlib_scraper(block, values, settings)
+
+
+def out_of_sight(axes: Any) -> list[Any]:
+    """Lines of which no point lies within the limits of the axes."""
+    low, high = zip(sorted(axes.get_xlim()), sorted(axes.get_ylim()))
+    found = []
+    for line in axes.lines:
+        points = line.get_xydata()
+        inside = ((points >= low) & (points <= high)).all(axis=1)
+        if line.get_transform() == axes.transData and len(points) and not inside.any():
+            found.append(line)
+    return found
+
+
 def not_ours(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
     """Leave out members that scikit-learn documents itself, and classes that are attributes."""
     owner = inspect.unwrap(getattr(member, "fn", member)) if not inspect.isclass(member) else member

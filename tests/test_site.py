@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import inspect
 import re
 from pathlib import Path
 
 import pytest
+
+import trelliswork as tw
 
 ROOT = Path(__file__).parent.parent
 GALLERY = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
@@ -27,6 +31,18 @@ def test_gallery_is_short_and_has_pictures():
         assert "plt.show()" in text, path.name
 
 
+def test_lines_outside_of_their_axes_are_found():
+    figure = pytest.importorskip("matplotlib.figure")
+    for package in ("docutils", "latex2mathml", "sphinx"):
+        pytest.importorskip(package)
+    axes = figure.Figure().subplots()
+    [seen, lost] = axes.plot([0.0, 1.0], [0.5, 0.5]) + axes.plot([3.0, 4.0], [0.5, 0.5])
+    axes.axvline(7.0)  # marks a place, whether it is in sight or not
+    axes.set(xlim=(0.0, 2.0), ylim=(0.0, 1.0))
+    assert script("site_parts").out_of_sight(axes) == [lost]
+    assert seen not in script("site_parts").out_of_sight(axes)
+
+
 def test_broken_links_are_found(tmp_path):
     (tmp_path / "a.html").write_text('<a href="b.html#there">b</a><img src="https://elsewhere.org/x.png">')
     (tmp_path / "b.html").write_text('<p id="here"></p><a href="a.html">a</a><a href="c.html">c</a>')
@@ -43,6 +59,15 @@ def test_cheat_sheet_is_one_page(tmp_path):
     pdf, picture = script("cheatsheet").draw(tmp_path)
     assert len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes())) == 1
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_cheat_sheet_has_the_defaults_of_the_learners():
+    boxes = {heading: rows for column in script("cheatsheet").COLUMNS for heading, rows in column}
+    for code, _ in boxes["What holds weights back"]:
+        call = ast.parse(code, mode="eval").body
+        parameters = inspect.signature(getattr(tw, call.func.id)).parameters
+        for keyword in call.keywords:
+            assert parameters[keyword.arg].default == ast.literal_eval(keyword.value), code
 
 
 def test_first_screen_of_the_readme():

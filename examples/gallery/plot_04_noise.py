@@ -2,8 +2,9 @@
 Noisy labels: when moments win
 ==============================
 
-Four labels of ten in the training data are wrong. A perceptron chases every mistake; learners that
-look at all outputs at once (moments) or at their probabilities (CRF) average the noise away.
+Up to four labels of ten in the training data are wrong. Learners that ask the given labels to beat
+single other outputs, a perceptron or an SVM, chase the noise. Moments of *all* outputs average much of it
+away; so does a CRF, which sums over all outputs, too.
 """
 
 import matplotlib.pyplot as plt
@@ -38,13 +39,14 @@ learners = {
     "Z-score": tw.ZScore(tw.Chain(), reference="uniform", loss=None),
     "SODA": tw.SODA(tw.Chain(), reference="uniform", loss=None),
     "CRF": tw.CRF(tw.Chain()),
+    "Structured SVM": tw.StructuredSVM(tw.Chain()),
     "Perceptron": tw.Perceptron(tw.Chain()),
 }
 fig, ax = plt.subplots(figsize=(6.0, 3.8))
 shares = [0.0, 0.1, 0.2, 0.3, 0.4]
 for k, (name, learner) in enumerate(learners.items()):
     errors = [1 - learner.fit(X, flipped(y, share)).score(X_test, y_test) for share in shares]
-    ax.plot(shares, errors, marker="osD^"[k], color=tw.plots.COLORS[k], label=name)
+    ax.plot(shares, errors, marker="osD^v"[k], color=tw.plots.COLORS[k], label=name)
 ax.set(xlabel="share of wrong training labels", ylabel="error on clean labels")
 ax.legend(frameon=False)
 plt.show()

@@ -17,7 +17,7 @@ single = [[x[t : t + 1] for x in part.X for t in range(8)] for part in (train, t
 digits = [[[label] for labels in part.y for label in labels] for part in (train, test)]
 
 scores = {}
-for kernel, name in ((None, "linear"), (RBF(0.05), "Gaussian")):
+for kernel, name in ((None, "linear"), (RBF(0.01), "Gaussian")):
     svm = tw.StructuredSVM(tw.Chain(), kernel=kernel, tol=0.03)
     scores[f"{name}, digit by digit"] = svm.fit(single[0], digits[0]).score(single[1], digits[1])
     scores[f"{name}, chain"] = svm.fit(train.X, train.y).score(test.X, test.y)
@@ -29,6 +29,7 @@ for row, (name, score) in enumerate(reversed(scores.items())):
     ax.plot(score, row, "o", markersize=9, color=tw.plots.COLORS[name.startswith("linear")])
     ax.annotate(f"{score:.1%}", (score, row), xytext=(9, -4), textcoords="offset points")
 ax.set_yticks(range(4), list(scores)[::-1])
-ax.set(xlabel="digits read right", xlim=(0.84, 0.9), ylim=(-0.5, 3.5))
+ax.set(xlabel="digits read right", ylim=(-0.5, 3.5))
+ax.margins(x=0.25)
 ax.grid(axis="x", alpha=0.3)
 plt.show()

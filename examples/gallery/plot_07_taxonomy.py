@@ -39,5 +39,5 @@ tw.plots.taxonomy(taxonomy, beliefs, title="wings, night", ax=ax)
 plt.show()
 
 # %%
-# Any class of least expected tree loss:
+# The most probable class, and the one with the least expected tree loss, which need not be the same:
 print(model.predict([strange]), model.predict_min_risk([strange], loss="tree"))

@@ -12,7 +12,9 @@ import trelliswork as tw
 from trelliswork.demo import handwritten_dates
 
 train, _ = handwritten_dates(n_train=80, n_test=1)
-comparison = tw.compare(train.X, train.y, tw.Chain(), ["CRF", "SODA", "Perceptron", "Generative"], budget=6)
+comparison = tw.compare(
+    train.X, train.y, tw.Chain(), ["CRF", "StructuredSVM", "Perceptron", "Generative"], budget=6
+)
 
 # %%
 # Filled points are within one standard error of the best.

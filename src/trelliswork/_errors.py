@@ -56,7 +56,17 @@ class InputError(ValueError):
 
     @classmethod
     def at(cls, source: object, line: int | None, message: str) -> InputError:
-        """Error about one line of ``source``, or about all of it when ``line`` is None."""
+        """Error about one line of ``source``, or about all of it when ``line`` is None.
+
+        Parameters
+        ----------
+        source : object
+            Name of the file.
+        line : int or None
+            Its line, counted from 1.
+        message : str
+            What is wrong, and what was expected.
+        """
         place = f"{source}" if line is None else f"{source}:{line}"
         return cls(f"{place}: {message}")
 

@@ -72,6 +72,13 @@ class Ragged:
     def from_list(cls, sequences: Any, dtype: Any = None) -> Ragged:
         """Stack a list of arrays (or lists) of unequal length.
 
+        Parameters
+        ----------
+        sequences : list of array-like
+            One array or list per sample.
+        dtype : NumPy type or None
+            Type of the values; by default the one that they have.
+
         Examples
         --------
         >>> from trelliswork import Ragged

@@ -225,7 +225,13 @@ class NGramModel(BaseEstimator):
         return np.array([self.log_prob_codes(row.tolist()) for row in self._codes(y)])
 
     def log_prob_codes(self, codes: list[int]) -> float:
-        """Log-probability of one string of symbol codes; -1 is an unknown symbol."""
+        """Log-probability of one string of symbol codes; -1 is an unknown symbol.
+
+        Parameters
+        ----------
+        codes : list of int
+            Place of each symbol in ``symbols_``.
+        """
         unknown = len(self.symbols_) + 1
         padded = [self._start] * (self.n - 1) + codes + [self._end]
         total = 0.0

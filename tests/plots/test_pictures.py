@@ -110,6 +110,13 @@ def test_learning_curve():
         plots.learning_curve([tw.Generative(tw.Chain())], X, Y, X, Y, sizes=[9])
 
 
+def test_learning_curves_of_twelve_learners_can_be_told_apart():
+    learners = {f"smoothing {k}": tw.Generative(tw.Chain(), smoothing=1.0 + k) for k in range(12)}
+    lines = plots.learning_curve(learners, X, Y, X, Y, sizes=[3]).lines
+    assert len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in lines}) == 12
+    assert len({line.get_marker() for line in lines}) == 12
+
+
 def test_confusion():
     ax = plots.confusion(["cat", "cat", "dog"], ["cat", "dog", "dog"], share=False)
     assert np.asarray(ax.images[0].get_array()).tolist() == [[1, 1], [0, 1]]

@@ -66,7 +66,13 @@ class Rows(NamedTuple):
     taxonomy: list[tuple[str, str]] | None = None
 
     def located(self, error: InputError) -> InputError:
-        """The error with the line of its sample instead of its number."""
+        """The error with the line of its sample instead of its number.
+
+        Parameters
+        ----------
+        error : InputError
+            An error about one of these rows.
+        """
         return error.placed(self.name, self.lines)
 
 

@@ -48,6 +48,11 @@ KERNELS: dict[str, type[Kernel]] = {
 def as_kernel(kernel: Any) -> Any:
     """A kernel from its name or from itself; any function of two sets of inputs will do.
 
+    Parameters
+    ----------
+    kernel : str or callable
+        A name, such as ``"rbf"``, or a kernel, which is returned as it is.
+
     Examples
     --------
     >>> from trelliswork.kernels import as_kernel

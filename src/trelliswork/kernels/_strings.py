@@ -97,7 +97,13 @@ class Spectrum(Kernel):
         return range(self.shortest, self.longest + 1)
 
     def map(self, X: Any) -> NGramMap:
-        """Explicit features, for the n-grams of ``X``."""
+        """Explicit features, for the n-grams of ``X``.
+
+        Parameters
+        ----------
+        X : list of strings or sequences
+            Strings whose substrings become features.
+        """
         coded, symbols = encode(X)
         return self._map(coded, symbols)
 

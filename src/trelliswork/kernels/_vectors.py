@@ -43,7 +43,13 @@ class Kernel(BaseEstimator):
         raise NotImplementedError
 
     def diagonal(self, A: Any) -> np.ndarray:
-        """Similarity of each item with itself."""
+        """Similarity of each item with itself.
+
+        Parameters
+        ----------
+        A : array-like or list
+            Items to compare, each with itself.
+        """
         items = (A[i : i + 1] for i in range(A.shape[0] if hasattr(A, "shape") else len(A)))
         return np.array([float(self(a, a)[0, 0]) for a in items])
 

@@ -256,7 +256,13 @@ class Fixed(StructuredEstimator):
             warnings.warn(said, InputWarning, stacklevel=4)
 
     def set_params(self, **params: Any) -> Fixed:
-        """Set parameters; weights bound before are bound anew, at the next question or by ``fit``."""
+        """Set parameters; weights bound before are bound anew, at the next question or by ``fit``.
+
+        Parameters
+        ----------
+        **params
+            Arguments of the constructor.
+        """
         super().set_params(**params)
         if hasattr(self, "coef_") and params.keys() - {"n_jobs"}:
             del self.coef_

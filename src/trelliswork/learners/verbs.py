@@ -240,7 +240,7 @@ class ModelVerbs(ClassifierVerbs):
         loss : str or Loss, default="hamming"
             A symmetric loss, such as ``"hamming"``, ``"edit"`` (``Edit(cap=3)``) or ``"zero-one"``.
         k : int, default=10
-            Number of candidates.
+            Number of candidates. More can only lower the expected loss, and take longer.
         **constraints
             Passed to the structure.
 
@@ -339,9 +339,9 @@ class ModelVerbs(ClassifierVerbs):
         X : list of inputs
             As in ``fit``.
         n_samples : int, default=1
-            Draws per input.
+            Draws per input. More draws tell shares of outputs more exactly.
         random_state : int, Generator or None
-            Seed.
+            Seed; with None the draws differ from call to call.
         **constraints
             Passed to the structure.
 

@@ -34,6 +34,11 @@ def as_loss(loss: Any) -> Loss:
 
     ``"edit"`` is the distance with a cap; a dict gives the weight of an error on each true label.
 
+    Parameters
+    ----------
+    loss : str, mapping or Loss
+        A name, such as ``"hamming"``; weights by label; or a loss, which is returned as it is.
+
     Examples
     --------
     >>> from trelliswork.losses import as_loss

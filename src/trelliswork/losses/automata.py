@@ -77,7 +77,13 @@ class LossAutomaton(NamedTuple):
         return int(self.final.size)
 
     def loss(self, codes: Sequence[int]) -> float:
-        """Loss of an output, given as positions in the alphabet."""
+        """Loss of an output, given as positions in the alphabet.
+
+        Parameters
+        ----------
+        codes : sequence of int
+            Place of each symbol of the output in the alphabet.
+        """
         state, total = 0, 0.0
         for code in codes:
             total += float(self.cost[state, self.symbol[code]])
@@ -85,7 +91,17 @@ class LossAutomaton(NamedTuple):
         return total + float(self.final[state])
 
     def of_total(self, function: Callable[[float], float], what: str, limit: int) -> LossAutomaton:
-        """Automaton of a function of this one's loss, with the running total as part of the state."""
+        """Automaton of a function of this one's loss, with the running total as part of the state.
+
+        Parameters
+        ----------
+        function : callable
+            New loss of an output whose loss is the argument.
+        what : str
+            Name of the loss and what to do, for the message about too many states.
+        limit : int
+            Most states; a larger limit takes more memory.
+        """
 
         def expand(key: tuple[int, float], t: int) -> list[tuple[tuple[int, float], float]]:
             state, total = key

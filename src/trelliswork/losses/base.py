@@ -133,6 +133,11 @@ class Loss(BaseEstimator):
         """Loss of one label, where an output is one label.
 
         Losses of sequences take it as a sequence of one.
+
+        Parameters
+        ----------
+        true, predicted : label
+            Two labels.
         """
         return float(self(true, predicted))
 
@@ -142,6 +147,11 @@ class Loss(BaseEstimator):
         Infinity where there is none; searches then end only when they have seen every output.
         A loss that cannot tell without knowing the outputs leaves this as it is; :meth:`max_values`
         then looks at them.
+
+        Parameters
+        ----------
+        y_true : output
+            The true output of a sample.
         """
         raise InputError(
             f"{type(self).__name__} does not know its largest value without the outputs of a structure; "
@@ -152,6 +162,11 @@ class Loss(BaseEstimator):
         """:meth:`max_value` for every sample of a batch, whose outputs may be known to be limited.
 
         The largest loss of any output, where an output is one label or the loss has no ``max_value``.
+
+        Parameters
+        ----------
+        batch : Batch
+            Samples packed with their true outputs.
         """
         if batch.one_label or type(self).max_value is Loss.max_value:
             return self._largest_of_all(batch)
@@ -163,7 +178,13 @@ class Loss(BaseEstimator):
         return inside(batch, self).largest()
 
     def units(self, batch: Batch) -> np.ndarray:
-        """Number per sample of which the costs of its parts are whole multiples, where there is one."""
+        """Number per sample of which the costs of its parts are whole multiples, where there is one.
+
+        Parameters
+        ----------
+        batch : Batch
+            Samples packed with their true outputs.
+        """
         return np.ones(len(batch))
 
     def part_costs(self, batch: Batch) -> PartCosts | None:
@@ -208,11 +229,23 @@ class Loss(BaseEstimator):
         return None
 
     def label_table(self, space: Space) -> np.ndarray:
-        """Losses ``[true, predicted]`` of all pairs of labels of a space."""
+        """Losses ``[true, predicted]`` of all pairs of labels of a space.
+
+        Parameters
+        ----------
+        space : Space
+            A structure of one label per sample, bound to data.
+        """
         return self.table(space.labels)  # type: ignore[attr-defined]
 
     def table(self, labels: Sequence[Any]) -> np.ndarray:
-        """Losses ``[true, predicted]`` of all pairs of labels."""
+        """Losses ``[true, predicted]`` of all pairs of labels.
+
+        Parameters
+        ----------
+        labels : sequence of labels
+            Rows and columns of the table, in this order.
+        """
         return np.array([[self.label_loss(a, b) for b in labels] for a in labels], dtype=np.float64)
 
     def evaluate(self, batch: Batch, codes: Ragged) -> np.ndarray:

@@ -33,7 +33,7 @@ def posterior(model: Any, x: tuple[Any, Any], y: Any = None, *, ax: Any = None) 
     Returns
     -------
     matplotlib Axes
-        ``axes.figure.savefig("alignment.png")`` writes the picture.
+        Rows are the first sequence, columns the second; the alignment is the orange line.
 
     Examples
     --------
@@ -84,10 +84,8 @@ def alignment(
         Pair of gapped sequences or :class:`~trelliswork.AlignPath`; None draws the best alignment.
     width : int, default=50
         Columns on a line; a larger value makes fewer, longer lines with smaller letters.
-    title : str or None, default=None
-        Text above the picture.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; by default on a new figure (``ax.figure``).
+    title, ax : str and matplotlib Axes, optional
+        Text above the picture, and where to draw: by default on a new figure (``ax.figure``).
 
     Returns
     -------
@@ -158,10 +156,9 @@ def matrix(model: Any, *, title: str | None = None, ax: Any = None) -> Any:
     ----------
     model : fitted learner
         With an :class:`~trelliswork.Alignment` whose symbols have weights.
-    title : str or None, default=None
-        Text above the picture; None is the weights of gaps.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; by default on a new figure (``ax.figure``).
+    title, ax : str and matplotlib Axes, optional
+        Text above the picture, by default the weights of gaps; and where to draw, by default on a
+        new figure (``ax.figure``).
 
     Returns
     -------

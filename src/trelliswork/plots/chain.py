@@ -23,10 +23,8 @@ def transitions(model: Any, *, title: str | None = None, ax: Any = None) -> Any:
     ----------
     model : fitted model
         A learner on a :class:`~trelliswork.Chain`, or a pipeline that ends in one.
-    title : str or None, default=None
-        Text above the picture.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; by default on a new figure (``ax.figure``).
+    title, ax : str and matplotlib Axes, optional
+        Text above the picture, and where to draw: by default on a new figure (``ax.figure``).
 
     Returns
     -------
@@ -75,14 +73,13 @@ def marginals(
         What to write for each token; None writes the tokens themselves.
     width : int, default=60
         Letters on a line; a larger value makes fewer, longer lines with smaller letters.
-    title : str or None, default=None
-        Text above the picture.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; by default on a new figure (``ax.figure``).
+    title, ax : str and matplotlib Axes, optional
+        Text above the picture, and where to draw: by default on a new figure (``ax.figure``).
 
     Returns
     -------
     matplotlib Axes
+        Lines of words, and below each word its label with its probability.
 
     Examples
     --------

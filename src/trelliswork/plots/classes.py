@@ -33,14 +33,13 @@ def taxonomy(
         the sum of the classes below it. Nodes with larger numbers are darker.
     label : str, default="probability"
         What the numbers are.
-    title : str or None, default=None
-        Text above the picture.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; by default on a new figure (``ax.figure``).
+    title, ax : str and matplotlib Axes, optional
+        Text above the picture, and where to draw: by default on a new figure (``ax.figure``).
 
     Returns
     -------
     matplotlib Axes
+        A box for every node; where there are values, its number is written in it.
 
     Examples
     --------

@@ -29,14 +29,13 @@ def tree(
     probabilities : mapping of (str, int, int) to float, or None
         Probabilities of brackets (label, start, end), as ``predict_marginals`` gives them; labels are then
         coloured by them.
-    title : str or None, default=None
-        Text above the picture.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; by default on a new figure (``ax.figure``).
+    title, ax : str and matplotlib Axes, optional
+        Text above the picture, and where to draw: by default on a new figure (``ax.figure``).
 
     Returns
     -------
     matplotlib Axes
+        The root on top, the words in a row below.
 
     Examples
     --------

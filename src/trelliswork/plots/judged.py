@@ -31,10 +31,8 @@ def confusion(
         Where there are more labels, those with the most mistakes are shown; the others are left out.
     share : bool, default=True
         Whether to draw shares of each true label (rows add up to 1) or numbers.
-    title : str or None, default=None
-        Text above the picture.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; by default on a new figure (``ax.figure``).
+    title, ax : str and matplotlib Axes, optional
+        Text above the picture, and where to draw: by default on a new figure (``ax.figure``).
 
     Returns
     -------
@@ -107,10 +105,8 @@ def calibration(
         Data that the model was not fitted to.
     n_bins : int, default=10
         Into how many equal parts probabilities are divided; more bins are finer and noisier.
-    title : str or None, default=None
-        Text above the picture.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; by default on a new figure (``ax.figure``).
+    title, ax : str and matplotlib Axes, optional
+        Text above the picture, and where to draw: by default on a new figure (``ax.figure``).
 
     Returns
     -------

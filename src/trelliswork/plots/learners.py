@@ -13,7 +13,7 @@ from trelliswork.plots._canvas import COLORS, axes_for, color_of, learner_of
 
 __all__ = ["history", "learning_curve", "weights"]
 
-_MARKERS = "osD^vP*X"
+_MARKERS = "osD^vP*X<>hd"
 
 
 @readable
@@ -28,14 +28,13 @@ def weights(model: Any, of: Any = None, *, top: int = 15, title: str | None = No
         Only features whose names have this part: a label, ``"transition"``, a rule's symbol.
     top : int, default=15
         How many, largest absolute values first; more bars are closer to each other.
-    title : str or None, default=None
-        Text above the picture.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; by default on a new figure (``ax.figure``).
+    title, ax : str and matplotlib Axes, optional
+        Text above the picture, and where to draw: by default on a new figure (``ax.figure``).
 
     Returns
     -------
     matplotlib Axes
+        The largest weight on top: blue bars are above zero, orange ones below.
 
     Examples
     --------
@@ -85,10 +84,8 @@ def history(model: Any, name: str | None = None, *, title: str | None = None, ax
         Any learner that searches (``CRF``, ``StructuredSVM``, ``VotedCRF``, ``Perceptron``, ...).
     name : str or None, default=None
         What to draw; None is the gap where it is certified, otherwise the objective or its like.
-    title : str or None, default=None
-        Text above the picture.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; by default on a new figure (``ax.figure``).
+    title, ax : str and matplotlib Axes, optional
+        Text above the picture, and where to draw: by default on a new figure (``ax.figure``).
 
     Returns
     -------
@@ -171,14 +168,13 @@ def learning_curve(
         Numbers of samples; None is five, each about twice the last. More sizes take longer.
     score : callable or None, default=None
         ``score(y_true, y_pred)``, higher is better; None is the learner's own score.
-    title : str or None, default=None
-        Text above the picture.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; by default on a new figure (``ax.figure``).
+    title, ax : str and matplotlib Axes, optional
+        Text above the picture, and where to draw: by default on a new figure (``ax.figure``).
 
     Returns
     -------
     matplotlib Axes
+        A line for every learner, against the number of samples.
 
     Examples
     --------

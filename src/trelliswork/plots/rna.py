@@ -40,14 +40,13 @@ def arcs(
     reference : str or None, default=None
         The true structure, drawn below; pairs that both have are then green, other pairs of
         ``structure`` orange, those that it misses grey.
-    title : str or None, default=None
-        Text above the picture.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; by default on a new figure (``ax.figure``).
+    title, ax : str and matplotlib Axes, optional
+        Text above the picture, and where to draw: by default on a new figure (``ax.figure``).
 
     Returns
     -------
     matplotlib Axes
+        The sequence is the line between the arcs; bases are written where there is room.
 
     Examples
     --------
@@ -123,14 +122,13 @@ def structure(
         Dot-bracket or WUSS notation. Pairs that cross others (pseudoknots) are drawn as dashed lines.
     probabilities : mapping of (int, int) to float, or None
         Probabilities of pairs, left end first; their lines are then coloured by it.
-    title : str or None, default=None
-        Text above the picture.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; by default on a new figure (``ax.figure``).
+    title, ax : str and matplotlib Axes, optional
+        Text above the picture, and where to draw: by default on a new figure (``ax.figure``).
 
     Returns
     -------
     matplotlib Axes
+        Every tenth base, every fiftieth of a long sequence, has its number, counted from 1.
 
     Examples
     --------
@@ -205,16 +203,12 @@ def mountain(
 
     Parameters
     ----------
-    sequence : str
-        Bases.
-    structure : str
-        Dot-bracket or WUSS notation.
+    sequence, structure : str
+        Bases, and their pairs in dot-bracket or WUSS notation.
     probabilities : iterable of (int, int, float), or None
         Pairs with their probabilities: the expected number is drawn as a second line.
-    title : str or None, default=None
-        Text above the picture.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; by default on a new figure.
+    title, ax : str and matplotlib Axes, optional
+        Text above the picture, and where to draw: by default on a new figure (``ax.figure``).
 
     Examples
     --------
@@ -272,10 +266,8 @@ def dotplot(
         Pairs with their probabilities; the area of a square is the probability.
     structure : str or None, default=None
         Dot-bracket or WUSS notation.
-    title : str or None, default=None
-        Text above the picture.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; by default on a new figure.
+    title, ax : str and matplotlib Axes, optional
+        Text above the picture, and where to draw: by default on a new figure (``ax.figure``).
 
     Examples
     --------

@@ -24,10 +24,8 @@ def pieces(model: Any, x: Any, *, title: str | None = None, ax: Any = None) -> A
         On a :class:`~trelliswork.Transducer`.
     x : str or list of symbols
         One input.
-    title : str or None, default=None
-        Text above the picture.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; by default on a new figure (``ax.figure``).
+    title, ax : str and matplotlib Axes, optional
+        Text above the picture, and where to draw: by default on a new figure (``ax.figure``).
 
     Returns
     -------
@@ -67,14 +65,13 @@ def ngrams(counts: Mapping[str, float], *, title: str | None = None, ax: Any = N
     counts : mapping of str to int
         Pairs of symbols, such as :func:`~trelliswork.ngram_counts` gives them for ``n=2``; ``^`` and ``$``
         are the ends. An arrow is the thicker, the larger its count.
-    title : str or None, default=None
-        Text above the picture.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; by default on a new figure (``ax.figure``).
+    title, ax : str and matplotlib Axes, optional
+        Text above the picture, and where to draw: by default on a new figure (``ax.figure``).
 
     Returns
     -------
     matplotlib Axes
+        A circle for every symbol, an arrow for every pair.
 
     Examples
     --------

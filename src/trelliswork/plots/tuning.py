@@ -23,14 +23,14 @@ def path(model: Any, name: str | None = None, *, title: str | None = None, ax: A
         A fitted model, or its ``results_``.
     name : str or None, default=None
         The parameter; None is the first with several numbers.
-    title : str or None, default=None
-        Text above the picture; None is the name of the measure.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; by default on a new figure (``ax.figure``).
+    title, ax : str and matplotlib Axes, optional
+        Text above the picture, by default the name of the measure; and where to draw, by default on a
+        new figure (``ax.figure``).
 
     Returns
     -------
     matplotlib Axes
+        A point for every setting; a dotted line marks the one that was chosen.
 
     Examples
     --------
@@ -108,10 +108,8 @@ def comparison(of: Any, *, title: str | None = None, ax: Any = None) -> Any:
     ----------
     of : Comparison or dict
         What :func:`~trelliswork.compare` returned, or its ``table``.
-    title : str or None, default=None
-        Text above the picture.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; by default on a new figure (``ax.figure``).
+    title, ax : str and matplotlib Axes, optional
+        Text above the picture, and where to draw: by default on a new figure (``ax.figure``).
 
     Returns
     -------

@@ -152,7 +152,7 @@ class Comparison:
         name : str or None
             A learner of the table; None is the best.
         top : int, default=10
-            How many.
+            How many rows. With more, rarer mistakes are listed, too.
         """
         return confusions(self.structure, self.X, self.y, self.predictions(name), top)
 

@@ -89,15 +89,33 @@ class Structure(Parametrised):
         self.check()
 
     def prepare(self, X: Any) -> Any:
-        """Read the inputs once into a form that :meth:`bind` and ``Space.pack`` share."""
+        """Read the inputs once into a form that :meth:`bind` and ``Space.pack`` share.
+
+        Parameters
+        ----------
+        X : list of inputs
+            As the user has them.
+        """
         return X
 
     def symbols(self, X: Any) -> list[Any]:
-        """The inputs as kernels of strings take them: one sequence of symbols per sample."""
+        """The inputs as kernels of strings take them: one sequence of symbols per sample.
+
+        Parameters
+        ----------
+        X : list of inputs
+            As the user has them.
+        """
         return list(X)
 
     def bind(self, X: Any, y: Any) -> Space:
-        """Learn alphabets and sizes from data; the structure itself stays as it is."""
+        """Learn alphabets and sizes from data; the structure itself stays as it is.
+
+        Parameters
+        ----------
+        X, y : lists of inputs and outputs
+            Samples.
+        """
         raise NotImplementedError
 
     def survey(self, X: Any, y: Any) -> Survey:
@@ -125,14 +143,20 @@ class Structure(Parametrised):
         X, y : lists of inputs and outputs
             Samples.
         n_jobs : int or None
-            Threads of the batch's verbs.
+            Threads of the batch's verbs. More threads are faster, up to the number of cores.
         """
         X = self.prepare(X)
         space = self.bind(X, y)
         return space, space.pack(X, y, n_jobs=n_jobs)
 
     def bind_names(self, names: Sequence[Any]) -> Space:
-        """Build a space from feature names alone, for weights that come from elsewhere."""
+        """Build a space from feature names alone, for weights that come from elsewhere.
+
+        Parameters
+        ----------
+        names : sequence of tuple
+            Feature names, as ``Space.feature_names`` has them.
+        """
         raise Unsupported(f"{type(self).__name__} cannot be built from feature names; fit it on data")
 
     def with_params(self, **params: Any) -> Self:
@@ -225,7 +249,15 @@ class Structure(Parametrised):
         return [y]
 
     def accuracy(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> float:
-        """Share of outputs that are wholly right."""
+        """Share of outputs that are wholly right.
+
+        Parameters
+        ----------
+        y_true, y_pred : lists of outputs
+            True outputs and predicted ones.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weight of each sample.
+        """
         right = np.array([bool(np.all(a == b)) for a, b in zip(y_true, y_pred, strict=True)], dtype=float)
         return float(np.average(right, weights=sample_weight))
 

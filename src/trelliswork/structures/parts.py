@@ -79,7 +79,13 @@ class Parts:
         return Parts(**{name: None if a is None else np.where(a, -np.inf, 0.0) for name, a in never.items()})
 
     def dot(self, other: Parts) -> float:
-        """Sum of the products of all entries."""
+        """Sum of the products of all entries.
+
+        Parameters
+        ----------
+        other : Parts
+            Values of the same parts.
+        """
         total = 0.0
         for name, a in self.items():
             b = other.__dict__.get(name)

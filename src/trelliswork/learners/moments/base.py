@@ -188,7 +188,7 @@ class MomentLearner(StructuredEstimator):
         Parameters
         ----------
         reg : float, "auto" or None
-            New value of ``reg``; None keeps it.
+            New value of ``reg``, larger for simpler models; None keeps it.
         reg_mode : {"relative", "absolute"} or None
             New value of ``reg_mode``.
         """

@@ -48,7 +48,15 @@ class Candidates(BaseEstimator):
         self.candidates = candidates
 
     def bind(self, y: Any, weights: np.ndarray | None = None) -> CandidateCode:
-        """Different training outputs, and coordinates in the space that they span."""
+        """Different training outputs, and coordinates in the space that they span.
+
+        Parameters
+        ----------
+        y : list of outputs
+            Training outputs.
+        weights : ndarray of shape (n_samples,) or None
+            Weight of each sample; by default all alike.
+        """
         kernel = as_kernel(self.kernel)
         if isinstance(kernel, Precomputed):
             raise InputError("Candidates compares outputs itself: give the kernel, not precomputed values")

@@ -64,7 +64,15 @@ class Positions(BaseEstimator):
         self.corpus = corpus
 
     def bind(self, y: Any, weights: np.ndarray | None = None) -> PositionCode:
-        """Alphabet, longest output and language model of training outputs."""
+        """Alphabet, longest output and language model of training outputs.
+
+        Parameters
+        ----------
+        y : list of outputs
+            Training outputs.
+        weights : ndarray of shape (n_samples,) or None
+            Weight of each sample; by default all alike.
+        """
         if not isinstance(self.window, (int, np.integer)) or self.window < 0:
             raise InputError(f"window must be a whole number >= 0, got {self.window!r}")
         coded, symbols = encode(y, what="y")
@@ -138,7 +146,15 @@ class NGrams(BaseEstimator):
         self.cap = cap
 
     def bind(self, y: Any, weights: np.ndarray | None = None) -> NGramCode:
-        """Alphabet, n-grams and language model of training outputs."""
+        """Alphabet, n-grams and language model of training outputs.
+
+        Parameters
+        ----------
+        y : list of outputs
+            Training outputs.
+        weights : ndarray of shape (n_samples,) or None
+            Weight of each sample; by default all alike.
+        """
         if self.preimage not in _PREIMAGES:
             raise InputError(f"preimage must be one of {', '.join(_PREIMAGES)}, got {self.preimage!r}")
         if self.thresholds not in _THRESHOLDS:
@@ -168,7 +184,15 @@ class Values(BaseEstimator):
     """
 
     def bind(self, y: Any, weights: np.ndarray | None = None) -> ValueCode:
-        """Width of the outputs."""
+        """Width of the outputs.
+
+        Parameters
+        ----------
+        y : list of outputs
+            Training outputs.
+        weights : ndarray of shape (n_samples,) or None
+            Weight of each sample; by default all alike.
+        """
         return ValueCode(self, value_matrix(y).shape[1], np.ndim(y) == 1)
 
 

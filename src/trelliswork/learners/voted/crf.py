@@ -228,7 +228,7 @@ class VotedCRF(Voted):
         X, y : lists of inputs and outputs
             Training data.
         lams : sequence of float
-            Values of ``lam``; taken from the largest to the smallest.
+            Values of ``lam``, larger for fewer weights; taken from the largest to the smallest.
         X_dev, y_dev : lists or None
             Development set: the weights that score best on it are kept, of equal ones the sparsest;
             without it the last ones.

@@ -74,6 +74,14 @@ class AlignPath:
     def from_moves(cls, moves: Iterable[str], start: tuple[int, int] = (0, 0)) -> AlignPath:
         """Path of single moves.
 
+        Parameters
+        ----------
+        moves : iterable of str
+            ``M`` for a match, ``D`` for a symbol of the first sequence alone, ``I`` for one of
+            the second.
+        start : pair of int, default=(0, 0)
+            Places in the two sequences at which the path begins.
+
         Examples
         --------
         >>> from trelliswork import AlignPath
@@ -107,6 +115,13 @@ class AlignPath:
     def from_cigar(cls, text: str, start: tuple[int, int] = (0, 0)) -> AlignPath:
         """Path of a CIGAR string; ``=`` and ``X`` are matches, the first sequence is the reference.
 
+        Parameters
+        ----------
+        text : str
+            Runs such as ``3=1X2I``.
+        start : pair of int, default=(0, 0)
+            Places in the two sequences at which the path begins.
+
         Examples
         --------
         >>> from trelliswork import AlignPath
@@ -121,6 +136,11 @@ class AlignPath:
 
     def to_cigar(self, first: Sequence[Any] | None = None, second: Sequence[Any] | None = None) -> str:
         """CIGAR string; with the two (ungapped) sequences, ``=`` and ``X`` instead of ``M``.
+
+        Parameters
+        ----------
+        first, second : sequence or None
+            The sequences without gaps.
 
         Examples
         --------

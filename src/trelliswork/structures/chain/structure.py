@@ -178,7 +178,13 @@ class Chain(Structure):
         Joins(self.edge_features, int(self.order))  # checks them
 
     def few_ngrams(self, n_labels: int) -> bool:
-        """Whether all n-grams of so many labels can have weights."""
+        """Whether all n-grams of so many labels can have weights.
+
+        Parameters
+        ----------
+        n_labels : int
+            Number of labels; the more there are, the fewer n-grams are affordable.
+        """
         log_size = (self.order + 1) * np.log(max(n_labels, 1)) + np.log(self.order)
         return bool(log_size <= np.log(self.limits.ngrams)) and self.order <= _LONGEST
 
@@ -188,7 +194,13 @@ class Chain(Structure):
         return 1 < self.order <= _LONGEST and self.ngrams != "all" and self.edge_features is None
 
     def keeps_observed(self, n_labels: int) -> bool:
-        """Whether only the n-grams of the training data have weights."""
+        """Whether only the n-grams of the training data have weights.
+
+        Parameters
+        ----------
+        n_labels : int
+            Number of labels; the more there are, the fewer n-grams are affordable.
+        """
         if not self.may_keep_observed:
             return False
         return self.ngrams == "observed" or not self.few_ngrams(n_labels)
@@ -223,6 +235,11 @@ class Chain(Structure):
 
     def readable(self, y: Any) -> Any:
         """Given outputs as the scheme demands them, where they are to be repaired.
+
+        Parameters
+        ----------
+        y : list of label sequences
+            Outputs as they were given.
 
         Examples
         --------

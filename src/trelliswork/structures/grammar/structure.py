@@ -263,14 +263,34 @@ class Grammar(Structure):
         return as_rules(productions, top, self.binarize), top
 
     def rules_of(self, i: int, tree: trees.Node, words: Sequence[str]) -> list[Rule]:
-        """Rules of the tree of sentence ``i``, whose words in the rules are the given ones."""
+        """Rules of the tree of sentence ``i``, whose words in the rules are the given ones.
+
+        Parameters
+        ----------
+        i : int
+            Number of the sentence, for messages.
+        tree : Node
+            Its tree.
+        words : sequence of str
+            What stands for its words.
+        """
         try:
             return rules_of(tree, words, self.shape)
         except InputError as error:
             raise InputError(error.message, sample=i) from None
 
     def tree_of(self, i: int, x: list[Any], value: Any) -> trees.Node:
-        """True tree of sentence ``i``, normalised, with a tag above every word."""
+        """True tree of sentence ``i``, normalised, with a tag above every word.
+
+        Parameters
+        ----------
+        i : int
+            Number of the sentence, for messages.
+        x : list
+            Its words or tags.
+        value : tree
+            Bracketed text, ``nltk.Tree`` or node.
+        """
         try:
             given = self.rules is not None
             tree = trees.normalized(
