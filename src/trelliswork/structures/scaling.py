@@ -103,8 +103,8 @@ def column_scaling(
         share = _row_weights(block, weights)
         if block.columns is not None:
             used = share > 0
-            found = _measured(block.matrix[used], share[used], centred)
-            center[block.columns], scale[block.columns] = found
+            measured = _measured(block.matrix[used], share[used], centred)
+            center[block.columns], scale[block.columns] = measured
         else:
             present = np.repeat(share, np.diff(block.matrix.indptr)) * (block.matrix.data != 0)
             counts += np.bincount(block.matrix.indices, present, minlength=counts.size)
