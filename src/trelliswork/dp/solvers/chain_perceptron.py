@@ -5,32 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trelliswork._jit import njit
-
-
-@njit(fastmath={"contract"})
-def _decode(best, masked, n_steps, labels):
-    """Best label sequence; ``best`` has the scores of labels, and later those of what follows as well."""
-    n_labels = masked.shape[0]
-    for t in range(n_steps - 2, -1, -1):
-        ahead = best[t + 1]
-        for a in range(n_labels):
-            row = masked[a]
-            top = row[0] + ahead[0]
-            for b in range(1, n_labels):
-                top = max(top, row[b] + ahead[b])
-            best[t, a] += top
-    choice = 0
-    for b in range(1, n_labels):
-        if best[0, b] > best[0, choice]:
-            choice = b
-    labels[0] = choice
-    for t in range(1, n_steps):
-        row = masked[choice]
-        choice = 0
-        for b in range(1, n_labels):
-            if row[b] + best[t, b] > row[choice] + best[t, choice]:
-                choice = b
-        labels[t] = choice
+from trelliswork.dp.solvers.chain_decoding import best_labels
 
 
 @njit(fastmath={"contract"})
@@ -106,8 +81,8 @@ def perceptron_pass(features, limits, labels, order, step_sizes, weights, sums, 
             for t in range(n_steps):
                 for k in range(n_labels):
                     limited[t, k] = best[t, k] if possible[start + t, k] else -np.inf
-            _decode(limited, masked, n_steps, gold[start : start + n_steps])
-        _decode(best, masked, n_steps, guesses)
+            best_labels(limited, masked, n_steps, gold[start : start + n_steps])
+        best_labels(best, masked, n_steps, guesses)
         wrong = False
         for t in range(n_steps):
             wrong |= guesses[t] != gold[start + t]
