@@ -101,7 +101,7 @@ class TransducerBatch(DerivationBatch, JointLaw):
     @property
     def graph(self) -> Graph:  # type: ignore[override]
         """The lattices as derivation graphs."""
-        return self._once("graph", self.lattice.graph)
+        return self._once("graph", lambda: graph_of(self.lattice))
 
     @property
     def phi(self) -> sp.csr_matrix:
