@@ -46,6 +46,12 @@ def chain_data(n=6, seed=0, longest=4):
     return X, y
 
 
+def bare(kind):
+    """Data whose columns are taken as they are, so that enumeration finds the same optimum."""
+    structure, X, y = data(kind)
+    return structure.set_params(scale=None) if "scale" in structure.get_params() else structure, X, y
+
+
 def data(kind):
     if kind == "chain":
         return Chain(), *chain_data()
@@ -132,7 +138,7 @@ def solvers(slack):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("slack", "rescale"), FORMS)
 def test_every_solver_reaches_the_optimum(kind, slack, rescale):
-    structure, X, y = data(kind)
+    structure, X, y = bare(kind)
     wanted = reference(structure, X, y, Form(slack, rescale), Hamming(), 2.0)
     for solver in solvers(slack):
         model = StructuredSVM(structure, 2.0, slack=slack, rescale=rescale, solver=solver, tol=1e-6)
@@ -146,7 +152,7 @@ def test_every_solver_reaches_the_optimum(kind, slack, rescale):
 @pytest.mark.parametrize("loss", ["zero-one", "tree", "f1", "edit"])
 def test_losses(loss):
     for kind in ("classes-tree",) if loss == "tree" else ("classes-tree", "chain"):
-        structure, X, y = data(kind)
+        structure, X, y = bare(kind)
         wanted = reference(structure, X, y, Form("l1", "margin"), as_loss(loss), 3.0)
         for solver in ("bcfw", "working-set"):
             model = StructuredSVM(structure, 3.0, loss=loss, solver=solver, tol=1e-6).fit(X, y)
@@ -251,7 +257,7 @@ def test_what_is_not_proved_is_not_certified():
 @pytest.mark.parametrize(("slack", "rescale"), [("l1", "margin"), ("l2", None), ("l1", "slack")])
 @pytest.mark.parametrize("solver", ["bcfw", "working-set"])
 def test_warm_start(kind, slack, rescale, solver):
-    structure, X, y = data(kind)
+    structure, X, y = bare(kind)
     params = {"slack": slack, "rescale": rescale, "solver": solver, "tol": 1e-5}
     for first, C in ((2.0, 2.0), (2.0, 0.5), (0.5, 20.0)):
         wanted = StructuredSVM(structure, C, **params).fit(X, y)
