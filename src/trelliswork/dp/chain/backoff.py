@@ -120,6 +120,14 @@ def _retreat(below, order, ptr, target, value, suffix, last, ahead, beta, share,
             share[b, lane] += below[q, lane] * here[lane]
 
 
+@njit
+def _copy(table, out):
+    """Copy (an assignment of arrays takes seconds to compile, for its error message)."""
+    for q in range(table.shape[0]):
+        for lane in range(LANES):
+            out[q, lane] = table[q, lane]
+
+
 @njit(fastmath={"contract", "reassoc"})
 def sums(unary, offsets, entries, value, top, groups, group_range, weights, room, out, used):
     """Log sums of some groups of sequences; expected labels and, times weights, expected entries.
@@ -192,7 +200,7 @@ def sums(unary, offsets, entries, value, top, groups, group_range, weights, room
                         failed[lanes[lane]] = True
             _gather(alpha, inverse[t], suffix, kept[t % size])
             if t % size == 0 and starts.shape[0]:
-                starts[t // size] = kept[0]
+                _copy(kept[0], starts[t // size])
         for lane in range(lanes.size):
             log_z[lanes[lane]] = log_sum[lane]
         if not unary_out.shape[0]:
@@ -201,7 +209,7 @@ def sums(unary, offsets, entries, value, top, groups, group_range, weights, room
         for t in range(n_steps - 1, -1, -1):
             if t // size != have:
                 have = t // size
-                kept[0] = starts[have]
+                _copy(starts[have], kept[0])
                 for u in range(have * size + 1, (have + 1) * size):
                     _label_factors(unary, offsets, lanes, u, factor, unread)
                     _advance(kept[(u - 1) % size], order, ptr, target, value, last, factor, alpha, total)

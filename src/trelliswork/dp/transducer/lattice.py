@@ -280,7 +280,8 @@ def _turn(node_ptr, place, states, tail, arc, join, first, last, first_edge, las
     ptr = node_ptr[first : last + 1].copy()
     old_place, old_states = place[first:last].copy(), states[first:last].copy()
     old = np.empty((3, m), np.int32)
-    old[0], old[1], old[2] = tail[first_edge:last_edge], arc[first_edge:last_edge], join[first_edge:last_edge]
+    for t in range(m):
+        old[0, t], old[1, t], old[2, t] = tail[first_edge + t], arc[first_edge + t], join[first_edge + t]
     e = first_edge
     for v in range(n):
         u = n - 1 - v
