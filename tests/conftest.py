@@ -42,6 +42,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if numba.config.DISABLE_JIT:  # NumPy's numbers warn where compiled code goes on with infinity
             item.add_marker(pytest.mark.filterwarnings("ignore:(overflow|invalid|divide):RuntimeWarning"))
+            if item.get_closest_marker("compiled"):
+                item.add_marker(pytest.mark.skip(reason="takes minutes as plain Python"))
         if {HERE / "laws", HERE / "learners"} & set(item.path.parents):
             item.add_marker(pytest.mark.filterwarnings("ignore::trelliswork.FitWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"))

@@ -1,6 +1,8 @@
 """What is said while code is compiled, and how often it is."""
 
 import gc
+import importlib
+import sys
 import time
 from types import SimpleNamespace
 
@@ -8,7 +10,7 @@ import numba
 import numpy as np
 import pytest
 
-from trelliswork import _jit
+from trelliswork import _code_cache, _jit
 
 
 def recursion(cached=()):
@@ -55,3 +57,36 @@ def total(values):
 def test_literal_numbers_are_numbers():
     assert total(np.array([1.0, 2.0])) == 8.0
     assert len(_plus.signatures) <= 1  # none if the cache had the caller
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+@pytest.mark.parametrize("spelled", ["pack.below", ".below"])
+def test_a_change_in_another_file_is_compiled_in(spelled, tmp_path, monkeypatch):
+    folder = tmp_path / "pack"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "above.py").write_text(
+        f"from trelliswork._jit import njit\nfrom {spelled} import FACTOR, half\n\n"
+        "@njit\ndef scaled(x):\n    return FACTOR * half(x)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def answer(factor, divisor):
+        (folder / "below.py").write_text(
+            f"from trelliswork._jit import njit\n\nFACTOR = {factor}\n\n"
+            f"@njit\ndef half(x):\n    return x / {divisor}\n"
+        )
+        for name in ("pack", "pack.above", "pack.below"):
+            sys.modules.pop(name, None)
+        _code_cache._imported.cache_clear()
+        importlib.invalidate_caches()
+        recursion = importlib.import_module("pack.above").scaled
+        return recursion(8.0), sum(recursion.stats.cache_hits.values())
+
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    assert answer(3.0, 2.0) == (12.0, 0)
+    assert answer(3.0, 2.0) == (12.0, 1)
+    assert answer(5.0, 2.0) == (20.0, 0)
+    assert answer(5.0, 4.0) == (10.0, 0)
+    for name in ("pack", "pack.above", "pack.below"):
+        sys.modules.pop(name, None)

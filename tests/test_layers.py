@@ -83,7 +83,8 @@ def imported(node, package):
         parents = package.split(".")[: 1 - node.level or None] if node.level else []
         module = ".".join([*parents, *filter(None, [node.module])])
         return [f"{module}.{alias.name}" for alias in node.names]
-    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
+    function = getattr(node, "func", None)
+    if "import_module" in (getattr(function, "attr", ""), getattr(function, "id", "")) and node.args:
         name = node.args[0]
         return [name.value] if isinstance(name, ast.Constant) else []
     return []

@@ -2,11 +2,20 @@
 
 Numba reads its cache with pickle and runs the machine code in it. So a file ends in a checksum here, and
 whatever cannot be read is compiled again; where the disk is full, the code is used without being kept.
+
+Recursions and constants that a module imports are compiled into its own recursions, so that these are
+compiled anew when the file of the other module has changed, too.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import re
+import sys
+from contextlib import suppress
+from importlib.util import resolve_name
+from pathlib import Path
 from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
@@ -15,6 +24,25 @@ __all__ = ["CodeCache"]
 
 _MARK = b"trelliswork sum "
 _SUM = 32
+
+
+@functools.cache
+def _imported(module: str) -> str:
+    """What tells whether the modules of the same package from which a module imports have changed."""
+    package, sums, todo = module.partition(".")[0], {}, [module]
+    while todo:
+        name = todo.pop()
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if name in sums or file is None or name == "trelliswork._jit":  # which is compiled into nothing
+            continue
+        with suppress(OSError):
+            text = Path(file).read_text(encoding="utf-8")
+            sums[name] = hashlib.sha256(text.encode()).hexdigest()
+            for other in re.findall(r"^from (\.*[\w.]+) import", text, re.MULTILINE):
+                if other.startswith(".") or other.partition(".")[0] == package:
+                    todo.append(resolve_name(other, name.rpartition(".")[0]))
+    sums.pop(module, None)  # Numba looks at that one itself
+    return " ".join(sums[name] for name in sorted(sums))
 
 
 class _CheckedFile(IndexDataCacheFile):
@@ -53,7 +81,7 @@ class CodeCache(FunctionCache):
         self._cache_file = _CheckedFile(
             cache_path=self._cache_path,
             filename_base=self._impl.filename_base,
-            source_stamp=self._impl.locator.get_source_stamp(),
+            source_stamp=(self._impl.locator.get_source_stamp(), _imported(function.__module__)),
         )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:

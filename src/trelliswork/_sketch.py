@@ -74,10 +74,10 @@ def tree_svg(tree: Any) -> str:
     """
     root = as_node(tree)
     words = leaves(root)
-    lefts, at = [], 4.0
+    lefts, left = [], 4.0
     for word in words:
-        lefts.append(at + (len(word) * _LETTER) / 2)
-        at += len(word) * _LETTER + 14
+        lefts.append(left + (len(word) * _LETTER) / 2)
+        left += len(word) * _LETTER + 14
     shapes: list[str] = []
     places: list[tuple[float, int]] = []
 
@@ -97,7 +97,7 @@ def tree_svg(tree: Any) -> str:
 
     depth = place(root, 0)[2]
     body = f'<g transform="translate(0 {36 * depth + 18})">{"".join(shapes)}</g>'
-    return _svg(at + 4, 36 * depth + 28, body, f"parse tree of {' '.join(words)}")
+    return _svg(left + 4, 36 * depth + 28, body, f"parse tree of {' '.join(words)}")
 
 
 def alignment_svg(first: Any, second: Any) -> str:

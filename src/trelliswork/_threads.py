@@ -21,10 +21,9 @@ def n_threads(n_jobs: int | None) -> int:
     """Number of threads for scikit-learn's ``n_jobs``: None is 1, -1 is every core."""
     if n_jobs is None:
         return 1
-    cores = os.cpu_count() or 1
     if not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
         raise InputError(f"n_jobs must be None, a number of threads, or -1 for all cores; got {n_jobs!r}")
-    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
 
 
 def run(task: Callable[..., Any], chunks: Sequence[tuple[Any, ...]], threads: int) -> list[Any]:

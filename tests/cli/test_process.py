@@ -45,7 +45,7 @@ def trained(tmp_path_factory):
     return folder, *call("train", "tag", "-", "-o", "m.tw", stdin=conll(30).encode(), cwd=folder)
 
 
-def test_pipeline(trained):
+def test_pipeline(trained, run):
     folder, code, out, err = trained
     assert (code, out) == (0, "")
     assert err.count("\n") == 1  # no progress where there is no terminal
@@ -53,9 +53,9 @@ def test_pipeline(trained):
     assert "\x1b" not in err
     code, out, err = call("predict", "m.tw", stdin=b"Ana\nRuiz\n", cwd=folder)
     assert (code, out, err) == (0, "Ana B-PER\nRuiz I-PER\n", "")
-    code, out, err = call("predict", "m.tw", "missing.txt", cwd=folder)
-    assert (code, out) == (2, "")
-    assert err == "trelliswork: missing.txt: no such file; expected the path of a text or gzip file\n"
+    done = run("predict", folder / "m.tw", "missing.txt")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "trelliswork: missing.txt: no such file; expected the path of a text or gzip file\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes differ")

@@ -8,9 +8,20 @@ from pathlib import Path
 
 from tests.faults.children import ended, in_child
 
+import trelliswork as tw
+
+
+def get_ready():
+    """What all children would do at their start: make the compiler ready, load the code of label chains."""
+    import numba
+
+    numba.njit(lambda n: 2.0 * n)(1)
+    tw.CRF(tw.Chain(), max_iter=1).fit([["a", "b"]], [["A", "B"]]).predict([["a"]])
+
 
 def main(folder, *names):
     scripts = {name: importlib.import_module(f"tests.faults.{name}") for name in names}
+    get_ready()
     for name, script in scripts.items():
         place = Path(folder, name)
         place.mkdir()

@@ -8,8 +8,6 @@ import sys
 
 from tests.faults.children import ended, in_child, killed
 
-from trelliswork._jit import njit  # noqa: F401 - compiled code is made ready before children are forked
-
 MODULE = """
 from trelliswork._jit import njit
 

@@ -64,7 +64,12 @@ def main(folder):
             warnings.simplefilter("ignore")
             cls(tw.Chain(), n_jobs=2, **short).fit(X[:small], y[:small])  # compiled code is there
         for number in (signal.SIGINT, signal.SIGTERM):
-            for seconds in (0.3, 0.1, 0.03, 0.01):  # on some machines a fit is over sooner than on others
+            for seconds in (
+                0.1,
+                0.3,
+                0.03,
+                0.01,
+            ):  # on some machines a fit is over, or begins, later than on others
                 model = cls(tw.Chain(), n_jobs=2, **params)
                 with _sigterm_interrupts(60.0):
                     ended = interrupted(model, X[:small], y[:small], number, seconds)

@@ -71,19 +71,19 @@ def tag_pairs(roles):
     )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(tag_pairs("BIES"))
 def test_counts_are_those_of_the_bioes_conlleval(pair):
     assert our_counts(metrics.entity_scores(*pair)) == conlleval(*pair, STARTS_S, ENDS_S)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.one_of(tag_pairs("BI"), tag_pairs("IE")))
 def test_counts_are_those_of_the_original_conlleval_without_s(pair):
     assert our_counts(metrics.entity_scores(*pair)) == conlleval(*pair, STARTS, ENDS)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(tag_pairs("BIE"))
 def test_the_original_differs_only_where_b_follows_e_of_the_same_type(pair):
     ours = our_counts(metrics.entity_scores(*pair))
@@ -96,7 +96,7 @@ def test_b_after_e_starts_an_entity():
     assert metrics.entity_spans(["B-X", "E-X", "B-X"]) == [(0, 2, "X"), (2, 3, "X")]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(tag_pairs("BIES"))
 def test_bilou_is_bioes_with_other_letters(pair):
     other = [[[t.replace("E-", "L-").replace("S-", "U-") for t in s] for s in y] for y in pair]
@@ -136,7 +136,7 @@ def disjoint_spans(draw):
 
 
 @pytest.mark.parametrize("scheme", ["IOB1", "IOB2", "IOE1", "IOE2", "BIOES", "BILOU"])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(data=disjoint_spans())
 def test_well_formed_tags_give_back_their_entities(scheme, data):
     spans, n = data

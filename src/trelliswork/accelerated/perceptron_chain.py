@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trelliswork.dp.solvers.chain import Features, Limits
+from trelliswork.dp.solvers.chain import Features, Limits, Sums, TrueLabels, Weights
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain.batch import ChainBatch
@@ -57,30 +57,17 @@ def _passes(
     if batch.partly_known:
         opened, possible = np.zeros(len(batch), dtype=bool), batch.possible()
         opened[batch.open_samples] = True
-    gold = batch.gold_codes.values.copy()
+    labels = TrueLabels(batch.offsets, batch.gold_codes.values.copy(), opened, possible)
     whole = not np.any(data % 1.0) and not np.any(weights % 1.0) and not np.any(tables[0] % 1.0)
     features = Features(matrix.indptr, matrix.indices, data, rows.astype(np.int32))
+    limits, sums = Limits(mask, start_ok, end_ok), Sums(tables[1], trans[1])
     try:
         for order in orders:
             # Sums of whole numbers are exact in single precision too, in half the memory.
             small = whole and np.abs(tables[0]).max(initial=0.0) < 2**22
             tables[0] = tables[0].astype(np.float32 if small else np.float64, copy=False)
-            yield chain_perceptron.perceptron_pass(
-                features,
-                batch.offsets,
-                gold,
-                opened,
-                possible,
-                order,
-                weights,
-                tables[0],
-                tables[1],
-                stored,
-                trans[0],
-                trans[1],
-                Limits(mask, start_ok, end_ok),
-                clock,
-            )
+            now = Weights(tables[0], stored, trans[0])
+            yield chain_perceptron.perceptron_pass(features, limits, labels, order, weights, now, sums, clock)
     finally:
         for target, table, step in ((w, tables[0], trans[0]), (u, tables[1], trans[1])):
             target[: space.n_emissions] = layout.gather(table)

@@ -1,4 +1,4 @@
-"""Arrays that grow while a recursion fills them."""
+"""Room for what a recursion fills: arrays that grow, and how long the longest sample is."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from trelliswork._jit import njit
 
-__all__ = ["reserve"]
+__all__ = ["longest", "longest_of", "reserve"]
 
 
 @njit(no_cpython_wrapper=True)
@@ -19,3 +19,21 @@ def reserve(buffer, needed):
     for k in range(old.size):  # an assignment of arrays takes seconds to compile, for its error message
         new[k] = old[k]
     return larger
+
+
+@njit(no_cpython_wrapper=True)
+def longest(offsets, start, stop):
+    """Most items of the samples ``start .. stop - 1``."""
+    most = 0
+    for i in range(start, stop):
+        most = max(most, offsets[i + 1] - offsets[i])
+    return most
+
+
+@njit(no_cpython_wrapper=True)
+def longest_of(offsets, samples):
+    """Most items of some samples."""
+    most = 0
+    for i in samples:
+        most = max(most, offsets[i + 1] - offsets[i])
+    return most

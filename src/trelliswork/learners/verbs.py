@@ -190,11 +190,11 @@ class ModelVerbs(ClassifierVerbs):
             outputs = batch.unpack_sample(i, best_few.codes)
             # A sample without any output has one entry, of score -inf, that says so.
             probability = shares(best_few.values, float(log_z[i]), i)
-            found = [
+            ranked = [
                 Candidate(o, float(v), float(p))
                 for o, v, p in zip(outputs, best_few.values, probability, strict=True)
             ]
-            lists.append(Ranked(found, kind, X[i] if listed else None))
+            lists.append(Ranked(ranked, kind, X[i] if listed else None))
         return lists
 
     @accepts_iterators

@@ -142,10 +142,10 @@ def alignment(
 
 def _path(model: Any, x: tuple[Any, Any], y: Any) -> AlignPath:
     """The alignment as moves; the best one where none is given."""
-    found = model.predict([x])[0] if y is None else y
-    if isinstance(found, AlignPath):
-        return found
-    return AlignPath.from_gapped(found[0], found[1], learner_of(model).structure.gap)
+    alignment = model.predict([x])[0] if y is None else y
+    if isinstance(alignment, AlignPath):
+        return alignment
+    return AlignPath.from_gapped(alignment[0], alignment[1], learner_of(model).structure.gap)
 
 
 @readable

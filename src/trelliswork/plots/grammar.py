@@ -86,12 +86,12 @@ def _placed(node: Any, start: int, lines: list[Any], boxes: list[Any]) -> tuple[
     if not isinstance(node, Node):
         boxes.append((float(start), 0.0, str(node), None))
         return float(start), start + 1, 0
-    at, below = start, []
+    end, below = start, []
     for child in node.children:
-        x, at, height = _placed(child, at, lines, boxes)
+        x, end, height = _placed(child, end, lines, boxes)
         below.append((x, height))
     middle = (below[0][0] + below[-1][0]) / 2
     height = 1 + max(h for _, h in below)
     lines.extend(((middle, height), place) for place in below)
-    boxes.append((middle, float(height), node.label, (node.label, start, at)))
-    return middle, at, height
+    boxes.append((middle, float(height), node.label, (node.label, start, end)))
+    return middle, end, height

@@ -79,13 +79,13 @@ def confusion(
 
 def _label_pairs(y_true: Any, y_pred: Any) -> Iterator[tuple[Any, Any]]:
     """Labels of both sides, one after the other."""
-    for i, (true, found) in enumerate(zip(y_true, y_pred, strict=True)):
+    for i, (true, predicted) in enumerate(zip(y_true, y_pred, strict=True)):
         if isinstance(true, str) or not hasattr(true, "__len__"):
-            yield true, found
-        elif len(true) != len(found):
-            raise InputError(f"{len(true)} true labels but {len(found)} predicted ones", sample=i)
+            yield true, predicted
+        elif len(true) != len(predicted):
+            raise InputError(f"{len(true)} true labels but {len(predicted)} predicted ones", sample=i)
         else:
-            yield from zip(true, found, strict=True)
+            yield from zip(true, predicted, strict=True)
 
 
 @readable

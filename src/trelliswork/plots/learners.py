@@ -135,10 +135,10 @@ def history(model: Any, name: str | None = None, *, title: str | None = None, ax
 
 def _numbers(records: list[Any], key: str) -> list[tuple[int, float]]:
     """Iterations, counted from 1, and finite numbers under a name."""
-    found = [
+    steps = [
         (t + 1, record[key]) for t, record in enumerate(records) if type(record.get(key)) in (int, float)
     ]
-    return [(t, float(value)) for t, value in found if np.isfinite(value)]
+    return [(t, float(value)) for t, value in steps if np.isfinite(value)]
 
 
 @readable

@@ -43,15 +43,15 @@ def pieces(model: Any, x: Any, *, title: str | None = None, ax: Any = None) -> A
     batch = model.pack([x])
     if not hasattr(batch, "alignments"):
         raise InputError("pieces draws models of strings with hidden alignments, such as CRF(Transducer())")
-    [found] = batch.alignments(batch.predicted(model.part_scores(batch, [x])).codes)
-    ax = axes_for(ax, (max(2.0, 0.6 * len(found)), 1.5))
-    for t, (read, written) in enumerate(found):
+    [alignment] = batch.alignments(batch.predicted(model.part_scores(batch, [x])).codes)
+    ax = axes_for(ax, (max(2.0, 0.6 * len(alignment)), 1.5))
+    for t, (read, written) in enumerate(alignment):
         below = "".join(map(str, written)) if isinstance(written, str) else " ".join(map(str, written))
         color = COLORS[0] if below else "#999999"
         ax.plot([t, t], [0.28, 0.72], color=color, linewidth=1.4)
         ax.text(t, 1.0, "".join(map(str, read)), ha="center", va="center", fontsize=13)
         ax.text(t, 0.0, below or "·", ha="center", va="center", fontsize=13, color=color)
-    ax.set(xlim=(-0.6, len(found) - 0.4), ylim=(-0.3, 1.3), title=title or "")
+    ax.set(xlim=(-0.6, len(alignment) - 0.4), ylim=(-0.3, 1.3), title=title or "")
     ax.set_axis_off()
     return ax
 
@@ -107,9 +107,9 @@ def ngrams(counts: Mapping[str, float], *, title: str | None = None, ax: Any = N
         ax.add_patch(arrow)
         step = end - start
         side = np.array([-step[1], step[0]]) * bend * 0.62
-        at = (start + end) / 2 + side
+        label_place = (start + end) / 2 + side
         ax.text(
-            *at,
+            *label_place,
             f"{n:g}",
             ha="center",
             va="center",

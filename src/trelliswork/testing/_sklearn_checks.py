@@ -12,7 +12,6 @@ _ALL = {
 }
 _WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 _TOLERANCE = "a sample of weight 2 counts as two, up to the tolerance of the solver"
-_MOMENTS = "moments compare with all classes alike, whatever a sample weighs"
 _ORDER = "samples are visited one after the other, so that a repeated one counts at another time"
 
 
@@ -45,6 +44,4 @@ def expected_failed_checks(learner: Any) -> dict[str, str]:
         return _ALL | dict.fromkeys(_WEIGHTS, _ORDER)
     if type(learner).__name__ in ("StructuredSVM", "StructBoost"):
         return _ALL | dict.fromkeys(_WEIGHTS, _TOLERANCE)
-    if type(learner).__name__ in ("SODA", "ZScore"):
-        return _ALL | {"check_class_weight_classifiers": _MOMENTS}
     return dict(_ALL)

@@ -108,9 +108,9 @@ def _answered(served: Any, asked: Asked) -> list[dict[str, Any]]:
     if options.k and hasattr(learner, "predict_kbest"):
         _candidates(view, learner.predict_kbest(features, options.k, **limits), X, results, options)
     elif options.k:
-        for x, found, result in zip(X, learner.predict_candidates(features), results, strict=True):
-            result["output"] = view.output(x, found[0]) if found else None
-            result["candidates"] = [{"output": view.output(x, y)} for y in found[: options.k]]
+        for x, candidates, result in zip(X, learner.predict_candidates(features), results, strict=True):
+            result["output"] = view.output(x, candidates[0]) if candidates else None
+            result["candidates"] = [{"output": view.output(x, y)} for y in candidates[: options.k]]
     else:
         for x, y, result in zip(X, learner.predict(features, **limits), results, strict=True):
             result["output"] = view.output(x, y)
@@ -124,9 +124,9 @@ def _answered(served: Any, asked: Asked) -> list[dict[str, Any]]:
             result["mea"] = {"output": view.output(x, y), **(view.drawn(x, y) if options.draw else {})}
     if options.sample:
         draws = learner.sample(features, options.sample, random_state=options.seed, **limits)
-        for x, found, result in zip(X, draws, results, strict=True):
+        for x, drawn, result in zip(X, draws, results, strict=True):
             shown = [
-                {"output": view.output(x, y), **(view.drawn(x, y) if options.draw else {})} for y in found
+                {"output": view.output(x, y), **(view.drawn(x, y) if options.draw else {})} for y in drawn
             ]
             result["samples"] = shown
     if options.why is not None:
@@ -143,9 +143,9 @@ def _answered(served: Any, asked: Asked) -> list[dict[str, Any]]:
 
 
 def _candidates(view: Any, lists: Any, X: list[Any], results: list[dict[str, Any]], options: Options) -> None:
-    for x, found, result in zip(X, lists, results, strict=True):
+    for x, candidates, result in zip(X, lists, results, strict=True):
         shown = []
-        for c in found:
+        for c in candidates:
             more = view.drawn(x, c.output) if options.draw and c.output is not None else {}
             shown.append(
                 {

@@ -70,36 +70,36 @@ def _tables(learner: Any) -> list[dict[str, Any]]:
     """Tables for reading, each with a head and rows."""
     if not hasattr(learner, "tables") or not hasattr(learner, "coef_"):
         return []
-    out, found = [], learner.tables(_TOP)
-    if "top" in found:
-        rows = [[str(a), str(name), w] for a, listed in found["top"].items() for name, w in listed]
+    out, tables = [], learner.tables(_TOP)
+    if "top" in tables:
+        rows = [[str(a), str(name), w] for a, listed in tables["top"].items() for name, w in listed]
         out.append({"name": "largest weights", "head": ["label", "attribute", "weight"], "rows": rows})
-    if "transitions" in found and len(found["labels"]) <= _WIDEST:
-        labels = [str(label) for label in found["labels"]]
+    if "transitions" in tables and len(tables["labels"]) <= _WIDEST:
+        labels = [str(label) for label in tables["labels"]]
         rows = [
             [a, b, float(w)]
-            for a, line in zip(labels, found["transitions"], strict=True)
+            for a, line in zip(labels, tables["transitions"], strict=True)
             for b, w in zip(labels, line, strict=True)
             if math.isfinite(w)
         ]
         out.append({"name": "transitions", "head": ["from", "to", "weight"], "rows": rows})
-    if "matrix" in found:
-        symbols = [str(symbol) for symbol in found["symbols"]]
+    if "matrix" in tables:
+        symbols = [str(symbol) for symbol in tables["symbols"]]
         rows = [
-            [a, b, float(found["matrix"][i][j])]
+            [a, b, float(tables["matrix"][i][j])]
             for i, a in enumerate(symbols)
             for j, b in enumerate(symbols[: i + 1])
         ]
         out.append({"name": "scores of pairs", "head": ["first", "second", "score"], "rows": rows})
     for kind in ("matches", "gaps"):
-        if kind in found:
-            rows = [[name, float(w)] for name, w in found[kind].items()]
+        if kind in tables:
+            rows = [[name, float(w)] for name, w in tables[kind].items()]
             out.append({"name": kind, "head": ["what", "score"], "rows": rows})
     for kind in ("weights", "window", "joint", "ngram", "output"):
-        if found.get(kind):
+        if tables.get(kind):
             rows = [
                 [" ".join(map(str, name)) if isinstance(name, tuple) else str(name), w]
-                for name, w in found[kind]
+                for name, w in tables[kind]
             ]
             out.append({"name": kind, "head": ["feature", "weight"], "rows": rows})
     return out

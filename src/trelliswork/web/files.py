@@ -51,7 +51,7 @@ def predicted(served: Any, data: bytes, name: str, options: dict[str, Any], limi
         some = X[:_SHOWN]
         features = served.opened.features(some)
         if hasattr(learner, "predict_kbest"):
-            best = [found[0] for found in learner.predict_kbest(features, 1)]
+            best = [ranked[0] for ranked in learner.predict_kbest(features, 1)]
             cells = [
                 [view.output(x, c.output), float(c.probability)] for x, c in zip(some, best, strict=True)
             ]
@@ -99,8 +99,8 @@ def evaluated(served: Any, data: bytes, name: str, limits: Limits) -> dict[str, 
         guesses = learner.predict(served.opened.features(X))
         if served.opened.task in ("tag", "classify"):
             guesses = [[str(a) for a in row] if isinstance(row, list) else str(row) for row in guesses]
-        found = confusions(getattr(learner, "structure", None), X, y, guesses, _CONFUSIONS)
-    return {"scores": json.loads(stream.getvalue()), "confusions": [list(row) for row in found]}
+        mistakes = confusions(getattr(learner, "structure", None), X, y, guesses, _CONFUSIONS)
+    return {"scores": json.loads(stream.getvalue()), "confusions": [list(row) for row in mistakes]}
 
 
 def _text(value: Any) -> str:

@@ -141,10 +141,10 @@ class Guard:
 
     def _is_ours(self, host: str) -> bool:
         """Whether a Host header names this server; a name of another site never does."""
-        found = _HOST.fullmatch(host)
-        if found is None:
+        parts = _HOST.fullmatch(host)
+        if parts is None:
             return False
-        name = found[1].strip("[]").lower()
+        name = parts[1].strip("[]").lower()
         if name in self.names:
             return True
         if self.local:

@@ -114,8 +114,8 @@ class QuickTagger:
         first_order.viterbi(unary, self._trans, offsets, 0, len(X), codes, values)
         if not np.isfinite(values).all():
             return None
-        names, found, ends = self._labels, codes.tolist(), offsets.tolist()
-        return [[names[c] for c in found[a:b]] for a, b in itertools.pairwise(ends)]
+        names, flat, ends = self._labels, codes.tolist(), offsets.tolist()
+        return [[names[c] for c in flat[a:b]] for a, b in itertools.pairwise(ends)]
 
     def _unary(self, X: list[list[Any]], offsets: np.ndarray, *, new: bool) -> np.ndarray | None:
         """Scores of labels at all tokens; None if there are new words that must not be looked at."""
@@ -177,9 +177,9 @@ class QuickTagger:
             codes = np.array([columns.get(name, -1) for name in names], dtype=np.int64)
             for i, row in enumerate(index[middles].tolist()):
                 span = slice(matrix.indptr[row], matrix.indptr[row + 1])
-                found = codes[matrix.indices[span]]
-                used = found >= 0
-                self._scores[start + i, number] = matrix.data[span][used] @ self._weights[found[used]]
+                rows = codes[matrix.indices[span]]
+                used = rows >= 0
+                self._scores[start + i, number] = matrix.data[span][used] @ self._weights[rows[used]]
                 self._counts[start + i, number] = int(used.sum())
         for i, token in enumerate(tokens):
             self._places[token] = start + i

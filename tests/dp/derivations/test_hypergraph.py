@@ -26,7 +26,7 @@ CLOSE = {"rtol": 1e-10, "atol": 1e-10}
 # Interpreted, the long chain is shortened; 3^2000 still overflows float64.
 LONG = 2_000 if numba.config.DISABLE_JIT else 200_000
 
-laws = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+laws = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 
 
 def build(graphs, features=None):

@@ -133,6 +133,7 @@ def test_all_ngrams_seen_is_the_full_chain(order):
     assert np.allclose(one.argmax(scores[0], costs).values, other.argmax(scores[1], costs).values)
 
 
+@pytest.mark.compiled
 def test_many_labels_become_sparse_by_themselves():
     labels = [f"L{i}" for i in range(200)]
     rng = np.random.default_rng(0)

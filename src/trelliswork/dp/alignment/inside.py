@@ -19,7 +19,7 @@ import numpy as np
 
 from trelliswork._jit import njit
 from trelliswork.dp.alignment.flags import CANONICAL, FREE_FIRST, FREE_SECOND, LOCAL, LOGS
-from trelliswork.dp.alignment.pairs import Pair
+from trelliswork.dp.alignment.one_pair import one_pair
 
 __all__ = ["block_rows", "log_partition", "marginals", "pair_backward", "pair_block", "tangent"]
 
@@ -281,28 +281,11 @@ def _prepared(pair):
 
 
 @njit
-def _pair(pairs, law, p):
-    """Pair ``p`` with its scores."""
-    t = p if law.tables.shape[0] > 1 else 0
-    rows = slice(pairs.first_ptr[p], pairs.first_ptr[p + 1])
-    return Pair(
-        pairs.first[rows],
-        pairs.second[pairs.second_ptr[p] : pairs.second_ptr[p + 1]],
-        law.tables[t],
-        law.gaps[t],
-        law.miss[rows],
-        pairs.partner[rows],
-        law.cell[pairs.cell_ptr[p] : pairs.cell_ptr[p + 1]] if law.cell.size else law.cell,
-        law.flags,
-    )
-
-
-@njit
 def log_partition(pairs, law, start, stop, log_z):
     """Log partition of every pair."""
     nothing = np.empty((0, 3, 1))
     for p in range(start, stop):
-        log_z[p] = pair_backward(_pair(pairs, law, p), np.int64(1), nothing)
+        log_z[p] = pair_backward(one_pair(pairs, law, p), np.int64(1), nothing)
 
 
 @njit
@@ -311,7 +294,7 @@ def marginals(pairs, law, start, stop, weights, each, log_z, expected):
     flags = law.flags
     counts, gap_counts, missed, posterior = expected
     for p in range(start, stop):
-        pair = _pair(pairs, law, p)
+        pair = one_pair(pairs, law, p)
         first, second, partner = pair.first, pair.second, pair.partner
         n1, n2 = first.size, second.size
         row_base, cell_base = pairs.first_ptr[p], pairs.cell_ptr[p]
@@ -403,7 +386,7 @@ def tangent(pairs, law, direction, start, stop, weights, each, expected):
     flags = law.flags
     counts, gap_counts, missed, posterior = expected
     for p in range(start, stop):
-        pair, along = _pair(pairs, law, p), _pair(pairs, direction, p)
+        pair, along = one_pair(pairs, law, p), one_pair(pairs, direction, p)
         first, second, partner = pair.first, pair.second, pair.partner
         h_table, h_gap, h_miss, h_cell = along.table, along.gap, along.miss, along.cell
         n1, n2 = first.size, second.size

@@ -24,6 +24,7 @@ import numpy as np
 
 from trelliswork._jit import njit
 from trelliswork.dp.alignment.flags import CANONICAL, FREE_FIRST, FREE_SECOND, LOCAL
+from trelliswork.dp.alignment.one_pair import one_pair
 from trelliswork.dp.alignment.pairs import Pair
 
 __all__ = [
@@ -233,23 +234,6 @@ def _best_path(pair, most, codes):
 
 
 @njit
-def _pair(pairs, law, p):
-    """Pair ``p`` with its scores."""
-    t = p if law.tables.shape[0] > 1 else 0
-    rows = slice(pairs.first_ptr[p], pairs.first_ptr[p + 1])
-    return Pair(
-        pairs.first[rows],
-        pairs.second[pairs.second_ptr[p] : pairs.second_ptr[p + 1]],
-        law.tables[t],
-        law.gaps[t],
-        law.miss[rows],
-        pairs.partner[rows],
-        law.cell[pairs.cell_ptr[p] : pairs.cell_ptr[p + 1]] if law.cell.size else law.cell,
-        law.flags,
-    )
-
-
-@njit
 def viterbi(pairs, law, start, stop, most, values, codes, lengths):
     """Best path of every pair.
 
@@ -261,7 +245,7 @@ def viterbi(pairs, law, start, stop, most, values, codes, lengths):
     ptr, other_ptr = pairs.first_ptr, pairs.second_ptr
     for p in range(start, stop):
         path = codes[ptr[p] + other_ptr[p] : ptr[p + 1] + other_ptr[p + 1]]
-        values[p], lengths[p] = _best_path(_pair(pairs, law, p), most, path)
+        values[p], lengths[p] = _best_path(one_pair(pairs, law, p), most, path)
         for k in range(lengths[p] // 2):
             other = lengths[p] - 1 - k
             path[k], path[other] = path[other], path[k]

@@ -24,6 +24,7 @@ import math
 import numpy as np
 
 from trelliswork._jit import njit
+from trelliswork.dp.room import longest_of
 
 
 @njit
@@ -106,20 +107,12 @@ def _fill_best(unary, trans, edge, successor, level_ptr, best, step):
 
 
 @njit
-def _longest(offsets, sequences):
-    longest = 0
-    for s in sequences:
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    return longest
-
-
-@njit
 def inside(trellis, contexts, sequences, log_z):
     """Log partition of each of ``sequences`` (-inf where nothing is allowed)."""
     unary, trans, which, edge = trellis
     successor, level_ptr, offsets = contexts
     n_labels = unary.shape[1]
-    table = np.empty((_longest(offsets, sequences), successor.shape[0]))
+    table = np.empty((longest_of(offsets, sequences), successor.shape[0]))
     step = np.empty(n_labels)
     for s in sequences:
         lo, hi = offsets[s], offsets[s + 1]
@@ -138,7 +131,7 @@ def marginals(trellis, contexts, sequences, weights, log_z, expected):
     unary_out, trans_out, into, edge_out = expected
     n_labels = unary.shape[1]
     n_contexts = successor.shape[0]
-    longest = _longest(offsets, sequences)
+    longest = longest_of(offsets, sequences)
     log_beta = np.empty((longest, n_contexts))
     rows = np.empty((longest, n_labels))
     step = np.empty(n_labels)
@@ -194,7 +187,7 @@ def tangent(trellis, direction, contexts, sequences, weights, slope, expected):
     unary_out, trans_out, into, edge_out = expected
     n_labels = unary.shape[1]
     n_contexts = successor.shape[0]
-    longest = _longest(offsets, sequences)
+    longest = longest_of(offsets, sequences)
     log_beta = np.empty((longest, n_contexts))
     up = np.empty((longest, n_contexts))  # a(v) of the sweep towards the start
     step = np.empty(n_labels)
@@ -273,7 +266,7 @@ def viterbi(trellis, contexts, sequences, labels, score):
     unary, trans, which, edge = trellis
     successor, level_ptr, offsets = contexts
     n_labels = unary.shape[1]
-    best = np.empty((_longest(offsets, sequences), successor.shape[0]))
+    best = np.empty((longest_of(offsets, sequences), successor.shape[0]))
     step = np.empty(n_labels)
     for s in sequences:
         lo, hi = offsets[s], offsets[s + 1]
@@ -307,7 +300,7 @@ def sample(trellis, contexts, sequences, uniforms, labels):
     unary, trans, which, edge = trellis
     successor, level_ptr, offsets = contexts
     n_labels = unary.shape[1]
-    log_beta = np.empty((_longest(offsets, sequences), successor.shape[0]))
+    log_beta = np.empty((longest_of(offsets, sequences), successor.shape[0]))
     step = np.empty(n_labels)
     for s in sequences:
         lo, hi = offsets[s], offsets[s + 1]

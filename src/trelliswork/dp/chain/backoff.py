@@ -120,16 +120,24 @@ def _retreat(below, order, ptr, target, value, suffix, last, ahead, beta, share,
             share[b, lane] += below[q, lane] * here[lane]
 
 
+@njit
+def _copy(table, out):
+    """Copy (an assignment of arrays takes seconds to compile, for its error message)."""
+    for q in range(table.shape[0]):
+        for lane in range(LANES):
+            out[q, lane] = table[q, lane]
+
+
 @njit(fastmath={"contract", "reassoc"})
-def sums(
-    unary, entries, value, top, offsets, members, group_ptr, first, last_group, weights, room, sums_out, used
-):
+def sums(unary, offsets, entries, value, top, groups, group_range, weights, room, out, used):
     """Log sums of some groups of sequences; expected labels and, times weights, expected entries.
 
     Parameters
     ----------
     unary : (n_tokens, n_labels)
         Scores of labels.
+    offsets : int array
+        Tokens of sequences.
     entries : tuple of arrays
         ``suffix`` and ``last`` label of contexts, ``order`` in which they are visited, and ``ptr`` and
         ``target`` of the entries of each.
@@ -137,28 +145,28 @@ def sums(
         Factors of entries, less the exponential of ``top``.
     top : float
         Score that the factors lack.
-    offsets : int array
-        Tokens of sequences.
-    members, group_ptr : int arrays
-        Sequences of every group, at most as many as there are lanes.
-    first, last_group : int
-        Groups to do.
+    groups : tuple of int arrays
+        Sequences of all groups, and where those of each begin: no more in a group than there are lanes.
+    group_range : pair of int
+        First group to do, and the one after the last.
     weights : (n_sequences,)
         Factor on expectations.
     room : int
         Tokens whose probabilities are kept; those of longer sequences are computed twice.
-    sums_out : tuple of arrays
+    out : tuple of arrays
         Outputs: log sums, expected labels (without rows the log sums alone), and marks of sequences whose
         probabilities leave the range of numbers.
     used : (n_entries,)
         Output, to which expected entries, without their factors, are added.
     """
     suffix, last, order, ptr, target = entries
-    log_z, unary_out, failed = sums_out
+    members, group_ptr = groups
+    first_group, stop_group = group_range
+    log_z, unary_out, failed = out
     n, n_labels = suffix.size, unary.shape[1]
     longest = np.int64(0)
-    for g in range(group_ptr[first], group_ptr[last_group]):
-        longest = max(longest, offsets[members[g] + 1] - offsets[members[g]])
+    for s in members[group_ptr[first_group] : group_ptr[stop_group]]:
+        longest = max(longest, offsets[s + 1] - offsets[s])
     size, n_parts = np.int64(1), np.int64(0)
     if unary_out.shape[0]:
         size = min(room, max(longest, np.int64(1)))
@@ -168,7 +176,7 @@ def sums(
     factor, share = np.empty((n_labels, LANES)), np.empty((n_labels, LANES))
     total, inverse = np.empty(LANES), np.empty((longest, LANES))
     log_sum, unread = np.zeros(LANES), np.zeros(LANES)
-    for g in range(first, last_group):
+    for g in range(first_group, stop_group):
         lanes = members[group_ptr[g] : group_ptr[g + 1]]
         n_steps = np.int64(0)
         for s in lanes:
@@ -192,7 +200,7 @@ def sums(
                         failed[lanes[lane]] = True
             _gather(alpha, inverse[t], suffix, kept[t % size])
             if t % size == 0 and starts.shape[0]:
-                starts[t // size] = kept[0]
+                _copy(kept[0], starts[t // size])
         for lane in range(lanes.size):
             log_z[lanes[lane]] = log_sum[lane]
         if not unary_out.shape[0]:
@@ -201,7 +209,7 @@ def sums(
         for t in range(n_steps - 1, -1, -1):
             if t // size != have:
                 have = t // size
-                kept[0] = starts[have]
+                _copy(starts[have], kept[0])
                 for u in range(have * size + 1, (have + 1) * size):
                     _label_factors(unary, offsets, lanes, u, factor, unread)
                     _advance(kept[(u - 1) % size], order, ptr, target, value, last, factor, alpha, total)

@@ -15,16 +15,10 @@ from __future__ import annotations
 import numpy as np
 
 from trelliswork._jit import njit
+from trelliswork.dp.chain.first_order import combine_rows
+from trelliswork.dp.room import longest
 
 _SMALLEST = 1e-290
-
-
-@njit
-def _longest(offsets, first, last):
-    longest = 0
-    for s in range(first, last):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    return longest
 
 
 @njit
@@ -65,7 +59,7 @@ def uniform_product(rows, index, offsets, gold, about_gold, weights, trans, firs
     for a in range(n_labels):
         by_row[a] -= whole
         by_column[a] -= whole
-    u = np.empty((_longest(offsets, first, last), n_labels))
+    u = np.empty((longest(offsets, first, last), n_labels))
     h, every = np.empty(n_labels), np.zeros(n_labels)
     firsts, lasts = np.zeros(n_labels), np.zeros(n_labels)
     m1 = m2 = plain = 0.0
@@ -201,25 +195,6 @@ def by_tokens(table, offsets, members, base, first, last, out):
                     out[offsets[s] + t, k] = table[place + k * n_lanes]
 
 
-@njit(inline="always")
-def _combine(out, rows, weights, n_active):
-    """``out[l] = sum_i weights[i] * rows[i, l]`` for the first ``n_active`` lanes."""
-    n = weights.size
-    n4 = n // 4 * 4
-    for lane in range(n_active):
-        out[lane] = 0.0
-    for i in range(0, n4, 4):
-        x0, x1, x2, x3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
-        r0, r1, r2, r3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
-        for lane in range(n_active):
-            out[lane] += r0[lane] * x0 + r1[lane] * x1 + r2[lane] * x2 + r3[lane] * x3
-    for i in range(n4, n):
-        x0 = weights[i]
-        r0 = rows[i]
-        for lane in range(n_active):
-            out[lane] += r0[lane] * x0
-
-
 @njit(fastmath={"contract", "reassoc"})
 def gibbs_product(
     rows, index, offsets, gold, about_gold, weights, trans, first, last, out_rows, out_trans, law
@@ -297,8 +272,8 @@ def gibbs_product(
                         pq[n_labels + b, i] = pq[b, i] * after[t + 1, b, i]
                 for a in range(n_labels):
                     means, inverses, row = up[t, a], inverse[t, a], after[t, a]
-                    _combine(means, pq, forth[a], n_next)
-                    _combine(inverses, pq, factors[a], n_next)
+                    combine_rows(means, pq, forth[a], n_next)
+                    combine_rows(inverses, pq, factors[a], n_next)
                     for i in range(n_next):
                         x = 1.0 / inverses[i] if inverses[i] > _SMALLEST else 0.0
                         inverses[i] = x
@@ -343,7 +318,7 @@ def gibbs_product(
             for i in range(n_here):
                 excess[i] = 0.0
             for b in range(n_labels):
-                _combine(moved, moves, back[b], n_here)
+                combine_rows(moved, moves, back[b], n_here)
                 target, far = change[b], pq[b]
                 for i in range(n_here):
                     target[i] = far[i] * moved[i] + rho[t + 1, b, i] * after[t + 1, b, i]

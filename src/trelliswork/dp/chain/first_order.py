@@ -81,7 +81,7 @@ def _exp(x):
 
 
 @njit(inline="always")
-def _axpy_rows(out, rows, weights, n_active):
+def combine_rows(out, rows, weights, n_active):
     """``out[l] = sum_i weights[i] * rows[i, l]`` for the first ``n_active`` lanes."""
     n = weights.size
     n4 = n // 4 * 4
@@ -194,7 +194,7 @@ def _forward(unary, backward, room, forbidden, offsets, lanes, local, alpha, wor
                     row[lane] = e[lane]
                     total[lane] += e[lane]
             else:
-                _axpy_rows(row, alpha[t - 1], backward[b], n_active)
+                combine_rows(row, alpha[t - 1], backward[b], n_active)
                 for lane in range(n_active):
                     row[lane] *= e[lane]
                     total[lane] += row[lane]
@@ -254,7 +254,7 @@ def _backward(forward, offsets, lanes, weights, local, alpha, work, marginals, c
             total[lane] = 0.0
         for a in range(n_labels):
             row = below[a]
-            _axpy_rows(row, beta, forward[a], n_active)
+            combine_rows(row, beta, forward[a], n_active)
             before = alpha[t - 1, a]
             for lane in range(n_active):
                 total[lane] += row[lane] * before[lane]

@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from trelliswork._jit import njit
+from trelliswork.dp.room import longest_of
 
 WIDEST = 300.0  # span of the scores of one step, transitions included
 _SMALL = 1e-150  # times exp(-WIDEST) this is still a normal number
@@ -85,19 +86,11 @@ def _fill(unary, factors, room, successor, level_ptr, ahead, beta):
 
 
 @njit
-def _longest(offsets, sequences):
-    longest = 0
-    for s in sequences:
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    return longest
-
-
-@njit
 def inside(trellis, contexts, sequences, log_z, failed):
     """Log partition of each of ``sequences``."""
     unary, factors, top, room, which = trellis
     successor, level_ptr, offsets = contexts
-    longest = _longest(offsets, sequences)
+    longest = longest_of(offsets, sequences)
     ahead = np.zeros((longest, successor.shape[0]))
     beta = np.zeros((longest, successor.shape[0]))
     for s in sequences:
@@ -121,7 +114,7 @@ def marginals(trellis, contexts, sequences, weights, log_z, expected, failed):
     unary_out, trans_out, into, _ = expected
     n_labels = unary.shape[1]
     n_contexts = successor.shape[0]
-    longest = _longest(offsets, sequences)
+    longest = longest_of(offsets, sequences)
     ahead = np.zeros((longest, n_contexts))
     beta = np.zeros((longest, n_contexts))
     rho = np.zeros((longest, n_contexts))
@@ -202,7 +195,7 @@ def tangent(trellis, direction, contexts, sequences, weights, slope, expected, f
     unary_out, trans_out, into, _ = expected
     n_labels = unary.shape[1]
     n_contexts = successor.shape[0]
-    longest = _longest(offsets, sequences)
+    longest = longest_of(offsets, sequences)
     ahead = np.zeros((longest, n_contexts))
     beta = np.zeros((longest, n_contexts))
     rho = np.zeros((longest, n_contexts))

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from trelliswork._jit import njit
+from trelliswork.dp.places import place_of
 
 __all__ = ["contexts_before", "expect", "viterbi"]
 
@@ -56,7 +57,7 @@ def _shared(alpha, failures, below, mass):
                 mass[p] = alpha[q]
                 for j in range(child_ptr[q], child_ptr[q + 1]):
                     r = child[j]
-                    place = pair_ptr[r] + np.searchsorted(label[pair_ptr[r] : pair_ptr[r + 1]], label[p])
+                    place = place_of(label, pair_ptr[r], pair_ptr[r + 1], label[p])
                     if place == pair_ptr[r + 1] or label[place] != label[p]:
                         mass[p] += below[r]
 
@@ -150,7 +151,7 @@ def _rest(suffix, pair_ptr, label, value, q):
     while end >= 0 and shorter >= 0:
         for p in range(pair_ptr[shorter], pair_ptr[shorter + 1]):
             # Taken here unless a longer suffix makes the step itself; those hold the labels of longer ones.
-            place = pair_ptr[end] + np.searchsorted(label[pair_ptr[end] : pair_ptr[end + 1]], label[p])
+            place = place_of(label, pair_ptr[end], pair_ptr[end + 1], label[p])
             if place == pair_ptr[end + 1] or label[place] != label[p]:
                 total += value[p]
         end, shorter = shorter, suffix[shorter]

@@ -130,7 +130,8 @@ def profile_derivation(tail_ptr, tails, costs, table, choice, base, root, loss):
         for j in range(last - first - 1):
             row = table[tails[first + j] - base]
             if j == 0:
-                joint[0] = row[: rest + 1]
+                for a in range(rest + 1):
+                    joint[0, a] = row[a]
             else:
                 _convolve(joint[j - 1], rest, row, rest, rest, joint[j])
         for j in range(last - first - 1, 0, -1):

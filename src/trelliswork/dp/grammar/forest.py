@@ -273,7 +273,9 @@ def _packed(rules, n, cells, item_sym, edge_first, edges, used, ends, n_roots):
         if ends[0, e] >= 0:
             node_ptr[node_of[ends[0, e]] + 1] += 1
             n_kept += 1
-            n_tails += (ends[1, e] >= 0) + (ends[2, e] >= 0)
+            for side in range(1, 3):  # not a sum of truth values, which in plain Python is one of them
+                if ends[side, e] >= 0:
+                    n_tails += 1
     node_ptr[n_nodes + 1] = n_roots
     for v in range(n_nodes + 1):
         node_ptr[v + 1] += node_ptr[v]

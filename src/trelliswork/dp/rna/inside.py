@@ -27,6 +27,7 @@ import numpy as np
 from trelliswork._jit import njit
 from trelliswork.dp.rna.rules import BASE, F_LS, F_PAIR, KIND, L_PAIR, N_RULES, S_L, S_LS
 from trelliswork.dp.rna.scaled import LN2, NONE, add_rows, dot_rows, exponent, pow2, split
+from trelliswork.dp.room import longest
 
 __all__ = ["BLOCK", "DERIVATIVES", "EVERYTHING", "LOG_Z", "Expected", "block_width", "expect", "inside"]
 
@@ -464,14 +465,6 @@ def _lists(n_depths, root, counts):
 
 
 @njit
-def _longest(offsets, start, stop):
-    longest = 0
-    for i in range(start, stop):
-        longest = max(longest, offsets[i + 1] - offsets[i])
-    return longest
-
-
-@njit
 def _store(n, n_depths, P, Q, out):
     """Upper triangle of the probabilities of pairs; unpaired bases on the diagonal."""
     place = 0
@@ -526,7 +519,7 @@ def expect(seqs, offsets, tables, pairs, pair_offsets, start, stop, width, goal,
     """
     dtables, dpairs = direction
     log_z, counts, probs = expected
-    n, D = _longest(offsets, start, stop), tables.shape[1]
+    n, D = longest(offsets, start, stop), tables.shape[1]
     dual = goal == DERIVATIVES
     o, q = n if goal != LOG_Z else 1, n if dual else 1
     s, f, e = _chart(D, n, width)

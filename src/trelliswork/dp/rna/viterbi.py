@@ -22,6 +22,7 @@ import numpy as np
 from trelliswork._jit import njit
 from trelliswork.dp.rna.items import append_row, offer
 from trelliswork.dp.rna.rules import BASE, F_LS, F_PAIR, KIND, L_PAIR, S_L, S_LS
+from trelliswork.dp.room import longest
 
 __all__ = ["count", "evaluate", "kbest", "viterbi"]
 
@@ -227,14 +228,6 @@ def count(seqs, offsets, partners, counts):
 
 
 @njit
-def _longest(offsets, start, stop):
-    longest = 0
-    for i in range(start, stop):
-        longest = max(longest, offsets[i + 1] - offsets[i])
-    return longest
-
-
-@njit
 def evaluate(seqs, offsets, tables, pairs, pair_offsets, start, stop, partners, values):
     """Score of given structures; -inf for those that the grammar does not have.
 
@@ -286,7 +279,7 @@ def viterbi(seqs, offsets, tables, pairs, pair_offsets, start, stop, partners, v
     values : ndarray of shape (n_sequences,)
         Output: their scores.
     """
-    n = _longest(offsets, start, stop)
+    n = longest(offsets, start, stop)
     D = tables.shape[1]
     S, F = np.empty((D, n, n)), np.empty((D, n, n))
     for i in range(start, stop):
@@ -393,7 +386,7 @@ def kbest(seqs, offsets, tables, pairs, pair_offsets, start, stop, k):
     partners : ndarray of int64
         Their pair tables.
     """
-    n, D = _longest(offsets, start, stop), tables.shape[1]
+    n, D = longest(offsets, start, stop), tables.shape[1]
     S, F = np.empty((D, n, n)), np.empty((D, n, n))
     counts = np.zeros(stop - start, np.int64)
     totals, partners = np.empty((stop - start, k)), np.empty(k * (offsets[stop] - offsets[start]), np.int64)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Features", "Limits", "Planes", "Sequences", "Weights"]
+__all__ = ["Features", "Limits", "Planes", "Sequences", "Sums", "TrueLabels", "Weights"]
 
 
 class Features(NamedTuple):
@@ -43,6 +43,22 @@ class Weights(NamedTuple):
 
     emission: np.ndarray  # (n_attributes, n_labels)
     stored: np.ndarray  # of bool, of the same shape, or with no rows: all
+    trans: np.ndarray
+
+
+class TrueLabels(NamedTuple):
+    """Tokens of each sequence, and what their labels are known to be."""
+
+    offsets: np.ndarray
+    gold: np.ndarray  # (n_tokens,); those of sequences known in part are filled in anew at every visit
+    opened: np.ndarray  # (n_sequences,) of bool, or empty: which sequences are known in part
+    possible: np.ndarray  # (n_tokens, n_labels) of bool, or no rows: labels that agree with what is known
+
+
+class Sums(NamedTuple):
+    """Sums over the visits so far of what ``Weights`` has for now."""
+
+    emission: np.ndarray
     trans: np.ndarray
 
 

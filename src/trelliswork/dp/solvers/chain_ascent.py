@@ -12,6 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 from trelliswork._jit import njit
+from trelliswork.dp.solvers.chain_decoding import best_labels
+from trelliswork.dp.solvers.planes import solve_block
+
+_TOL = 1e-12  # violations within a block that are as good as none
 
 
 @njit(fastmath={"contract"})
@@ -49,26 +53,7 @@ def _decode(unary, costs, first, n_steps, trans, limits, best, guess):
             best[0, k] = -np.inf
         if not end_ok[k]:
             best[n_steps - 1, k] = -np.inf
-    for t in range(n_steps - 2, -1, -1):
-        ahead = best[t + 1]
-        for a in range(n_labels):
-            row = trans[a]
-            top = row[0] + ahead[0]
-            for b in range(1, n_labels):
-                top = max(top, row[b] + ahead[b])
-            best[t, a] += top
-    choice = 0
-    for b in range(1, n_labels):
-        if best[0, b] > best[0, choice]:
-            choice = b
-    guess[0] = choice
-    for t in range(1, n_steps):
-        row = trans[choice]
-        choice = 0
-        for b in range(1, n_labels):
-            if row[b] + best[t, b] > row[choice] + best[t, choice]:
-                choice = b
-        guess[t] = choice
+    best_labels(best, trans, n_steps, guess)
 
 
 @njit
@@ -144,52 +129,6 @@ def _gram_row(gold, new, others, m, n_steps, right, wrong, counts, row):
     for t in range(1, n_steps):
         counts[gold[t - 1], gold[t]] = 0.0
         counts[new[t - 1], new[t]] = 0.0
-
-
-@njit
-def _solve(gram, top, beta, mass, cap, m, max_steps):
-    """Ascent over pairs of planes; plane -1 is the zero plane. Returns the new mass."""
-    for _ in range(max_steps):
-        best, high = -1, 0.0
-        worst, low = -2, np.inf
-        if mass < cap:
-            worst, low = -1, 0.0
-        for p in range(m):
-            if top[p] > high:
-                best, high = p, top[p]
-            if beta[p] > 0.0 and top[p] < low:
-                worst, low = p, top[p]
-        if worst == -2 or best == worst or high - low <= 1e-12:
-            break
-        curve = 0.0
-        if best >= 0:
-            curve += gram[best, best]
-        if worst >= 0:
-            curve += gram[worst, worst]
-            if best >= 0:
-                curve -= 2.0 * gram[best, worst]
-        room = cap - mass if worst == -1 else beta[worst]
-        step = room
-        if curve > 1e-300:
-            step = min((high - low) / curve, room)
-        if step <= 0.0:
-            break
-        if best >= 0:
-            beta[best] += step
-        else:
-            mass -= step
-        if worst >= 0:
-            beta[worst] = 0.0 if step >= room else beta[worst] - step
-        else:
-            mass = cap if step >= room else mass + step
-        for p in range(m):
-            change = 0.0
-            if best >= 0:
-                change += gram[p, best]
-            if worst >= 0:
-                change -= gram[p, worst]
-            top[p] -= step * change
-    return mass
 
 
 @njit
@@ -344,7 +283,7 @@ def sweep(order, search, features, sequences, weights, limits, cap, planes, gap,
                     _remember(features, first, true, guess, slot, m, stored, labels, gram[s], work)
                     n_new += 1
         gap[s] = cap[s] * high - weighed
-        mass[s] = _solve(gram[s], top, beta[s], mass[s], cap[s], m, max_steps)
+        mass[s] = solve_block(gram[s], 0.0, top, beta[s], mass[s], cap[s], m, max_steps, _TOL)
         if crowded:
             mass[s] = _drop_smallest(beta[s], mass[s], m)
         moved = False

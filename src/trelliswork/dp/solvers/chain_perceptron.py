@@ -5,76 +5,37 @@ from __future__ import annotations
 import numpy as np
 
 from trelliswork._jit import njit
+from trelliswork.dp.solvers.chain_decoding import best_labels
 
 
 @njit(fastmath={"contract"})
-def _decode(best, masked, n_steps, labels):
-    """Best label sequence; ``best`` has the scores of labels, and later those of what follows as well."""
-    n_labels = masked.shape[0]
-    for t in range(n_steps - 2, -1, -1):
-        ahead = best[t + 1]
-        for a in range(n_labels):
-            row = masked[a]
-            top = row[0] + ahead[0]
-            for b in range(1, n_labels):
-                top = max(top, row[b] + ahead[b])
-            best[t, a] += top
-    choice = 0
-    for b in range(1, n_labels):
-        if best[0, b] > best[0, choice]:
-            choice = b
-    labels[0] = choice
-    for t in range(1, n_steps):
-        row = masked[choice]
-        choice = 0
-        for b in range(1, n_labels):
-            if row[b] + best[t, b] > row[choice] + best[t, choice]:
-                choice = b
-        labels[t] = choice
-
-
-@njit(fastmath={"contract"})
-def perceptron_pass(
-    features,
-    offsets,
-    gold,
-    opened,
-    possible,
-    order,
-    weights,
-    emission,
-    emission_sum,
-    stored,
-    trans,
-    trans_sum,
-    limits,
-    clock,
-):
+def perceptron_pass(features, limits, labels, order, step_sizes, weights, sums, clock):
     """Visit the sequences of ``order`` once, in place; returns the number of mistakes.
 
     Parameters
     ----------
     features : Features
         Features of the tokens.
-    gold : (n_tokens,)
-        True labels; those of sequences known in part are filled in here, anew at every visit.
-    opened : (n_sequences,) of bool, or empty
-        Which sequences are known in part.
-    possible : (n_tokens, n_labels) of bool, or no rows
-        Labels that agree with what is known.
-    emission, emission_sum : (n_attributes, n_labels)
-        Weights (of either precision), and the sum of ``clock * update`` from which the average is made.
-    stored : (n_attributes, n_labels) of bool, or no rows
-        Which pairs have a weight.
-    trans, trans_sum : (n_labels, n_labels)
-        The same for transitions ``[from, to]``.
     limits : Limits
         Hard constraints.
+    labels : TrueLabels
+        What the labels are known to be.
+    order : int array
+        Sequences to visit.
+    step_sizes : (n_sequences,)
+        Factor on what a mistake changes.
+    weights : Weights
+        Weights; those of attributes in either precision.
+    sums : Sums
+        Sums of ``clock * update`` from which the averages are made.
     clock : (1,)
         Samples seen so far; counted in place, so that it always belongs to the weights.
     """
     indptr, indices, data, token_rows = features
     trans_mask, start_ok, end_ok = limits
+    offsets, gold, opened, possible = labels
+    emission, stored, trans = weights
+    emission_sum, trans_sum = sums
     n_labels = trans.shape[0]
     longest = 0
     for s in order:
@@ -120,8 +81,8 @@ def perceptron_pass(
             for t in range(n_steps):
                 for k in range(n_labels):
                     limited[t, k] = best[t, k] if possible[start + t, k] else -np.inf
-            _decode(limited, masked, n_steps, gold[start : start + n_steps])
-        _decode(best, masked, n_steps, guesses)
+            best_labels(limited, masked, n_steps, gold[start : start + n_steps])
+        best_labels(best, masked, n_steps, guesses)
         wrong = False
         for t in range(n_steps):
             wrong |= guesses[t] != gold[start + t]
@@ -129,7 +90,7 @@ def perceptron_pass(
             continue
         mistakes += 1
         now = clock[0]
-        step = weights[s]
+        step = step_sizes[s]
         for t in range(n_steps):
             right, guess = gold[start + t], guesses[t]
             if right != guess:

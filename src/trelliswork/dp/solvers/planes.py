@@ -25,8 +25,8 @@ from trelliswork._jit import njit
 _ROUNDING = 1e-14
 
 
-@njit
-def _solve_block(gram, inv_c, top, beta, mass, cap, m, max_steps, tol):
+@njit(no_cpython_wrapper=True)
+def solve_block(gram, inv_c, top, beta, mass, cap, m, max_steps, tol):
     """Ascent over pairs of planes; plane -1 is the zero plane. Returns the new mass.
 
     ``top`` holds the violations ``h - w . a - inv_c * mass`` and follows the changes.
@@ -77,7 +77,7 @@ def _solve_block(gram, inv_c, top, beta, mass, cap, m, max_steps, tol):
 @njit
 def solve(gram, top, beta, mass, cap, max_steps, tol):
     """One block: ascend until the violations of planes in use are within ``tol``; new mass."""
-    return _solve_block(gram, 0.0, top, beta, mass, cap, beta.size, max_steps, tol)
+    return solve_block(gram, 0.0, top, beta, mass, cap, beta.size, max_steps, tol)
 
 
 @njit
@@ -206,7 +206,7 @@ def visit(order, planes, cap, inv_c, metric, max_steps, tol, max_idle, gap):
         if inv_c[i] > 0.0:
             for p in range(m):
                 top[p] -= inv_c[i] * mass[i]
-        mass[i] = _solve_block(gram[i], inv_c[i], top, beta[i], mass[i], cap[i], m, max_steps, tol)
+        mass[i] = solve_block(gram[i], inv_c[i], top, beta[i], mass[i], cap[i], m, max_steps, tol)
         for p in range(m):
             old[p] = beta[i, p] - old[p]
             idle[i, p] = 0 if beta[i, p] > 0.0 else idle[i, p] + 1

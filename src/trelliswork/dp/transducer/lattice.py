@@ -14,11 +14,7 @@ import numpy as np
 
 from trelliswork._jit import njit
 
-__all__ = [
-    "expand",
-    "inside_outside",
-    "viterbi",
-]
+__all__ = ["expand", "inside_outside", "viterbi"]
 
 _DENSE = 1 << 22  # pairs of a state and a piece that have a place each
 
@@ -58,24 +54,25 @@ def _inside(node_ptr, place, shift, tail, arc, join, arc_factor, join_factor, be
 
 
 @njit
-def inside_outside(
-    graph_ptr,
-    node_ptr,
-    place,
-    shift,
-    tail,
-    arc,
-    join,
-    arc_factor,
-    join_factor,
-    weights,
-    start,
-    stop,
-    log_z,
-    arc_sum,
-    join_sum,
-):
-    """Log sums of the samples ``start .. stop - 1``; adds their expected arcs and joins, times weights."""
+def inside_outside(lattice, factors, weights, start, stop, sums):
+    """Log sums of the samples ``start .. stop - 1``; adds their expected arcs and joins, times weights.
+
+    Parameters
+    ----------
+    lattice : Lattice
+        Paths of all samples.
+    factors : Factors
+        Of arcs, nodes and joins.
+    weights : (n_samples,)
+        Factor on expectations.
+    start, stop : int
+        Samples to do.
+    sums : Sums
+        Outputs.
+    """
+    graph_ptr, node_ptr, place, tail, arc, join = lattice
+    arc_factor, shift, join_factor = factors
+    log_z, arc_sum, join_sum = sums
     n_nodes, longest = 0, 0
     for s in range(start, stop):
         n_nodes = max(n_nodes, graph_ptr[s + 1] - graph_ptr[s])
@@ -283,7 +280,8 @@ def _turn(node_ptr, place, states, tail, arc, join, first, last, first_edge, las
     ptr = node_ptr[first : last + 1].copy()
     old_place, old_states = place[first:last].copy(), states[first:last].copy()
     old = np.empty((3, m), np.int32)
-    old[0], old[1], old[2] = tail[first_edge:last_edge], arc[first_edge:last_edge], join[first_edge:last_edge]
+    for t in range(m):
+        old[0, t], old[1, t], old[2, t] = tail[first_edge + t], arc[first_edge + t], join[first_edge + t]
     e = first_edge
     for v in range(n):
         u = n - 1 - v

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from trelliswork._jit import njit
+from trelliswork.dp.places import place_of
 
 __all__ = ["list_arcs", "list_steps", "segment_keys", "step_keys"]
 
@@ -126,7 +127,7 @@ def list_arcs(x, x_ptr, keys, piece_ptr, unknown, max_in, base):
                         key = _key(x, t, length, base)
                         if key < 0:
                             break
-                        k = np.searchsorted(keys, key)
+                        k = place_of(keys, 0, keys.size, key)
                         if k < keys.size and keys[k] == key:
                             for piece in range(piece_ptr[k], piece_ptr[k + 1]):
                                 if counted == 1:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from trelliswork._jit import njit
+from trelliswork.dp.places import place_of
 
 __all__ = ["context_keys", "proposed"]
 
@@ -60,7 +61,7 @@ def proposed(codes, ptr, x_ptr, arc_ptr, arc_piece, width, keys, row_ptr, row_pi
                 key = _key(codes, lo, hi, lo + 1 + i, k)
                 if key == -2:
                     continue
-                row = np.searchsorted(keys, key)
+                row = place_of(keys, 0, keys.size, key)
                 if key < 0 or row == keys.size or keys[row] != key:
                     break
                 widest = row
@@ -70,9 +71,7 @@ def proposed(codes, ptr, x_ptr, arc_ptr, arc_piece, width, keys, row_ptr, row_pi
                 # Pieces of a row are in order; those of a place are by length and then in order too.
                 for c in range(n):
                     p[c] *= kinds
-                    place = row_ptr[row] + np.searchsorted(
-                        row_piece[row_ptr[row] : row_ptr[row + 1]], arc_piece[first + c]
-                    )
+                    place = place_of(row_piece, row_ptr[row], row_ptr[row + 1], arc_piece[first + c])
                     if place < row_ptr[row + 1] and row_piece[place] == arc_piece[first + c]:
                         p[c] += row_count[place]
                     p[c] /= total + kinds
@@ -84,7 +83,7 @@ def proposed(codes, ptr, x_ptr, arc_ptr, arc_piece, width, keys, row_ptr, row_pi
             for c in range(n):
                 keep[first + c] = p[c] >= least * top
             for t in range(row_ptr[widest], row_ptr[widest + 1]):
-                place = first + np.searchsorted(arc_piece[first:last], row_piece[t])
+                place = place_of(arc_piece, first, last, row_piece[t])
                 if place < last and arc_piece[place] == row_piece[t]:
                     keep[place] = True
     return keep

@@ -81,25 +81,29 @@ def fill_table(keys, table, places):
 
 
 @njit
-def arc_features(
-    codes,
-    ptr,
-    x_ptr,
-    arc_ptr,
-    arc_length,
-    arc_piece,
-    window,
-    longest,
-    max_in,
-    table,
-    places,
-    row_ptr,
-    row_piece,
-):
-    """Features of every arc: pairs of an attribute and the piece of the arc, numbered as ``row_piece``.
+def arc_features(codes, ptr, x_ptr, arcs, max_in, attributes):
+    """Features of every arc: pairs of an attribute and its piece, numbered as ``attributes.piece``.
 
-    Row ``t`` of the attributes has the pieces ``row_piece[row_ptr[t]:row_ptr[t + 1]]``.
+    Parameters
+    ----------
+    codes, ptr : int arrays
+        Strings with a mark before and after each.
+    x_ptr : int array
+        Strings without these marks.
+    arcs : Arcs
+        Pieces at every position of the strings, of at most ``max_in`` symbols.
+    max_in : int
+        See ``arcs``.
+    attributes : Attributes
+        Those that have features.
+
+    Returns
+    -------
+    indptr, indices : int arrays
+        Features of every arc.
     """
+    arc_ptr, arc_length, arc_piece = arcs
+    table, places, row_ptr, row_piece, window, longest = attributes
     widest = 2 * window + max_in
     size = widest * widest
     keys, starts, lengths = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
@@ -110,9 +114,9 @@ def arc_features(
     for s in range(x_ptr.size - 1):
         lo, hi = ptr[s], ptr[s + 1]
         for i in range(x_ptr[s + 1] - x_ptr[s]):
-            at = x_ptr[s] + s + i
+            position = x_ptr[s] + s + i
             length, n = np.int64(-1), 0
-            for c in range(arc_ptr[at], arc_ptr[at + 1]):
+            for c in range(arc_ptr[position], arc_ptr[position + 1]):
                 if arc_length[c] != length:
                     length = arc_length[c]
                     j = lo + 1 + i

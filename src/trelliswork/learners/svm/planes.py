@@ -156,7 +156,7 @@ class Shard:
             self._drop_codes()
         return int(new.size)
 
-    def broken(self, found: Found, weights: Weights, epsilon: float) -> Found:
+    def broken(self, worst: Found, weights: Weights, epsilon: float) -> Found:
         """The same outputs, with the value 0 where the slack of a sample and ``epsilon`` suffice."""
         i, p = np.nonzero(self.in_use)
         size = self.size[i, p]
@@ -165,8 +165,8 @@ class Shard:
         values = self._val[entries] * weights.work(self.number)[self._idx[entries]]
         slack = np.zeros(self.count.size)
         np.maximum.at(slack, i, self.offset[i, p] - np.bincount(owner, values, i.size))
-        met = (found.value <= slack + epsilon) | (self.shares == 0)
-        return found._replace(value=np.where(met, 0.0, found.value))
+        met = (worst.value <= slack + epsilon) | (self.shares == 0)
+        return worst._replace(value=np.where(met, 0.0, worst.value))
 
     def start_from(self, start: Start, weights: Weights) -> None:
         """Begin with given dual variables; ``start.sample`` counts the samples of this shard."""

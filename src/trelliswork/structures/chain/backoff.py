@@ -140,12 +140,23 @@ def _by_products(
     entries = batch.space.sparse.entries
     lanes = arrange(batch.offsets, 0, batch.limits, backoff.LANES)
     room = max(_KEPT_FLOATS // (entries.suffix.size * backoff.LANES), _FEWEST_KEPT)
-    value = entries.values(step)
+    groups, value = (lanes.members, lanes.group_ptr), entries.values(step)
     used = np.zeros((len(lanes.chunks), value.size))
 
     def task(number: int, first: int, last: int) -> None:
-        where = (batch.offsets, lanes.members, lanes.group_ptr, first, last)
-        backoff.sums(unary, tuple(entries[:5]), value, top, *where, weights, room, sums, used[number])
+        backoff.sums(
+            unary,
+            batch.offsets,
+            tuple(entries[:5]),
+            value,
+            top,
+            groups,
+            (first, last),
+            weights,
+            room,
+            sums,
+            used[number],
+        )
 
     run(task, [(i, a, b) for i, (a, b) in enumerate(lanes.chunks)], batch._threads)
     return entries.steps(used.sum(axis=0), step)

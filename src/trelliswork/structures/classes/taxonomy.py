@@ -105,14 +105,14 @@ class Taxonomy:
 
     def leaves_below(self, node: Any) -> list[Any]:
         """Leaves below a node, in the order of the links; the node itself if it is a leaf."""
-        found: dict[Any, None] = {}
+        leaves: dict[Any, None] = {}
         stack = [node]
         while stack:
             here = stack.pop()
             if not self.children[here]:
-                found[here] = None
+                leaves[here] = None
             stack.extend(reversed(self.children[here]))
-        return list(found)
+        return list(leaves)
 
     def check_classes(self, labels: Iterable[Any]) -> None:
         """Refuse classes that are not leaves."""

@@ -419,20 +419,20 @@ class RNASpace(Space):
 
     def agrees(self, x: Any, known: Any, y: Any) -> bool:
         """Whether a structure has the known pairs, and its other bases are what their marks say."""
-        found = pair_table(y)
+        predicted = pair_table(y)
         if known is None:
             return True
         marks = known if pairs.is_open(known) else known.replace(".", "x")
         partner = pair_table("".join(mark if mark in "()" else "." for mark in marks))
         holds = {
             "?": lambda i: True,
-            "|": lambda i: found[i] >= 0,
-            "<": lambda i: found[i] > i,
-            ">": lambda i: 0 <= found[i] < i,
-            "(": lambda i: found[i] == partner[i],
-            ")": lambda i: found[i] == partner[i],
+            "|": lambda i: predicted[i] >= 0,
+            "<": lambda i: predicted[i] > i,
+            ">": lambda i: 0 <= predicted[i] < i,
+            "(": lambda i: predicted[i] == partner[i],
+            ")": lambda i: predicted[i] == partner[i],
         }
-        return all(holds.get(mark, lambda i: found[i] < 0)(i) for i, mark in enumerate(marks))
+        return all(holds.get(mark, lambda i: predicted[i] < 0)(i) for i, mark in enumerate(marks))
 
     def hidden(self, x: Any, y: str, share: float, rng: np.random.Generator) -> str:
         """Bases made unknown one by one; of every third base of a pair it stays known that it is paired."""

@@ -8,11 +8,12 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import gather_ranges, offsets_of
+from trelliswork.dp.transducer.arrays import Lattice
 from trelliswork.structures.transducer import store
 from trelliswork.structures.transducer.outputs import Given, coded_outputs
 
 if TYPE_CHECKING:
-    from trelliswork.structures.transducer.batch import Lattice, TransducerBatch
+    from trelliswork.structures.transducer.batch import TransducerBatch
 
 __all__ = ["agreeing"]
 
@@ -54,8 +55,6 @@ def _merged(batch: TransducerBatch, free: np.ndarray) -> Lattice:
     """One lattice per sample: of all its outputs where it is ``free``, else of the given ones, whose starts
     become one node.
     """
-    from trelliswork.structures.transducer.batch import Lattice
-
     lattice, (known, owner, _) = batch.lattice, store.known_lattice(batch)
     places, samples, starts, degrees, tails, edges = [], [], [], [], [], []
     first = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +12,7 @@ from trelliswork._errors import InputError, Unsupported
 from trelliswork._ngrams import Coded
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork._threads import balanced_chunks, n_threads, run
+from trelliswork.dp.transducer.arrays import Arcs, Factors, Lattice, Sums
 from trelliswork.structures.abilities import JointLaw
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.derivations.batch import DerivationBatch
@@ -22,37 +23,14 @@ from trelliswork.structures.transducer.outputs import Given
 if TYPE_CHECKING:
     from trelliswork.structures.transducer.space import TransducerSpace
 
-__all__ = ["Arcs", "Lattice", "TransducerBatch"]
+__all__ = ["TransducerBatch"]
 
 
-class Arcs(NamedTuple):
-    """Pieces at the positions of inputs; see ``dp/transducer/pairs.py``."""
-
-    ptr: np.ndarray
-    length: np.ndarray
-    piece: np.ndarray
-
-
-class Lattice(NamedTuple):
-    """Outputs as paths; see ``dp/transducer/lattice.py``."""
-
-    graph_ptr: np.ndarray
-    node_ptr: np.ndarray
-    place: np.ndarray
-    tail: np.ndarray
-    arc: np.ndarray
-    join: np.ndarray
-
-    @property
-    def edge_ptr(self) -> np.ndarray:
-        """Where the edges of each sample begin."""
-        return self.node_ptr[self.graph_ptr]
-
-    def graph(self) -> Graph:
-        """The lattices as derivation graphs."""
-        inner = self.tail >= 0
-        first = np.repeat(self.graph_ptr[:-1], np.diff(self.edge_ptr))
-        return Graph(self.graph_ptr, self.node_ptr, offsets_of(inner), (self.tail + first)[inner])
+def graph_of(lattice: Lattice) -> Graph:
+    """Lattices as derivation graphs."""
+    inner = lattice.tail >= 0
+    first = np.repeat(lattice.graph_ptr[:-1], np.diff(lattice.edge_ptr))
+    return Graph(lattice.graph_ptr, lattice.node_ptr, offsets_of(inner), (lattice.tail + first)[inner])
 
 
 class TransducerBatch(DerivationBatch, JointLaw):
@@ -123,7 +101,7 @@ class TransducerBatch(DerivationBatch, JointLaw):
     @property
     def graph(self) -> Graph:  # type: ignore[override]
         """The lattices as derivation graphs."""
-        return self._once("graph", self.lattice.graph)
+        return self._once("graph", lambda: graph_of(self.lattice))
 
     @property
     def phi(self) -> sp.csr_matrix:
@@ -241,16 +219,13 @@ class TransducerBatch(DerivationBatch, JointLaw):
         top[filled] = np.maximum.reduceat(arc_score, np.append(self.arcs.ptr[:-1], 0)[filled])
         factor = np.append(np.exp(arc_score[:-1] - np.repeat(top, rows)), 1.0)
         nodes = np.repeat(self.x.offsets[owner] + owner, np.diff(lattice.graph_ptr))
-        shift = top[nodes + lattice.place]
-        join_factor = np.exp(join_score)
+        factors = Factors(factor, top[nodes + lattice.place], np.exp(join_score))
         log_z, arcs = np.empty(owner.size), np.zeros(factor.size - 1)
         chunks = balanced_chunks(lattice.edge_ptr, self.limits.edges_per_chunk * _KERNEL_CHUNKS)
 
         def task(a: int, b: int) -> np.ndarray:
-            joins = np.zeros(join_factor.size - 1)
-            inside_outside(
-                *lattice[:3], shift, *lattice[3:], factor, join_factor, weights, a, b, log_z, arcs, joins
-            )
+            joins = np.zeros(join_score.size - 1)
+            inside_outside(lattice, factors, weights, a, b, Sums(log_z, arcs, joins))
             return joins
 
         return log_z, arcs, sum(run(task, chunks, n_threads(self.n_jobs)), np.zeros(len(self.joins)))
@@ -261,7 +236,7 @@ class TransducerBatch(DerivationBatch, JointLaw):
         """The same from scores of edges, however large."""
         from trelliswork.dp.derivations import hypergraph
 
-        graph, n = lattice.graph(), owner.size
+        graph, n = graph_of(lattice), owner.size
         log_beta, rho_node, rho = (
             np.empty(lattice.place.size),
             np.empty(lattice.place.size),
@@ -305,7 +280,7 @@ class TransducerBatch(DerivationBatch, JointLaw):
         from trelliswork.dp.derivations import hypergraph
 
         lattice, owner, edges = self._known()
-        graph, score = lattice.graph(), self._total(scores, None)[edges]
+        graph, score = graph_of(lattice), self._total(scores, None)[edges]
         best, back = np.empty(lattice.place.size), np.empty(lattice.place.size, dtype=np.int64)
         hypergraph.viterbi(*graph, score, 0, owner.size, best, back)
         ptr, used = hypergraph.derivations(graph.graph_ptr, graph.tail_ptr, graph.tails, 0, owner.size, back)

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from trelliswork._ngrams import Coded
 from trelliswork._ragged import Ragged
+from trelliswork.dp.transducer.arrays import Arcs, Attributes
 from trelliswork.structures.backoff import Contexts
 from trelliswork.structures.transducer.pieces import Aligned, Pieces
 
@@ -92,23 +93,16 @@ class Windows:
         strings = Ragged.from_list([rows[t] for t in order], np.int64)
         return cls(window, longest, n_symbols, offset[order], strings, row_ptr, pairs % len(pieces))
 
-    def matrix(self, x: Coded, arcs: tuple[np.ndarray, np.ndarray, np.ndarray], max_in: int) -> sp.csr_matrix:
+    def matrix(self, x: Coded, arcs: Arcs, max_in: int) -> sp.csr_matrix:
         """Features of arcs, shape (n_arcs, n_features)."""
         from trelliswork.dp.transducer import windows
 
         codes = marked(x, self.n_symbols)
+        attributes = Attributes(
+            self._table, self._places, self.row_ptr, self.row_piece, self.window, self.longest
+        )
         indptr, indices = windows.arc_features(
-            codes.values,
-            codes.offsets,
-            x.offsets,
-            *arcs,
-            self.window,
-            self.longest,
-            max_in,
-            self._table,
-            self._places,
-            self.row_ptr,
-            self.row_piece,
+            codes.values, codes.offsets, x.offsets, arcs, max_in, attributes
         )
         return sp.csr_matrix((np.ones(indices.size), indices, indptr), shape=(indptr.size - 1, len(self)))
 

@@ -9,6 +9,7 @@ import numpy as np
 from trelliswork._errors import InputError
 from trelliswork._ngrams import Coded
 from trelliswork._ragged import Ragged, offsets_of
+from trelliswork.dp.transducer.arrays import Factors, Lattice, Sums
 
 __all__ = ["Aligned", "PairLattice", "Pieces", "align", "best_paths", "pair_lattice", "step_shapes"]
 
@@ -272,27 +273,11 @@ def _maximised(
     from trelliswork.dp.transducer.lattice import inside_outside
 
     nothing, still = np.full(number.size, -1, dtype=np.int32), np.zeros(lattice.place.size)
-    graph_ptr, node_ptr, place, tail = lattice[:4]
+    paths = Lattice(*lattice[:4], number, nothing)
     log_z = np.zeros(weights.size)
     for _ in range(n_iter):
         counts = np.maximum(counts, _RARE)
-        factor = np.append(counts / counts.sum(), 1.0)
+        factors = Factors(np.append(counts / counts.sum(), 1.0), still, np.ones(1))
         counts = np.zeros(counts.size)
-        inside_outside(
-            graph_ptr,
-            node_ptr,
-            place,
-            still,
-            tail,
-            number,
-            nothing,
-            factor,
-            np.ones(1),
-            weights,
-            0,
-            weights.size,
-            log_z,
-            counts,
-            np.zeros(1),
-        )
+        inside_outside(paths, factors, weights, 0, weights.size, Sums(log_z, counts, np.zeros(1)))
     return counts, float(weights @ log_z)

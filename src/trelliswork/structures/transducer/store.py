@@ -11,11 +11,12 @@ from trelliswork._errors import InputError
 from trelliswork._ngrams import Coded, encode
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork._stored import fitting, lengths, whole
+from trelliswork.dp.transducer.arrays import Arcs, Lattice
 from trelliswork.structures.transducer.outputs import Given
 from trelliswork.structures.transducer.pieces import Aligned, best_paths
 
 if TYPE_CHECKING:
-    from trelliswork.structures.transducer.batch import Arcs, Lattice, TransducerBatch
+    from trelliswork.structures.transducer.batch import TransducerBatch
     from trelliswork.structures.transducer.space import TransducerSpace
 
 __all__ = [
@@ -46,7 +47,7 @@ NOT_WRITTEN = "the pieces of the training data cannot write this output; it is t
 def packed(space: TransducerSpace, inputs: list[tuple[Any, ...]], n_jobs: int | None) -> TransducerBatch:
     """Batch of inputs without outputs."""
     from trelliswork.dp.transducer.lattice import expand
-    from trelliswork.structures.transducer.batch import Lattice, TransducerBatch
+    from trelliswork.structures.transducer.batch import TransducerBatch
 
     x, _ = encode(inputs, space.input_symbols)
     arcs = _proposed(space, x)
@@ -77,8 +78,6 @@ def packed(space: TransducerSpace, inputs: list[tuple[Any, ...]], n_jobs: int | 
 
 def _proposed(space: TransducerSpace, x: Coded) -> Arcs:
     """Pieces at every position of inputs, without those that their contexts rule out."""
-    from trelliswork.structures.transducer.batch import Arcs
-
     ptr, length, piece = space.pieces.arcs(x)
     least = space.structure.prune
     if space.shortlist is None or not least:
@@ -149,7 +148,6 @@ def known_lattice(batch: TransducerBatch) -> tuple[Lattice, np.ndarray, np.ndarr
     edge is.
     """
     from trelliswork.dp.transducer.paths import paths_that_write
-    from trelliswork.structures.transducer.batch import Lattice
 
     assert batch.given is not None
     codes, lattice, pieces = batch.given.codes, batch.lattice, batch.space.pieces
@@ -168,7 +166,7 @@ def known_lattice(batch: TransducerBatch) -> tuple[Lattice, np.ndarray, np.ndarr
 
 def taken(batch: TransducerBatch, index: np.ndarray, gold: Ragged | None) -> TransducerBatch:
     """Some of the samples."""
-    from trelliswork.structures.transducer.batch import Arcs, Lattice, TransducerBatch
+    from trelliswork.structures.transducer.batch import TransducerBatch
 
     lattice, x = batch.lattice, batch.x
     n_rows = x.lengths + 1

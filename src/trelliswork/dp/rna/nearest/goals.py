@@ -47,6 +47,8 @@ __all__ = [
 # Kinds of goals: none, and X, E, T, R, W of the chart; then the other rows of T.
 NO_GOAL, PREFIX_GOAL, PAIR_GOAL, STACKED_GOAL, SOME_GOAL, MANY_GOAL = range(6)
 
+_NO_MORE, _NOTHING = (NO_GOAL, 0, 0), (0, 0)  # no goal, and no unpaired base
+
 
 @njit
 def room(n):
@@ -83,14 +85,16 @@ def cell(chart, offset, kind, i, j):
 
 
 @njit
-def _put(values, ways, count, value, kind, i, j, other, k, m, free_1, free_2, free_3, free_4):
-    """Note one way; returns the number of ways."""
+def _put(values, ways, count, value, goal, other, left, right):
+    """Note one way: up to two goals, and up to two ranges of unpaired bases; returns the number of ways."""
     if value.real == -np.inf:
         return count
     values[count] = value
     way = ways[count]
-    way[0], way[1], way[2], way[3], way[4], way[5] = kind, i, j, other, k, m
-    way[6], way[7], way[8], way[9] = free_1, free_2, free_3, free_4
+    way[0], way[1], way[2] = goal
+    way[3], way[4], way[5] = other
+    way[6], way[7] = left
+    way[8], way[9] = right
     return count + 1
 
 
@@ -110,7 +114,7 @@ def _loops(problem, before, chart, kind, i, j, values, ways):
         if kind != PAIR_GOAL and triple(seq, i, j) >= 0:
             value += table[triple(seq, i, j)]
         below = stacked_goal(state)
-        count = _put(values, ways, count, value, below, i + 1, j - 1, NO_GOAL, 0, 0, 0, 0, 0, 0)
+        count = _put(values, ways, count, value, (below, i + 1, j - 1), _NO_MORE, _NOTHING, _NOTHING)
     if kind == PAIR_GOAL:
         here += table[LONELY]
     elif pair_state(kind) + 1 < problem.stacked:
@@ -120,7 +124,7 @@ def _loops(problem, before, chart, kind, i, j, values, ways):
         code = loop_code(seq, i, j, table.size)
         if code >= 0:
             value += table[code]
-        count = _put(values, ways, count, value, NO_GOAL, 0, 0, NO_GOAL, 0, 0, i + 1, j, 0, 0)
+        count = _put(values, ways, count, value, _NO_MORE, _NO_MORE, (i + 1, j), _NOTHING)
     for left in range(problem.max_loop + 1):
         p = i + 1 + left
         if before[p] > before[i + 1] or p + problem.min_hairpin + 1 >= j:
@@ -139,9 +143,9 @@ def _loops(problem, before, chart, kind, i, j, values, ways):
             else:
                 c = internal_class(left, right)
                 value += table[out_end(seq, i, j, c)] + table[in_end(seq, p, q, c)]
-            count = _put(values, ways, count, value, PAIR_GOAL, p, q, NO_GOAL, 0, 0, i + 1, p, q + 1, j)
+            count = _put(values, ways, count, value, (PAIR_GOAL, p, q), _NO_MORE, (i + 1, p), (q + 1, j))
     value = here + table[MULTI] + table[out_end(seq, i, j, MULTI_END)] + chart.W[offset[i + 1] + j - 1]
-    return _put(values, ways, count, value, MANY_GOAL, i + 1, j - 1, NO_GOAL, 0, 0, 0, 0, 0, 0)
+    return _put(values, ways, count, value, (MANY_GOAL, i + 1, j - 1), _NO_MORE, _NOTHING, _NOTHING)
 
 
 @njit
@@ -171,27 +175,31 @@ def alternatives(problem, before, chart, kind, i, j, values, ways):
         last = j - 1
         if not problem.forced[last]:
             value = chart.X[last] + table[OUTER_BASE]
-            count = _put(values, ways, count, value, PREFIX_GOAL, 0, last, NO_GOAL, 0, 0, last, j, 0, 0)
+            count = _put(values, ways, count, value, (PREFIX_GOAL, 0, last), _NO_MORE, (last, j), _NOTHING)
         for k in range(max(0, last - problem.window + 1), last - problem.min_hairpin):
             if chart.E[offset[k] + last].real > -np.inf:
                 value = chart.X[k] + chart.E[offset[k] + last] + table[in_end(seq, k, last, OUTER_END)]
-                count = _put(values, ways, count, value, PAIR_GOAL, k, last, PREFIX_GOAL, 0, k, 0, 0, 0, 0)
+                count = _put(
+                    values, ways, count, value, (PAIR_GOAL, k, last), (PREFIX_GOAL, 0, k), _NOTHING, _NOTHING
+                )
         return count
     if i < j and not problem.forced[i]:
         value = table[MULTI_BASE] + (
             chart.R[offset[i + 1] + j] if kind == SOME_GOAL else chart.W[offset[i + 1] + j]
         )
-        count = _put(values, ways, count, value, kind, i + 1, j, NO_GOAL, 0, 0, i, i + 1, 0, 0)
+        count = _put(values, ways, count, value, (kind, i + 1, j), _NO_MORE, (i, i + 1), _NOTHING)
     for k in range(i + problem.min_hairpin + 1, j + 1):
         if chart.E[offset[i] + k].real == -np.inf:
             continue
         branch = chart.E[offset[i] + k] + table[in_end(seq, i, k, MULTI_END)]
         if kind == SOME_GOAL and before[j + 1] == before[k + 1]:
             value = branch + (j - k) * table[MULTI_BASE]
-            count = _put(values, ways, count, value, PAIR_GOAL, i, k, NO_GOAL, 0, 0, k + 1, j + 1, 0, 0)
+            count = _put(values, ways, count, value, (PAIR_GOAL, i, k), _NO_MORE, (k + 1, j + 1), _NOTHING)
         if k < j:
             value = branch + chart.R[offset[k + 1] + j]
-            count = _put(values, ways, count, value, PAIR_GOAL, i, k, SOME_GOAL, k + 1, j, 0, 0, 0, 0)
+            count = _put(
+                values, ways, count, value, (PAIR_GOAL, i, k), (SOME_GOAL, k + 1, j), _NOTHING, _NOTHING
+            )
     return count
 
 

@@ -127,7 +127,7 @@ def kbest(problem, chart, k, partners, totals):
         Output, descending.
     """
     n, before = problem.seq.size, forced_before(problem.forced)
-    found, ways = np.empty(room(n)), np.empty((room(n), 10), np.int64)
+    scores, ways = np.empty(room(n)), np.empty((room(n), 10), np.int64)
     # Goals: kind, i, j, the goal to open next (or -1). Items: first goal, the one opened, the item before.
     goals, n_goals = np.empty((256, 5), np.int64), np.int64(1)
     goals[0, 0], goals[0, 1], goals[0, 2], goals[0, 3], goals[0, 4] = PREFIX_GOAL, 0, n, -1, 0
@@ -158,9 +158,9 @@ def kbest(problem, chart, k, partners, totals):
         limit = k - n_found
         kind, i, j, after = goals[goal, 0], goals[goal, 1], goals[goal, 2], goals[goal, 3]
         rest = value - cell(chart, problem.offset, kind, i, j)  # everything but this goal
-        count = alternatives(problem, before, chart, kind, i, j, found, ways)
+        count = alternatives(problem, before, chart, kind, i, j, scores, ways)
         for w in range(count):
-            total = rest + found[w]
+            total = rest + scores[w]
             if n_items >= limit and not total > values[limit - 1]:
                 continue
             following = after
