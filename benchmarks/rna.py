@@ -8,13 +8,19 @@ probabilities.
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 from benchmarks._measure import Peak, arguments, best, in_fresh_process, resident, write_results
 from benchmarks.fold import LARGEST, LENGTHS, PF_LENGTHS, sequence, vienna
 
 GENOME, WINDOW = 50_000, 150
+FIRST = 100  # bases of the first sequence that somebody folds
 
 
 def ours(repeat: int) -> dict[str, Any]:
@@ -54,7 +60,24 @@ def memory(repeat: int) -> dict[str, Any]:
     return out
 
 
-WORKERS = {"ours": ours, "memory": memory, "vienna": vienna}
+def first(repeat: int) -> dict[str, Any]:
+    """``trelliswork fold``, start of the program included: seconds of the clock and of the processor."""
+    out = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "one.fa"
+        path.write_text(f">one\n{sequence(FIRST)}\n", encoding="utf-8")
+        for _ in range(repeat + 1):  # the first run may compile
+            used, started = os.times(), time.perf_counter()
+            subprocess.run(
+                [sys.executable, "-m", "trelliswork", "fold", str(path)], check=True, capture_output=True
+            )
+            seconds, now = time.perf_counter() - started, os.times()
+            busy = now.children_user + now.children_system - used.children_user - used.children_system
+            out.append((seconds, busy))
+    return dict(zip(("clock", "processor"), map(min, zip(*out[1:], strict=True)), strict=True))
+
+
+WORKERS = {"ours": ours, "memory": memory, "first": first, "vienna": vienna}
 
 
 def main() -> int:
@@ -62,7 +85,7 @@ def main() -> int:
     if args.worker:
         print(json.dumps(WORKERS[args.worker](args.repeat)))
         return 0
-    mine, used, peer = (in_fresh_process("rna", name, args) for name in WORKERS)
+    mine, used, start, peer = (in_fresh_process("rna", name, args) for name in WORKERS)
     lines = []
     for title, key, other, lengths in (
         ("Best structure", "viterbi", "mfe", LENGTHS),
@@ -86,6 +109,9 @@ def main() -> int:
         f"{used['before']:.0f} MB of which were taken before the call; goal: 1,500 MB.",
         "",
         f"{GENOME:,} bases with window={WINDOW}: {used['seconds']:.1f} s, {used['genome']:.0f} MB.",
+        "",
+        f"`trelliswork fold` of {FIRST} bases, start of the program included, compiled code at hand: "
+        f"{start['clock']:.1f} s ({start['processor']:.1f} s of the processor); goal: 3 s.",
     ]
     write_results("rna", f"python -m benchmarks rna --repeat {args.repeat}", "\n".join(lines))
     return 0
