@@ -1,20 +1,26 @@
 """RNA folding of uniform random sequences with the nearest-neighbour model: ours against ViennaRNA.
 
-One thread each. Both score loops, with internal loops of up to 30 unpaired bases. Times are wall seconds,
-the least of several runs; ours include reading the sequence and writing the structure, or the matrix of pair
-probabilities.
+One thread each. Both score loops, with internal loops of up to 30 unpaired bases. Times are seconds of the
+processor, which other work on the machine hardly changes, the least of several runs; ours include reading
+the sequence and writing the structure, or the matrix of pair probabilities.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 from benchmarks._measure import Peak, arguments, best, in_fresh_process, resident, write_results
 from benchmarks.fold import LARGEST, LENGTHS, PF_LENGTHS, sequence, vienna
 
 GENOME, WINDOW = 50_000, 150
+FIRST = 100  # bases of the first sequence that somebody folds
 
 
 def ours(repeat: int) -> dict[str, Any]:
@@ -26,9 +32,9 @@ def ours(repeat: int) -> dict[str, Any]:
     out: dict[str, Any] = {"viterbi": {}, "probabilities": {}}
     for n in LENGTHS:
         x = sequence(n)
-        out["viterbi"][n], _ = best(lambda x=x: model.predict([x]), repeat)
+        out["viterbi"][n], _ = best(lambda x=x: model.predict([x]), repeat, time.process_time)
         runs = repeat if n <= 2000 else 1
-        out["probabilities"][n], _ = best(lambda x=x: model.predict_marginals([x]), runs)
+        out["probabilities"][n], _ = best(lambda x=x: model.predict_marginals([x]), runs, time.process_time)
     return out
 
 
@@ -47,14 +53,34 @@ def memory(repeat: int) -> dict[str, Any]:
         out[name] = peak.value
     windowed = with_gamma(model, window=WINDOW)
     windowed.predict([sequence(400)])
-    started = time.perf_counter()
     with Peak() as peak:
-        windowed.predict([sequence(GENOME)])
-    out["genome"], out["seconds"] = peak.value, time.perf_counter() - started
+        out["seconds"], _ = best(lambda: windowed.predict([sequence(GENOME)]), 1, time.process_time)
+    out["genome"] = peak.value
     return out
 
 
-WORKERS = {"ours": ours, "memory": memory, "vienna": vienna}
+def first(repeat: int) -> dict[str, Any]:
+    """``trelliswork fold``, start of the program included: seconds of the clock and of the processor."""
+    out = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "one.fa"
+        path.write_text(f">one\n{sequence(FIRST)}\n", encoding="utf-8")
+        for _ in range(repeat + 1):  # the first run may compile
+            used, started = os.times(), time.perf_counter()
+            subprocess.run(
+                [sys.executable, "-m", "trelliswork", "fold", str(path)], check=True, capture_output=True
+            )
+            seconds, now = time.perf_counter() - started, os.times()
+            busy = now.children_user + now.children_system - used.children_user - used.children_system
+            out.append((seconds, busy))
+    return dict(zip(("clock", "processor"), map(min, zip(*out[1:], strict=True)), strict=True))
+
+
+def peer(repeat: int) -> dict[str, Any]:
+    return vienna(repeat, time.process_time)
+
+
+WORKERS = {"ours": ours, "memory": memory, "first": first, "vienna": peer}
 
 
 def main() -> int:
@@ -62,20 +88,20 @@ def main() -> int:
     if args.worker:
         print(json.dumps(WORKERS[args.worker](args.repeat)))
         return 0
-    mine, used, peer = (in_fresh_process("rna", name, args) for name in WORKERS)
+    mine, used, start, other = (in_fresh_process("rna", name, args) for name in WORKERS)
     lines = []
-    for title, key, other, lengths in (
+    for title, key, name, lengths in (
         ("Best structure", "viterbi", "mfe", LENGTHS),
         ("All pair probabilities", "probabilities", "pf", PF_LENGTHS),
     ):
         lines += [
-            f"{title}, seconds (ViennaRNA {peer['version']})",
+            f"{title}, seconds of the processor (ViennaRNA {other['version']})",
             "",
             "| bases | ours | ViennaRNA | times as fast | goal |",
             "| --- | --- | --- | --- | --- |",
         ]
         for n in map(str, lengths):
-            a, b = mine[key][n], peer[other][n]
+            a, b = mine[key][n], other[name][n]
             lines.append(f"| {int(n):,} | {a:.3f} | {b:.3f} | {b / a:.1f} | 5 |")
         lines.append("")
     lines += [
@@ -86,6 +112,9 @@ def main() -> int:
         f"{used['before']:.0f} MB of which were taken before the call; goal: 1,500 MB.",
         "",
         f"{GENOME:,} bases with window={WINDOW}: {used['seconds']:.1f} s, {used['genome']:.0f} MB.",
+        "",
+        f"`trelliswork fold` of {FIRST} bases, start of the program included, compiled code at hand: "
+        f"{start['clock']:.1f} s ({start['processor']:.1f} s of the processor); goal: 3 s.",
     ]
     write_results("rna", f"python -m benchmarks rna --repeat {args.repeat}", "\n".join(lines))
     return 0

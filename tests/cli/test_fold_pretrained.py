@@ -139,6 +139,7 @@ def test_mistakes_are_one_line_and_nothing_is_written(run, tmp_path, name):
         ("1 much\n", "expected a position and a reactivity"),
         ("1\n", "columns"),
         (">other\n1 0.5\n", "no sequence 'other'"),
+        ("", "no reactivity in the file"),
     ],
 )
 def test_contradictory_shape(run, tmp_path, text, message):
@@ -148,6 +149,19 @@ def test_contradictory_shape(run, tmp_path, text, message):
     assert done.exit_code == 2
     assert message in done.stderr
     assert done.stdout == ""
+
+
+def test_constraints_of_sequences_go_by_their_names(run, tmp_path):
+    (tmp_path / "same.fa").write_text(">one\nGGAAACC\n>one\nGGAAAACC\n")
+    (tmp_path / "marks").write_text("x......\n........\n")
+    done = run("fold", "same.fa", "--constraint", "marks")
+    assert done.exit_code == 2
+    assert "several sequences are called 'one'" in done.stderr
+    (tmp_path / "new.fa").write_text(FASTA)
+    (tmp_path / "marks").write_text("\n")
+    done = run("fold", "new.fa", "--constraint", "marks")
+    assert done.exit_code == 2
+    assert "no constraint in the file" in done.stderr
 
 
 def test_training_from_the_model_of_the_package(run, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,6 +15,9 @@ __all__ = ["read_constraints", "read_shape"]
 
 def _records(text: str, names: Sequence[str], source: str) -> Iterator[tuple[str | None, int, list[str]]]:
     """Name (or None), number of the first line, and lines of every record of a file with lines ``>name``."""
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise InputError(f"several sequences are called {twice!r}; what is known goes by their names")
     name: str | None = None
     lines: list[str] = []
     first = 1
@@ -61,13 +65,15 @@ def read_constraints(source: Any, names: Sequence[str], *, encoding: str = "utf-
         marks = [line.split(" ", 1)[1] for line in lines]
         if name is None:
             if len(marks) != len(names):
-                what = f"{len(marks)} constraints for {len(names)} sequences; write >name before each"
+                what = f"lines of constraints: {len(marks)}, sequences: {len(names)}; write >name before each"
                 raise InputError.at(file, first, what)
             out.update(zip(names, marks, strict=True))
         elif name in out:
             raise InputError.at(file, first, f"a second constraint for {name}")
         else:
             out[name] = "".join(marks)
+    if not out:
+        raise InputError.at(file, 1, "no constraint in the file; expected marks ().x<>|? per sequence")
     return out
 
 
@@ -108,6 +114,8 @@ def read_shape(
         if names[place] in out:
             raise InputError.at(file, first, f"a second list of reactivities for {names[place]}")
         out[names[place]] = _reactivities(lines, X[place], file)
+    if not out:
+        raise InputError.at(file, 1, "no reactivity in the file; expected lines such as '1 0.25'")
     return out
 
 
