@@ -4,11 +4,17 @@ Weights belong to scaled columns, ``(x - center) / scale``; whoever reads ``coef
 every attribute in ``space_.scaling``. Columns are measured on the training data:
 
 - columns of arrays that hold nothing but 0 and 1 stay as they are;
-- other columns of arrays are standardised: less their mean, divided by their standard deviation;
-- columns of arrays that are mostly 0 are counts: they are divided by the root mean square of what is not 0,
-  and so are all others where no weight could take up what is subtracted;
-- attributes of sparse matrices, dicts and lists, where 0 is not even stored, are divided by the same number
-  if it is above 1. So an indicator stays 1, and a length or a price does not dwarf it.
+- columns of arrays that are 0 in at least one of fifty rows start at 0, as counts and pixels do: they are
+  divided by their largest absolute value, or by four times the root mean square of what is not 0 where that
+  is less. So are all columns where no weight could take up what is subtracted;
+- other columns of arrays are less their mean and divided by their range, or by four standard deviations where
+  that is less;
+- attributes of sparse matrices, dicts and lists, where 0 is not even stored, are divided by the root mean
+  square of what is not 0 if it is above 1. So an indicator stays 1, and a length does not dwarf it.
+
+Columns then vary by about 1, as indicators do. Standard deviations alone would make the pixels at the rim of
+an image, which are 0 nearly always, as large as those in the middle; the bound keeps single large values from
+making all others small.
 """
 
 from __future__ import annotations
@@ -26,7 +32,8 @@ from trelliswork.structures.tokens import Block, TokenMap
 __all__ = ["Scaling", "check_scale", "column_scaling", "rescaled"]
 
 _STORED = {"center": numbers("attributes"), "scale": numbers("attributes", low=0)}
-_MOSTLY = 0.5  # share of zeros above which a column is one of counts
+_ZEROS = 0.02  # share of zeros from which on a column starts at 0
+_DEVIATIONS = 4.0  # that a column may be divided by at most
 _CONSTANT = 1e-12  # of its size: a column that varies by less does not vary
 _INDICATOR = 1.0 + 1e-9
 
@@ -46,7 +53,7 @@ class Scaling(NamedTuple):
     >>> X = np.array([[1.0, 100.0], [0.0, 300.0], [1.0, 500.0]])
     >>> center, scale = CRF(Classes()).fit(X, ["a", "b", "b"]).space_.scaling
     >>> center.tolist(), scale.round(1).tolist()
-    ([0.0, 300.0], [1.0, 163.3])
+    ([0.0, 300.0], [1.0, 400.0])
     """
 
     center: np.ndarray
@@ -133,15 +140,15 @@ def _measured(matrix: np.ndarray, share: np.ndarray, centred: bool) -> tuple[np.
     unit = np.where(largest > 0, largest, 1.0)  # squares of the others might not be finite
     present = share @ (matrix != 0)
     plain = np.all((matrix == 0) | (matrix == 1), axis=0) | (largest == 0)
-    count = ~plain & (np.full(n_columns, not centred) | (present < (1.0 - _MOSTLY) * total))
+    moved = ~plain & centred & (present > (1.0 - _ZEROS) * total)
     values = matrix / unit
-    scale[count] = (unit * np.sqrt(share @ values**2 / np.where(present > 0, present, 1.0)))[count]
-    spread = ~plain & ~count
+    root = np.sqrt(share @ values**2 / np.where(present > 0, present, 1.0))
+    scale[~plain] = (unit * np.minimum(1.0, _DEVIATIONS * root))[~plain]
     mean = share @ values / total
     deviation = np.sqrt(share @ (values - mean) ** 2 / total)
-    constant = deviation <= _CONSTANT
-    center[spread] = (mean * unit)[spread]
-    scale[spread] = (unit * np.where(constant, np.abs(mean), deviation))[spread]
+    size = np.minimum(np.ptp(values, axis=0), _DEVIATIONS * deviation)
+    center[moved] = (mean * unit)[moved]
+    scale[moved] = (unit * np.where(deviation <= _CONSTANT, np.abs(mean), size))[moved]
     return center, scale
 
 
