@@ -55,15 +55,32 @@ def test_nor_do_those_of_tokens(learner, structure):
 
 
 def test_what_columns_are_less_and_divided_by():
-    rows = np.c_[OTHER, np.zeros(60), np.full(60, 7.0), (np.arange(60) % 4 == 0) * 5.0]
+    few = np.r_[1.0, np.zeros(59)] * 300.0 + 0.5  # one value is far from the others
+    counts = (np.arange(60) % 4 == 0) * np.arange(60.0)
+    rows = np.c_[OTHER, np.zeros(60), np.full(60, 7.0), (np.arange(60) % 4 == 0) * 5.0, few, counts]
     center, scale = tw.CRF(tw.Classes()).fit(rows, Y).space_.scaling
     np.testing.assert_allclose(center[:3], rows[:, :3].mean(axis=0))
-    np.testing.assert_allclose(scale[:3], rows[:, :3].std(axis=0))
-    assert center[3:].tolist() == [0.0, 0.0, 7.0, 0.0]  # 0 and 1, nothing, one value, mostly 0
-    assert scale[3:].tolist() == [1.0, 1.0, 7.0, 5.0]
+    spread = np.minimum(np.ptp(rows[:, :3], axis=0), 4.0 * rows[:, :3].std(axis=0))
+    np.testing.assert_allclose(scale[:3], spread)
+    assert center[3:7].tolist() == [0.0, 0.0, 7.0, 0.0]  # 0 and 1, nothing, one value, mostly 0
+    assert scale[3:7].tolist() == [1.0, 1.0, 7.0, 5.0]
+    assert scale[7] == pytest.approx(4.0 * few.std())
+    assert (center[8], scale[8]) == (0.0, 56.0)
     center, scale = tw.CRF(tw.Classes(bias=False)).fit(rows, Y).space_.scaling
     assert not center.any()
-    np.testing.assert_allclose(scale[:3], np.sqrt(np.mean(rows[:, :3] ** 2, axis=0)))
+    root = np.sqrt(np.mean(rows[:, :3] ** 2, axis=0))
+    np.testing.assert_allclose(scale[:3], np.minimum(np.abs(rows[:, :3]).max(axis=0), 4.0 * root))
+
+
+def test_pixels_of_an_image_stay_on_one_scale():
+    """Those at its rim vary little, and are not made larger than the others."""
+    depth = np.array([0.1, 0.3, 0.9, 1.0])
+    inked = RNG.random((400, 4)) < depth
+    pixels = np.where(inked, RNG.integers(1, 17, size=(400, 4)), 0.0)
+    pixels[0] = 0.0
+    pixels[:40, 3] = 0.0
+    _, scale = tw.CRF(tw.Classes()).fit(pixels, LABELS[np.arange(400) % 3]).space_.scaling
+    np.testing.assert_array_equal(scale, 16.0)
 
 
 def test_indicators_stay_to_the_bit():
@@ -133,7 +150,7 @@ def test_shards_end_on_the_scale_of_all_samples(structure):
 def test_a_stream_keeps_the_scale_of_its_first_part(learner):
     model = learner(tw.Classes()).partial_fit(OTHER[:20], Y[:20], classes=LABELS.tolist())
     scaling = model.space_.scaling
-    for _ in range(8):
+    for _ in range(24):  # steps are small beside weights of columns that vary by 1
         model.partial_fit(OTHER[20:], Y[20:])
     np.testing.assert_array_equal(model.space_.scaling.scale, scaling.scale)
     assert model.score(OTHER, Y) > 0.7

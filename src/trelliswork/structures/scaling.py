@@ -4,11 +4,17 @@ Weights belong to scaled columns, ``(x - center) / scale``; whoever reads ``coef
 every attribute in ``space_.scaling``. Columns are measured on the training data:
 
 - columns of arrays that hold nothing but 0 and 1 stay as they are;
-- other columns of arrays are standardised: less their mean, divided by their standard deviation;
-- columns of arrays that are mostly 0 are counts: they are divided by the root mean square of what is not 0,
-  and so are all others where no weight could take up what is subtracted;
-- attributes of sparse matrices, dicts and lists, where 0 is not even stored, are divided by the same number
-  if it is above 1. So an indicator stays 1, and a length or a price does not dwarf it.
+- columns of arrays that are 0 in at least one of fifty rows start at 0, as counts and pixels do: they are
+  divided by their largest absolute value, or by four times the root mean square of what is not 0 where that
+  is less. So are all columns where no weight could take up what is subtracted;
+- other columns of arrays are less their mean and divided by their range, or by four standard deviations where
+  that is less;
+- attributes of sparse matrices, dicts and lists, where 0 is not even stored, are divided by the root mean
+  square of what is not 0 if it is above 1. So an indicator stays 1, and a length does not dwarf it.
+
+Columns then vary by about 1, as indicators do. Standard deviations alone would make the pixels at the rim of
+an image, which are 0 nearly always, as large as those in the middle; the bound keeps single large values from
+making all others small.
 """
 
 from __future__ import annotations
@@ -29,7 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["Scaling", "check_scale", "column_scaling", "rescaled"]
 
 _STORED = {"center": numbers("attributes"), "scale": numbers("attributes", low=0)}
-_MOSTLY = 0.5  # share of zeros above which a column is one of counts
+_ZEROS = 0.02  # share of zeros from which on a column starts at 0
+_DEVIATIONS = 4.0  # that a column may be divided by at most
 _CONSTANT = 1e-12  # of its size: a column that varies by less does not vary
 _INDICATOR = 1.0 + 1e-9
 
@@ -49,7 +56,7 @@ class Scaling(NamedTuple):
     >>> X = np.array([[1.0, 100.0], [0.0, 300.0], [1.0, 500.0]])
     >>> center, scale = CRF(Classes()).fit(X, ["a", "b", "b"]).space_.scaling
     >>> center.tolist(), scale.round(1).tolist()
-    ([0.0, 300.0], [1.0, 163.3])
+    ([0.0, 300.0], [1.0, 400.0])
     """
 
     center: np.ndarray
@@ -96,22 +103,22 @@ def column_scaling(batch: Scalable, weights: np.ndarray | None) -> Scaling | Non
         return None
     space = batch.space
     extent = Extent(*batch.summed(_extent, weights=weights))
-    largest = extent.largest.values
+    largest = np.maximum(extent.top.values, extent.bottom.values)
     unit = np.where(largest > 0, largest, 1.0)  # squares of the others might not be finite
     plain = (extent.odd == 0) | (largest == 0)
-    mostly_zero = extent.present < (1.0 - _MOSTLY) * extent.total
-    count = ~plain & (mostly_zero | (not space.takes_up_means))
-    spread = ~plain & ~count
     center, scale = np.zeros(unit.size), np.ones(unit.size)
     if not np.all(plain):
         total = np.where(extent.total > 0, extent.total, 1.0)
         sums, squares = batch.summed(_moments, unit, weights=weights)
+        root = np.sqrt(squares / np.where(extent.present > 0, extent.present, 1.0))
+        scale[~plain] = (unit * np.minimum(1.0, _DEVIATIONS * root))[~plain]
+        moved = ~plain & space.takes_up_means & (extent.present > (1.0 - _ZEROS) * extent.total)
         mean = sums / total
-        scale[count] = (unit * np.sqrt(squares / np.where(extent.present > 0, extent.present, 1.0)))[count]
         deviation = np.sqrt(batch.summed(_squared_deviations, unit, mean, weights=weights) / total)
-        constant = deviation <= _CONSTANT
-        center[spread] = (mean * unit)[spread]
-        scale[spread] = (unit * np.where(constant, np.abs(mean), deviation))[spread]
+        spread = (extent.top.values + extent.bottom.values) / unit
+        spread = np.minimum(spread, _DEVIATIONS * deviation)
+        center[moved] = (mean * unit)[moved]
+        scale[moved] = (unit * np.where(deviation <= _CONSTANT, np.abs(mean), spread))[moved]
     size = np.sqrt(extent.squares / np.where(extent.counts > 0, extent.counts, 1.0))
     scale = np.where((size > _INDICATOR) & np.isfinite(size), size, scale)
     return None if np.all(scale == 1.0) and not center.any() else Scaling(center, scale)
@@ -141,7 +148,7 @@ class Largest:
 
 
 class Extent(NamedTuple):
-    """What columns hold, an entry per attribute; the first four of columns of arrays, the others of names.
+    """What columns hold, an entry per attribute; the first five of columns of arrays, the others of names.
 
     Attributes
     ----------
@@ -151,8 +158,8 @@ class Extent(NamedTuple):
         Weight of the tokens where the column is not 0.
     odd : ndarray
         Number of values that are neither 0 nor 1.
-    largest : Largest
-        Size of the largest value.
+    top, bottom : Largest
+        The largest value, and minus the smallest one.
     counts, squares : ndarray
         Weight of the tokens with the attribute, and sum of the squares of its values.
     """
@@ -160,7 +167,8 @@ class Extent(NamedTuple):
     total: np.ndarray
     present: np.ndarray
     odd: np.ndarray
-    largest: Largest
+    top: Largest
+    bottom: Largest
     counts: np.ndarray
     squares: np.ndarray
 
@@ -173,7 +181,8 @@ def _other_than_indicators(batch: Scalable, weights: np.ndarray | None) -> int:
 
 def _extent(batch: Scalable, weights: np.ndarray | None) -> Extent:
     n_real = len(batch.space.attributes)
-    total, present, odd, largest = np.zeros((4, n_real))
+    total, present, odd = np.zeros((3, n_real))
+    top, bottom = np.full((2, n_real), -np.inf)
     tokens, share = batch.columns(weights)
     counts, squares = np.zeros((2, tokens.layout.n_attributes))
     for block in tokens.blocks:
@@ -183,13 +192,14 @@ def _extent(batch: Scalable, weights: np.ndarray | None) -> Extent:
             total[columns] = by_row.sum()
             present[columns] = by_row @ (matrix != 0)
             odd[columns] = ((matrix != 0) & (matrix != 1)).sum(axis=0)
-            largest[columns] = np.abs(matrix).max(axis=0, initial=0.0)
+            top[columns] = matrix.max(axis=0, initial=-np.inf)
+            bottom[columns] = -matrix.min(axis=0, initial=np.inf)
         else:
             given = np.repeat(by_row, np.diff(block.matrix.indptr)) * (block.matrix.data != 0)
             counts += np.bincount(block.matrix.indices, given, minlength=counts.size)
             given *= block.matrix.data**2
             squares += np.bincount(block.matrix.indices, given, minlength=counts.size)
-    return Extent(total, present, odd, Largest(largest), counts[:n_real], squares[:n_real])
+    return Extent(total, present, odd, Largest(top), Largest(bottom), counts[:n_real], squares[:n_real])
 
 
 def _moments(batch: Scalable, unit: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

@@ -75,9 +75,9 @@ class Chain(Structure):
     labels : list or None, default=None
         The labels, when some may be missing from the training data.
     scale : {"auto", None}, default="auto"
-        Whether learners bring columns of numbers to one scale, as in :class:`Classes`: columns of arrays are
-        standardised unless they hold 0 and 1 alone, counts and numbers among attributes with names are
-        divided by their size. ``space_.scaling`` has what is subtracted and divided by.
+        Whether learners bring columns of numbers to one scale, as in :class:`Classes`: columns of arrays
+        vary by about 1 unless they hold 0 and 1 alone, numbers among attributes with names are divided by
+        their size. ``space_.scaling`` has what is subtracted and divided by.
 
     See Also
     --------

@@ -52,9 +52,10 @@ class Classes(Structure):
         regularisation, on data put aside.
     scale : {"auto", None}, default="auto"
         Whether learners bring columns of numbers to one scale, so that metres and millimetres make the same
-        model: columns of arrays are standardised unless they hold 0 and 1 alone, counts (mostly 0) and
-        sparse attributes are divided by their size. ``space_.scaling`` has what is subtracted and divided by,
-        and weights are those of scaled columns. Models of counts (``Generative``) take the data as they are.
+        model: columns of arrays vary by about 1 unless they hold 0 and 1 alone; those that are 0 now and then
+        (counts, pixels) and sparse attributes are divided by their size alone, others are less their mean.
+        ``space_.scaling`` has what is subtracted and divided by, and weights are those of scaled columns.
+        Models of counts (``Generative``) take the data as they are.
 
     See Also
     --------
