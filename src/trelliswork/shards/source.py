@@ -47,7 +47,8 @@ class Shards:
     features : transformer, callable or None, default=None
         Applied to the inputs of every partition, for instance ``TokenWindow()``; it must not need a fit.
     memory : int, default=2 GiB
-        Bytes of encoded samples that are held in memory.
+        Bytes of encoded samples that are held in memory; with more, fewer samples are read from files again
+        and again.
     folder : str or None, default=None
         Where the files go; None is a folder that is removed in the end.
 
@@ -90,7 +91,7 @@ class Shards:
         structure : Structure
             What an output is.
         n_jobs : int or None
-            Threads of the verbs of blocks.
+            Threads of the verbs of blocks; more are faster, and change nothing else.
 
         Examples
         --------
@@ -175,7 +176,7 @@ class Shards:
         Parameters
         ----------
         size : int
-            Number of samples, up to 200.
+            Number of samples; more than 200 give 200.
         """
         assert self._looked_at is not None
         X, y = self._looked_at
@@ -200,7 +201,7 @@ class Shards:
 
         Parameters
         ----------
-        index : ndarray of int
+        index : ndarray
             Numbers of samples; the shards must have been read before.
         """
         parts = self._parts(index)

@@ -59,7 +59,13 @@ class Parts:
         return self + other * -1.0
 
     def limited_to(self, other: Parts) -> Parts:
-        """Only the arrays that another has, too."""
+        """Only the arrays that another has, too.
+
+        Parameters
+        ----------
+        other : Parts
+            The other.
+        """
         given = {name for name, values in other.items() if values is not None}
         return Parts(**{name: values if name in given else None for name, values in self.items()})
 
