@@ -29,7 +29,8 @@ _SUM = 32
 @functools.cache
 def _imported(module: str) -> str:
     """What tells whether the modules of the same package from which a module imports have changed."""
-    package, sums, todo = module.partition(".")[0], {}, [module]
+    package, todo = module.partition(".")[0], [module]
+    sums: dict[str, str] = {}
     while todo:
         name = todo.pop()
         file = getattr(sys.modules.get(name), "__file__", None)
