@@ -187,7 +187,7 @@ class StructuredSVM(KernelModel):
         "prior_coef_": numbers("features", optional=True),
     }
     tuning = (Path("C", weaker="up"), Choice("rescale", ("margin", "slack"), on_request=True))
-    loosen = ("raise C",)
+    loosen = ("raise C", "use prior='auto'")
 
     support_: list[tuple[int, Any, float]]
 
@@ -311,6 +311,10 @@ class StructuredSVM(KernelModel):
         self.primal_, self.dual_, self.gap_ = solution.primal, solution.dual, solution.gap
         self.history_, self.n_iter_, self.stop_ = progress.history, solution.n_iter, solution.stop
         return self
+
+    def _loosened(self) -> tuple[str, ...]:
+        """Away from a prior that knows more than the weights it was left for, C is too large."""
+        return self.loosen if self.prior_coef_ is None else ("lower C", "lower prior_margin")
 
     def _goes_on(self, space: Space) -> bool:
         """Whether there are weights to start from."""
