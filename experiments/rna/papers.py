@@ -70,7 +70,8 @@ def measured(parts: list[klrso.Samples], grammar: str, n_folds: int, jobs: int) 
 
 def papers(arguments: Sequence[str]) -> None:
     """Figures by family and grammar."""
-    args = options(arguments, folds=(2, "folds of five that are run"), jobs=(1, "threads"))
+    args = options(arguments, folds=(2, "folds of five that are run"), jobs=(1, "threads"),
+                   joint=(1, "0 leaves training on four families together out"))  # fmt: skip
     done: dict[str, Any] = load("rna/papers")
     near = Words(tornado(args.data)[0].X)
 
@@ -103,8 +104,8 @@ def papers(arguments: Sequence[str]) -> None:
         strings.append(
             [family, "alone", len(part[0]), like(part[0]), *(some[0][2] for some in found), *printed]
         )
-    found = run("KLRSO four together", parts)
-    for i, family in enumerate(names):
+    found = run("KLRSO four together", parts) if args.joint else []
+    for i, family in enumerate(names if args.joint else []):
         X = parts[i][0]
         row = [family, "four together", len(X), like(X), *(some[i][2] for some in found)]
         strings.append([*row, *klrso.PAPER_JOINT[4][i]])
