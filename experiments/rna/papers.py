@@ -3,7 +3,8 @@
 Table 7 of the magic moments (each family alone, sequences that G6 can hold) and Tables 7 to 9 of KLRSO
 (each family alone and, unless ``--joint 0``, all four together), in the folds of
 ``experiments/magic_moments/families.py`` and ``experiments/klrso/rna.py``; of the five folds the first
-``--folds`` are run, so that figures of one fold tell less than the papers' means. Best structures of CRFs with the default penalty, nothing chosen: G6, the nearest-neighbour model from nothing, and the same from
+``--folds`` are run, so that figures of one fold tell less than the papers' means. Best structures of CRFs
+with the default penalty, nothing chosen: G6, the nearest-neighbour model from nothing, and the same from
 the weights of the package (``RNA()``). TrainSetA, which these were trained on, has members of most of
 these families: "like" counts sequences that share half of their 10-mers with one of it. The other
 learners of these tables, with settings chosen on inner folds, are in the results of those experiments;
