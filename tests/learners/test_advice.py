@@ -50,6 +50,24 @@ def test_nothing_at_all():
         flat(tw.Alignment(), PAIRS, ALIGNED, lambda name: -9.0 * (name[0] == "pair"))
 
 
+def test_no_pairs_of_a_margin_and_what_helps():
+    rng = np.random.default_rng(0)
+    X = ["".join(rng.choice(list("ACGU"), 60)) for _ in range(6)]
+    y = tw.pretrained("rna").predict_mea(X)
+
+    def pairs(**settings):
+        model = tw.StructuredSVM(tw.RNA("g6"), loss="base-pairs", max_iter=50, **settings)
+        return sum(text.count("(") for text in model.fit(X, y).predict(X))
+
+    with pytest.warns(tw.FitWarning, match=r"no base pair at all .* raise C \(now 1.0\) or use prior='auto'"):
+        assert pairs(prior=None) == 0
+    assert pairs() > 30
+    far = "no base pair at all .* lower C .* or lower prior_margin"
+    with pytest.warns(tw.FitWarning, match=far):
+        assert pairs(prior_margin=3.0) == 0
+    assert pairs(C=1e-4, prior_margin=3.0) > 30
+
+
 def test_brackets():
     X = [["the", "cat", "sat"], ["cats", "sleep"]]
     batch = tw.Grammar(min_count=1).bind(X, TREES).pack(X, TREES)

@@ -118,7 +118,7 @@ def _useless(model: StructuredEstimator, X: Any, y: Any, few: tuple[Any, Batch])
 def _looser(model: StructuredEstimator) -> str:
     """What to do about a model that is held too tightly."""
     said = []
-    for change in model.loosen:
+    for change in model._loosened():
         direction, name = change.split()
         name, _, other = name.partition("=")
         value = getattr(model, name, None)

@@ -186,6 +186,10 @@ class StructuredEstimator(ModelVerbs, Parametrised):
         if self.compiled is None and hasattr(self, "space_"):
             remark(self, X, y)
 
+    def _loosened(self) -> tuple[str, ...]:
+        """What to do about this fitted model where it is held back too much."""
+        return self.loosen
+
     def _checked_structure(self) -> Structure:
         if not isinstance(self.structure, Structure):
             raise InputError(

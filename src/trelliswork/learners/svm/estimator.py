@@ -188,7 +188,7 @@ class StructuredSVM(KernelModel):
     }
     tuning = (Path("C", weaker="up"), Choice("rescale", ("margin", "slack"), on_request=True))
     by_blocks = True
-    loosen = ("raise C",)
+    loosen = ("raise C", "use prior='auto'")
 
     support_: list[tuple[int, Any, float]]
 
@@ -325,6 +325,10 @@ class StructuredSVM(KernelModel):
                 "data in partitions are learnt from with solver='one-slack': it needs slack='l1', "
                 "average=False, and neither kernel nor epsilon"
             )
+
+    def _loosened(self) -> tuple[str, ...]:
+        """Away from a prior that knows more than the weights it was left for, C is too large."""
+        return self.loosen if self.prior_coef_ is None else ("lower C", "lower prior_margin")
 
     def _goes_on(self, space: Space) -> bool:
         """Whether there are weights to start from."""
