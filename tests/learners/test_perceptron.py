@@ -8,6 +8,7 @@ import pytest
 import trelliswork as tw
 from trelliswork.accelerated import find, perceptron_chain
 from trelliswork.dp.solvers import chain_perceptron
+from trelliswork.kernels import RBF
 from trelliswork.learners.perceptron import perceptron_passes
 
 LABELS = ["B-X", "I-X", "O"]
@@ -330,7 +331,7 @@ def test_a_kernel_finds_what_no_line_divides(tmp_path):
     X = np.random.default_rng(6).normal(size=(80, 2))
     y = [str(a) for a in (X[:, 0] * X[:, 1] > 0)]
     assert tw.Perceptron(tw.Classes(), 20).fit(X, y).score(X, y) < 0.8
-    model = tw.Perceptron(tw.Classes(), 20, kernel="rbf").fit(X, y)
+    model = tw.Perceptron(tw.Classes(), 20, kernel=RBF(16.0)).fit(X, y)
     assert model.score(X, y) > 0.9
     tw.save(model, tmp_path / "model.tw")
     assert tw.load(tmp_path / "model.tw").predict(X) == model.predict(X)

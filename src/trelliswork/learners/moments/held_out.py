@@ -2,7 +2,8 @@
 
 A generative law is seldom right about how sure it is, and the mean and the covariance of scores under it say
 in which direction to correct it rather than how far. Weights that a part of the samples gives are therefore
-tried on others, times several lengths; what makes these most probable is taken for all samples.
+tried on others, times several lengths; what predicts these with the fewest errors is taken for all samples.
+Their probability breaks ties only: it would hold large margins back, which are too sure and yet predict well.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from trelliswork.learners.asking import rows
 from trelliswork.learners.moments.reference import reference_scores
+from trelliswork.losses import as_loss
 from trelliswork.structures.base import Batch
 
 __all__ = ["Setting", "told_by_others"]
 
 _HELD = 3  # every third output is held out
 _LEAST = 12  # different outputs, below which there are too few to tell
-_MOST = 150  # different outputs that are looked at, and at most every other one
+_MOST = 150  # different outputs that are looked at
 _SAMPLES = 4 * _MOST  # that have them
 _LENGTHS = (1.0, 2.0, 4.0, 8.0, 0.5, 0.25, 0.125)
 
@@ -53,7 +55,7 @@ Solve = Callable[[Batch, np.ndarray | None, Setting], tuple[np.ndarray, np.ndarr
 def told_by_others(
     batch: Batch, weights: np.ndarray | None, settings: Sequence[Setting], solve: Solve
 ) -> Setting:
-    """The setting, with a length, that makes held-out samples most probable; the first with few samples.
+    """The setting, with a length, that predicts held-out samples best; the first with few samples.
 
     Parameters
     ----------
@@ -72,7 +74,7 @@ def told_by_others(
     >>> X, y = [["the", "cat"] * n for n in range(1, 30)], [["D", "N"] * n for n in range(1, 30)]
     >>> model = SODA(Chain()).fit(X, y)
     >>> model.loss_, model.total_margin_, model.length_
-    (None, None, 8.0)
+    ('hamming', 8.0, 0.125)
     """
     held, rest = _split(batch, weights)
     if not held.size:
@@ -80,7 +82,8 @@ def told_by_others(
     known, new = batch.subset(rest), batch.subset(held)
     new = new.as_new(known.seen_attributes())
     share = np.ones(held.size) if weights is None else weights[held]
-    best, chosen = -np.inf, settings[0]
+    errors = as_loss("hamming")
+    best, chosen = (-np.inf, -np.inf), settings[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a look need not be exact
         for setting in settings:
@@ -88,8 +91,9 @@ def told_by_others(
             offset, change = reference_scores(new, reference), new.scores(found)
             for length in _LENGTHS:
                 scores = offset + length * change
-                each = new.evaluate(new.gold_codes, scores) - new.log_partition(scores)
-                reached = float(share @ each)
+                wrong = errors.evaluate(new, new.argmax(scores)[0])
+                log_prob = new.evaluate(new.gold_codes, scores) - new.log_partition(scores)
+                reached = (-float(share @ wrong), float(share @ log_prob))
                 if reached > best:
                     best, chosen = reached, setting._replace(length=length)
     return chosen
@@ -108,7 +112,7 @@ def _split(batch: Batch, weights: np.ndarray | None) -> tuple[np.ndarray, np.nda
         sides.setdefault(hashes[i], []).append(i)
     if len(sides) < _LEAST:
         return used[:0], used
-    order = [sides[key] for key in sorted(sides)][: min(_MOST, max(len(sides) // 2, _LEAST))]
+    order = [sides[key] for key in sorted(sides)][:_MOST]
     while len(order) > _LEAST and sum(map(len, order)) > _SAMPLES:
         order.pop()
     held = [i for number, group in enumerate(order) if number % _HELD == 0 for i in group]

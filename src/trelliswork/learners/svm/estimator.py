@@ -94,7 +94,9 @@ class StructuredSVM(KernelModel):
         samples (L1 slacks, no kernel).
     kernel : str, Kernel, callable or None, default=None
         Similarity of input rows (``"poly"``, ``"rbf"``, see :mod:`trelliswork.kernels`): rows of
-        ``Classes``, tokens of ``Chain``. Features without rows (transitions, bias) stay linear.
+        ``Classes``, tokens of ``Chain``. Features without rows (transitions, bias) stay linear. Columns of
+        arrays are scaled first and vary by about 1, which a ``gamma`` is relative to; with few columns a
+        larger one than 1 does better.
     tol : float, default=1e-3
         Stop when the duality gap is below this part of the objective. Larger values stop sooner, with
         weights that are less exact.
