@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from trelliswork.learners.asking import rows
 from trelliswork.learners.moments.reference import reference_scores
 from trelliswork.losses import as_loss
-from trelliswork.structures.base import Batch
+from trelliswork.structures.base import Batch, Parts
 
 __all__ = ["Setting", "told_by_others"]
 
@@ -82,7 +82,6 @@ def told_by_others(
     known, new = batch.subset(rest), batch.subset(held)
     new = new.as_new(known.seen_attributes())
     share = np.ones(held.size) if weights is None else weights[held]
-    errors = as_loss("hamming")
     best, chosen = (-np.inf, -np.inf), settings[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a look need not be exact
@@ -91,7 +90,7 @@ def told_by_others(
             offset, change = reference_scores(new, reference), new.scores(found)
             for length in _LENGTHS:
                 scores = offset + length * change
-                wrong = errors.evaluate(new, new.argmax(scores)[0])
+                wrong = rows(new, _errors, scores)
                 log_prob = new.evaluate(new.gold_codes, scores) - new.log_partition(scores)
                 reached = (-float(share @ wrong), float(share @ log_prob))
                 if reached > best:
@@ -118,6 +117,11 @@ def _split(batch: Batch, weights: np.ndarray | None) -> tuple[np.ndarray, np.nda
     held = [i for number, group in enumerate(order) if number % _HELD == 0 for i in group]
     rest = [i for number, group in enumerate(order) if number % _HELD for i in group]
     return np.sort(held), np.sort(rest)
+
+
+def _errors(batch: Batch, scores: Parts) -> np.ndarray:
+    """Wrong parts of the best output of each sample."""
+    return as_loss("hamming").evaluate(batch, batch.argmax(scores).codes)
 
 
 def _hashes(batch: Batch) -> list[bytes]:
