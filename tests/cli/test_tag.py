@@ -253,7 +253,7 @@ def test_interrupt_saves_the_best_weights(run, files, monkeypatch, learner, step
 
 
 def test_interrupt_too_early_saves_nothing(run, files, monkeypatch):
-    def interrupted(self, w, **more):
+    def interrupted(self, *args, **more):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("trelliswork.structures.chain.batch.ChainBatch.expect", interrupted)

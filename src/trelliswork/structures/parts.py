@@ -130,7 +130,7 @@ class Largest:
     Examples
     --------
     >>> from trelliswork.structures.parts import Largest
-    >>> (Largest(2.0) + Largest(3.0)).value
+    >>> float((Largest(2.0) + Largest(3.0)).value)
     3.0
     """
 

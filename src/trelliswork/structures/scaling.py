@@ -27,6 +27,7 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork._stored import fitting, numbers
+from trelliswork.structures.parts import Largest
 from trelliswork.structures.tokens import Block, TokenMap
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def column_scaling(batch: Scalable, weights: np.ndarray | None) -> Scaling | Non
         return None
     space = batch.space
     extent = Extent(*batch.summed(_extent, weights=weights))
-    largest = np.maximum(extent.top.values, extent.bottom.values)
+    largest = np.maximum(extent.top.value, extent.bottom.value)
     unit = np.where(largest > 0, largest, 1.0)  # squares of the others might not be finite
     plain = (extent.odd == 0) | (largest == 0)
     center, scale = np.zeros(unit.size), np.ones(unit.size)
@@ -115,36 +116,13 @@ def column_scaling(batch: Scalable, weights: np.ndarray | None) -> Scaling | Non
         moved = ~plain & space.takes_up_means & (extent.present > (1.0 - _ZEROS) * extent.total)
         mean = sums / total
         deviation = np.sqrt(batch.summed(_squared_deviations, unit, mean, weights=weights) / total)
-        spread = (extent.top.values + extent.bottom.values) / unit
+        spread = (extent.top.value + extent.bottom.value) / unit
         spread = np.minimum(spread, _DEVIATIONS * deviation)
         center[moved] = (mean * unit)[moved]
         scale[moved] = (unit * np.where(deviation <= _CONSTANT, np.abs(mean), spread))[moved]
     size = np.sqrt(extent.squares / np.where(extent.counts > 0, extent.counts, 1.0))
     scale = np.where((size > _INDICATOR) & np.isfinite(size), size, scale)
     return None if np.all(scale == 1.0) and not center.any() else Scaling(center, scale)
-
-
-class Largest:
-    """Numbers of which the largest remain where others are added.
-
-    Parameters
-    ----------
-    values : ndarray
-        Numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from trelliswork.structures.scaling import Largest
-    >>> (Largest(np.array([1.0, 5.0])) + Largest(np.array([2.0, 3.0]))).values.tolist()
-    [2.0, 5.0]
-    """
-
-    def __init__(self, values: np.ndarray):
-        self.values = values
-
-    def __add__(self, other: Largest) -> Largest:
-        return Largest(np.maximum(self.values, other.values))
 
 
 class Extent(NamedTuple):
