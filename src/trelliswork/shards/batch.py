@@ -22,12 +22,12 @@ from trelliswork.structures.abilities import (
     LossProfiles,
     ReadByAutomata,
     Rows,
-    Scalable,
     Settled,
     Settling,
     Unsettled,
 )
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
+from trelliswork.structures.scaling import Scalable
 
 __all__ = ["Blocks", "ShardedBatch", "asked_blocks", "sharded"]
 

@@ -18,12 +18,10 @@ from trelliswork._ragged import Ragged, gather_ranges
 from trelliswork._validate import as_number
 from trelliswork.structures.batch import Batch
 from trelliswork.structures.parts import Decoded, Parts
-from trelliswork.structures.scaling import column_scaling
 
 if TYPE_CHECKING:
     from trelliswork.structures.base import Space
     from trelliswork.structures.factors import Factors
-    from trelliswork.structures.tokens import TokenMap
 
 __all__ = [
     "ABILITIES",
@@ -40,7 +38,6 @@ __all__ = [
     "ReferenceLaw",
     "RowView",
     "Rows",
-    "Scalable",
     "Settled",
     "Settling",
     "Storable",
@@ -399,47 +396,6 @@ class Settled(NamedTuple):
     tokens: float
     unsure: float
     kept: float
-
-
-class Scalable(Batch):
-    """Inputs hold columns of numbers, which can be brought to one scale."""
-
-    space: Any
-
-    @abstractmethod
-    def columns(self, weights: np.ndarray | None) -> tuple[TokenMap, np.ndarray | None]:
-        """Features of the tokens as they came, and the weights of tokens.
-
-        Parameters
-        ----------
-        weights : ndarray or None
-            Weight of each sample.
-        """
-
-    @abstractmethod
-    def rescaled(self, space: Any) -> Batch:
-        """The same samples in a space that differs in the scale of its columns."""
-
-    def on_one_scale(self, weights: np.ndarray | None = None) -> Batch:
-        """The same samples with their columns on one scale.
-
-        Parameters
-        ----------
-        weights : ndarray or None
-            Weight of each sample.
-        """
-        space = self.space
-        if space.structure.scale is None:
-            return self
-        scaling = column_scaling(self, weights)
-        if scaling is None and space.scaling is None:
-            return self
-        new = space.with_scaling(scaling)
-        return self.derived(_rescaled, new, space=new)
-
-
-def _rescaled(batch: Scalable, space: Any) -> Batch:
-    return batch.rescaled(space)
 
 
 class Settling(Batch):

@@ -19,21 +19,20 @@ making all others small.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork._stored import fitting, numbers
+from trelliswork.structures.batch import Batch
 from trelliswork.structures.parts import Largest
 from trelliswork.structures.tokens import Block, TokenMap
 
-if TYPE_CHECKING:
-    from trelliswork.structures.abilities import Scalable
-
-__all__ = ["Scaling", "check_scale", "column_scaling", "rescaled"]
+__all__ = ["Scalable", "Scaling", "check_scale", "column_scaling", "rescaled"]
 
 _STORED = {"center": numbers("attributes"), "scale": numbers("attributes", low=0)}
 _ZEROS = 0.02  # share of zeros from which on a column starts at 0
@@ -82,6 +81,47 @@ class Scaling(NamedTuple):
         center, scale = np.zeros(size), np.ones(size)
         center[place], scale[place] = self.center, self.scale
         return Scaling(center, scale)
+
+
+class Scalable(Batch):
+    """Inputs hold columns of numbers, which can be brought to one scale."""
+
+    space: Any
+
+    @abstractmethod
+    def columns(self, weights: np.ndarray | None) -> tuple[TokenMap, np.ndarray | None]:
+        """Features of the tokens as they came, and the weights of tokens.
+
+        Parameters
+        ----------
+        weights : ndarray or None
+            Weight of each sample.
+        """
+
+    @abstractmethod
+    def rescaled(self, space: Any) -> Batch:
+        """The same samples in a space that differs in the scale of its columns."""
+
+    def on_one_scale(self, weights: np.ndarray | None = None) -> Batch:
+        """The same samples with their columns on one scale.
+
+        Parameters
+        ----------
+        weights : ndarray or None
+            Weight of each sample.
+        """
+        space = self.space
+        if space.structure.scale is None:
+            return self
+        scaling = column_scaling(self, weights)
+        if scaling is None and space.scaling is None:
+            return self
+        new = space.with_scaling(scaling)
+        return self.derived(_rescaled, new, space=new)
+
+
+def _rescaled(batch: Scalable, space: Any) -> Batch:
+    return batch.rescaled(space)
 
 
 def check_scale(scale: Any) -> None:

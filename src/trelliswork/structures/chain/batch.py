@@ -19,7 +19,6 @@ from trelliswork.structures.abilities import (
     ReferenceLaw,
     Rows,
     RowView,
-    Scalable,
     Settled,
     Settling,
     Storable,
@@ -33,7 +32,7 @@ from trelliswork.structures.chain.verbs import ChainVerbs
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.known import least_costs
 from trelliswork.structures.normal import holds_measurements
-from trelliswork.structures.scaling import rescaled
+from trelliswork.structures.scaling import Scalable, rescaled
 
 if TYPE_CHECKING:
     from trelliswork.structures.chain.product import ChainProduct

@@ -20,7 +20,6 @@ from trelliswork.structures.abilities import (
     ReferenceLaw,
     Rows,
     RowView,
-    Scalable,
     Storable,
 )
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
@@ -35,7 +34,7 @@ from trelliswork.structures.known import (
 )
 from trelliswork.structures.labels import same_label
 from trelliswork.structures.normal import holds_measurements, normal_law_of
-from trelliswork.structures.scaling import rescaled
+from trelliswork.structures.scaling import Scalable, rescaled
 from trelliswork.structures.tokens import TokenMap
 
 if TYPE_CHECKING:
