@@ -114,6 +114,17 @@ class StructuredEstimator(ModelVerbs, Parametrised):
             raise InputError("history_ is not a list of records")
         if not isinstance(getattr(self, "n_iter_", 0), int):
             raise InputError("n_iter_ is not a number")
+        self._check_stored_parameters()
+
+    def _check_stored_parameters(self) -> None:
+        """Refuse parameters, from a file, that ``fit`` hands on to others without looking at them."""
+        if not isinstance(self.structure, Structure):
+            raise InputError(f"structure is not a structure: {self.structure!r:.80}")
+        if not isinstance(self.verbose, (bool, int)):
+            raise InputError(f"verbose must be a number, got {self.verbose!r:.80}")
+        seed = getattr(self, "random_state", None)
+        if seed is not None and not (type(seed) is int and 0 <= seed < 1 << 32):
+            raise InputError(f"random_state must be None or a number from 0 to 2**32 - 1, got {seed!r:.80}")
 
     # -- fitting -------------------------------------------------------------------------
 

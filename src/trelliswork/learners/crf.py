@@ -432,5 +432,5 @@ def fit_crf(
         if watcher is not None and watcher.weights is not None:
             minimum.w, minimum.objective = watcher.weights, watcher.objective
     if not np.isfinite(minimum.w).all():
-        raise FloatingPointError("the weights are not finite; raise l2 or scale the features")
+        raise InputError("the weights are not finite; raise l2 or scale the features")
     return minimum, progress.history

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -307,5 +308,5 @@ def is_label(y: Any) -> bool:
 def check_label_weight(label_weight: Mapping[Any, float] | None) -> None:
     """Refuse weights that are not positive numbers."""
     for label, weight in (label_weight or {}).items():
-        if not np.isfinite(weight) or weight <= 0:
+        if not (isinstance(weight, Real) and 0 < weight < np.inf):
             raise InputError(f"label_weight[{label!r}] must be a finite number > 0, got {weight!r}")

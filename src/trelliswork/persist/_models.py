@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from trelliswork._errors import InputError, ModelFileError
 from trelliswork._stored import fitting, numbers
@@ -172,6 +174,8 @@ class ModelDecoder(Decoder):
                 raise ValueError("space_ is not a space")
             model.space_ = fitted
         self._restore(model, {k: self.decode(v, depth + 1) for k, v in state.items()})
+        if _is_pipeline(cls):
+            _check_steps(model.steps)
         return model
 
     def _restore(self, model: Any, state: dict[str, Any]) -> None:
@@ -190,6 +194,20 @@ class ModelDecoder(Decoder):
         elif "coef_" in state and isinstance(getattr(model, "space_", None), Space):
             declared = {"coef_": numbers("features")}
             model.coef_ = fitting(state, declared, "weights", features=model.space_.n_features)["coef_"]
+
+
+def _check_steps(steps: Any) -> None:
+    """Refuse steps that are no named objects, and transformers without the state that their learner has."""
+    if not steps or not all(len(step) == 2 and isinstance(step[0], str) for step in steps):
+        raise ValueError("a step of a pipeline is not a name and an object")
+    if not isinstance(getattr(steps[-1][1], "space_", None), Space):
+        return
+    for name, step in steps[:-1]:
+        try:
+            if step is not None and not isinstance(step, str):
+                check_is_fitted(step)
+        except (NotFittedError, TypeError) as error:
+            raise ValueError(f"step {name!r:.60} of a pipeline is not fitted") from error
 
 
 def _compare(structure: Structure, cls: type, values: dict[str, Any]) -> None:

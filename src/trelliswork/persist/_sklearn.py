@@ -72,6 +72,8 @@ def restore(model: Any, state: Mapping[str, Any]) -> None:
         setattr(model, name, value)
     if "vocabulary_" in state:
         _check_vocabulary(model.vocabulary_)
+    if type(model).__name__ == "DictVectorizer" and ("vocabulary_" in state) != ("feature_names_" in state):
+        raise ValueError("a vectoriser has words without numbers, or numbers without words")
     if type(model).__name__ == "TfidfVectorizer" and "vocabulary_" in state:
         _complete_vectoriser(model, idf)
     if type(model).__name__ == "OneHotEncoder" and "categories_" in state:

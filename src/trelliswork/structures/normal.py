@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.linalg as la
 
+from trelliswork._errors import InputError
+
 __all__ = ["NormalLaw", "holds_measurements", "normal_law", "normal_law_of"]
 
 _LEAST_SHRINKAGE = 1e-8  # columns may be copies of each other
@@ -123,6 +125,8 @@ def _law(ask: Callable[..., Any], n_labels: int) -> NormalLaw:
     if not differing:  # one row per label: all that is known is how far apart they are
         products, norms, _ = ask(_products, mean, unit, np.zeros_like(means))
     covariance = _shrunk(products / max(total, 1e-300), norms, total)
+    if not np.isfinite(covariance).all():
+        raise InputError("the squares of the columns overflow; scale the features down")
     if not covariance.any():
         return NormalLaw(np.zeros(means.shape[::-1]), np.zeros(n_labels), counts)
     table = la.solve(covariance, means.T, assume_a="pos")

@@ -76,7 +76,7 @@ class Layout:
     def limited(self, flat: Any) -> Layout:
         """The layout with weights at the given positions of its table only."""
         flat = np.asarray(flat)
-        if flat.ndim != 1 or flat.dtype.kind not in "iu" or np.any(np.diff(flat) <= 0):
+        if flat.ndim != 1 or flat.dtype.kind not in "iu" or np.any(flat[1:] <= flat[:-1]):
             raise InputError("positions of weights must be increasing whole numbers")
         if flat.size and (flat[0] < 0 or flat[-1] >= self.n_attributes * self.n_columns):
             raise InputError("positions of weights lie outside the table")

@@ -496,6 +496,8 @@ class KLRSO(StructuredEstimator):
             return
         if not callable(self.kernel_):
             raise InputError("kernel_ is not a kernel")
+        if self.features is not None and len(getattr(self.inputs_, "shape", ())) != 2:
+            raise InputError("its inputs are no matrix of features")
         n = self.inputs_.shape[0] if hasattr(self.inputs_, "shape") else len(self.inputs_)
         if len(self.heads_) != self.outcome_ptr_.size - 1 or n != self.dual_coef_.shape[0]:
             raise InputError("the coefficients do not fit the inputs or the heads")

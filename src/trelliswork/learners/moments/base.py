@@ -349,7 +349,7 @@ class MomentLearner(StructuredEstimator):
                 stop = ridge.stop
                 progress.done(n_features=space.n_features, lam=lam, **ridge.said)
         if not np.isfinite(theta).all():
-            raise FloatingPointError("the weights are not finite; raise reg or scale the features")
+            raise InputError("the weights are not finite; raise reg or scale the features")
         self.space_ = space
         self.coef_ = theta
         self.reference_coef_ = reference

@@ -150,6 +150,8 @@ class Ridge:
                 self._factor(moment.dense())
 
     def _factor(self, matrix: np.ndarray) -> None:
+        if not np.isfinite(matrix).all():
+            raise InputError("the moments overflow; scale the features down")
         try:
             factor = la.cho_factor(matrix + self.lam * np.eye(matrix.shape[0]))
         except la.LinAlgError:

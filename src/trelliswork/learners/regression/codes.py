@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from trelliswork._validate import as_numbers
 from trelliswork.dp.chain import any_order
 from trelliswork.dp.chain.trellis import Contexts, Trellis
 from trelliswork.kernels._strings import as_vectors
+from trelliswork.language import NGramModel
 from trelliswork.learners.regression.preimage import Search
 from trelliswork.learners.regression.preimage_graph import DeBruijn
 from trelliswork.learners.regression.preimage_repair import Lower
@@ -31,6 +33,18 @@ def kind_of(y: Any) -> str:
 
 def _as_kind(symbols: list[Any], kind: str) -> Any:
     return "".join(symbols) if kind == "str" else tuple(symbols) if kind == "tuple" else symbols
+
+
+def _stored_symbols(state: dict[str, Any]) -> tuple[list[Any], str]:
+    """Alphabet and kind of outputs of a model file, which is not trusted."""
+    symbols, kind = list(state["symbols"]), str(state["kind"])
+    if kind == "str" and not all(isinstance(s, str) for s in symbols):
+        raise ValueError("a symbol of its strings is no text")
+    if not all(isinstance(s, Hashable) for s in symbols):
+        raise ValueError("a symbol is not hashable")
+    if not isinstance(state["model"], NGramModel | None):
+        raise ValueError("its language model is none")
+    return symbols, kind
 
 
 def value_matrix(y: Any) -> np.ndarray:
@@ -175,7 +189,8 @@ class PositionCode(Code):
     @classmethod
     def restore(cls, output: Any, state: dict[str, Any]) -> PositionCode:
         """Inverse of ``state``."""
-        return cls(output, list(state["symbols"]), str(state["kind"]), int(state["longest"]), state["model"])
+        symbols, kind = _stored_symbols(state)
+        return cls(output, symbols, kind, int(state["longest"]), state["model"])
 
 
 class NGramCode(Code):
@@ -317,15 +332,14 @@ class NGramCode(Code):
     @classmethod
     def restore(cls, output: Any, state: dict[str, Any]) -> NGramCode:
         """Inverse of ``state``."""
-        tables, n_symbols = list(state["tables"]), len(state["symbols"])
+        symbols, kind = _stored_symbols(state)
+        tables, n_symbols = list(state["tables"]), len(symbols)
         for table in tables:
             if table.ndim != 2 or table.dtype.kind != "i" or not table.size:
                 raise ValueError("n-grams are not a table of codes")
             if table.min() < 0 or table.max() > n_symbols + 1:
                 raise ValueError("n-grams of symbols that are not there")
-        return cls(
-            output, list(state["symbols"]), str(state["kind"]), tables, state["model"], state["thresholds"]
-        )
+        return cls(output, symbols, kind, tables, state["model"], state["thresholds"])
 
 
 def position_items(X: Any, window: int, symbols: list[Any] | None) -> tuple[Ragged, list[Any] | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -496,6 +496,9 @@ class KernelRegression(BaseEstimator):
         output = as_output(self.output)
         code: Any = _CODES[type(output)].restore(output, dict(state["code"]))  # type: ignore[attr-defined]
         self.code_, self.symbols_in_ = code, state["symbols_in"]
+        known = self.symbols_in_
+        if not (known is None or (isinstance(known, list) and all(isinstance(s, Hashable) for s in known))):
+            raise ValueError("its input symbols are no list of symbols")
         self.map_ = None if state["map"] is None else restored_map(as_kernel(self.kernel), state["map"])
         n_out = len(code.names)
         if state["coef"] is not None:

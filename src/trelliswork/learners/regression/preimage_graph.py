@@ -9,11 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from trelliswork._errors import InputError
 from trelliswork._ngrams import distinct_rows, match_rows
 from trelliswork.dp.solvers.euler import enumerate_trails, euler_paths
 
 __all__ = ["DeBruijn", "Trails"]
 
+_LONGEST = 10**7  # n-grams of one string
 _MOST_LISTED = 1 << 27  # edges of all trails that are listed together
 
 
@@ -69,6 +71,9 @@ class DeBruijn:
 
     def with_counts(self, counts: np.ndarray) -> DeBruijn:
         """The same n-grams with other counts."""
+        size = float(np.sum(counts))
+        if size > _LONGEST:
+            raise InputError(f"counts of {size:.3g} n-grams; strings have at most {_LONGEST:,} of them")
         twin = object.__new__(DeBruijn)
         twin.__dict__.update(self.__dict__)
         twin.counts = np.asarray(counts, dtype=np.int64)

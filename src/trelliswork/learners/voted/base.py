@@ -125,7 +125,7 @@ class Voted(StructuredEstimator):
         self, space: Space, minimum: Minimum, history: list[dict[str, Any]], problem: Problem | None = None
     ) -> None:
         if not np.isfinite(minimum.w).all():
-            raise FloatingPointError("the weights are not finite; raise lam or beta, or scale the features")
+            raise InputError("the weights are not finite; raise lam or beta, or scale the features")
         w = minimum.w if problem is None else problem.whole(minimum.w)
         self.space_, self.coef_, self.objective_ = space, w, minimum.objective
         self.converged_, self.stop_, self.message_ = minimum.converged, minimum.stop, minimum.message

@@ -51,13 +51,18 @@ def canonical_moves(codes: np.ndarray) -> np.ndarray:
     return codes[np.lexsort((codes, stretch))]
 
 
+def _code_points(text: str) -> np.ndarray:
+    """Code points of a text, which may be anything that Python takes for one."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+
+
 def gapped_texts(first: list[str], second: list[str], codes: Ragged, gap: str) -> list[tuple[str, str]]:
     """Rows of alignments of texts, all at once."""
     rows = []
     for texts, here in ((first, (0, 1, 3)), (second, (0, 2, 4))):
         out = np.full(codes.values.size, ord(gap), dtype="<u4")
-        out[np.isin(codes.values, here)] = np.frombuffer("".join(texts).encode("utf-32-le"), dtype="<u4")
-        rows.append(out.tobytes().decode("utf-32-le"))
+        out[np.isin(codes.values, here)] = _code_points("".join(texts))
+        rows.append(out.tobytes().decode("utf-32-le", "surrogatepass"))
     return [(rows[0][a:b], rows[1][a:b]) for a, b in pairwise(codes.offsets.tolist())]
 
 
@@ -65,9 +70,7 @@ def moves_of_texts(first: str, second: str, gap: str) -> np.ndarray | None:
     """Moves of two gapped texts as numbers; None where something is wrong with them."""
     if len(first) != len(second) or len(gap) != 1:
         return None
-    above, below = (
-        np.frombuffer(row.encode("utf-32-le"), dtype="<u4") == ord(gap) for row in (first, second)
-    )
+    above, below = (_code_points(row) == ord(gap) for row in (first, second))
     return None if (above & below).any() else 2 * above.astype(np.int64) + below
 
 

@@ -26,6 +26,9 @@ def merged(first: ChainSpace, second: ChainSpace) -> ChainSpace:
 
     if first.width != second.width and first.attributes and second.attributes:
         raise InputError(f"X: expected arrays with {first.width} columns as before, got {second.width}")
+    edges = (first.edge_layout is None, second.edge_layout is None)
+    if first.n_markers != second.n_markers or edges[0] != edges[1]:
+        raise InputError("the samples of before were read by another structure; fit again")
     labels = first.labels
     if first.structure.labels is None:
         labels = sorted_labels({*first.labels, *second.labels})

@@ -313,7 +313,7 @@ class ChainSpace(Space):
     @property
     def takes_up_means(self) -> bool:
         """Whether weights of first labels and transitions take up what is subtracted from columns."""
-        return self.structure.start and self.emission_layout.flat is None
+        return bool(self.structure.start) and self.emission_layout.flat is None
 
     @property
     def moment_margin(self) -> float | None:

@@ -213,7 +213,7 @@ class ClassesSpace(Space):
     @property
     def takes_up_means(self) -> bool:
         """Whether the bias takes up what is subtracted from columns."""
-        return self.structure.bias
+        return bool(self.structure.bias)
 
     @property
     def moment_reference(self) -> str:
