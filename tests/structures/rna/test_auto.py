@@ -70,6 +70,27 @@ def test_counts_move_the_weights_of_the_package_as_far_as_the_likelihood_says():
     )
     strong = tw.Generative(RNA(), smoothing=1e9).fit(X, Y)
     np.testing.assert_allclose(strong.coef_, known, atol=1e-6)
+    more = tw.Generative(RNA(groups=("triples",))).fit(X, Y)
+    assert more.space_.n_features > known.size
+
+
+def test_a_third_of_many_structures_tells_the_step():
+    known = np.array(list(RNA().known_weights().values()))
+    model, batch = tw.Generative(RNA()).fit(X * 6, Y * 6), RNA().bind(X, Y).pack(X * 6, Y * 6)
+
+    def odds(part):
+        gold, expected = part.gold_sum(), part.pull(part.marginals(part.scores(known)))
+        return np.log((gold + model.smoothing_) / (expected + model.smoothing_))
+
+    held = np.arange(36) % 3 == 2
+    told, third = odds(batch.subset(np.flatnonzero(~held))), batch.subset(np.flatnonzero(held))
+
+    def likelihood(step):
+        w = known + step * told
+        return third.gold_sum() @ w - third.log_partition(third.scores(w)).sum()
+
+    best = max((0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0), key=likelihood)
+    np.testing.assert_allclose(model.coef_, known + best * odds(batch), rtol=1e-9, atol=1e-12)
 
 
 def test_the_pull_falls_until_held_out_samples_say_no():

@@ -253,7 +253,7 @@ class NearestBatch(RNABatch):
         known = self.space.structure.known_weights()
         if known is None:
             return Batch.generative_weights(self, smoothing, weights, counts)
-        start = np.array([known[name] for name in self.space.feature_names])
+        start = np.array([known.get(name, 0.0) for name in self.space.feature_names])  # of more groups: 0
 
         def odds(batch: Batch, share: np.ndarray | None, gold: np.ndarray | None = None) -> np.ndarray:
             true = batch.gold_sum(share) if gold is None else gold
