@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import rbf_kernel
 
 from trelliswork import InputError, kernels
 from trelliswork._ngrams import Coded, distinct_rows, match_rows
@@ -139,3 +141,20 @@ def test_names_and_mistakes(words):
         kernels.Composed(kernels.NGram(1), kernels.NGram(1))(words, words)
     with pytest.raises(InputError, match="weights must be 1 finite numbers"):
         kernels.Sum([kernels.NGram(1)], [-1.0])(words, words)
+
+
+def test_the_width_of_a_gaussian_is_that_of_the_training_rows():
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(20, 3)), rng.normal(size=(4, 3))
+    kernel = kernels.RBF().fitted(A)
+    assert kernel.gamma == pytest.approx(1 / (3 * A.var()))
+    assert kernels.RBF().fitted(100 * A)(100 * A, 100 * B) == pytest.approx(kernel(A, B))
+    assert kernels.RBF().fitted(sp.csr_matrix(A)).gamma == pytest.approx(kernel.gamma)
+    assert kernels.RBF()(A, B) == pytest.approx(rbf_kernel(A, B))
+    assert kernels.RBF().fitted(np.full((3, 2), 0.1)).gamma == 0.5
+    assert kernels.RBF(2.0).fitted(A).gamma == 2.0
+    for outer in (kernels.Sum([kernels.RBF(), kernels.Linear()]), kernels.Product([kernels.RBF()])):
+        assert outer.fitted(A).kernels[0].gamma == kernel.gamma
+    assert kernels.Normalized(kernels.RBF()).fitted(A).kernel.gamma == kernel.gamma
+    with pytest.raises(InputError, match="'auto' or a number"):
+        kernels.RBF("wide")(A, B)

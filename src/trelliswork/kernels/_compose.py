@@ -12,7 +12,17 @@ from trelliswork._errors import InputError
 from trelliswork.kernels._strings import NGram
 from trelliswork.kernels._vectors import Kernel, Polynomial
 
-__all__ = ["Composed", "Normalized", "Precomputed", "Product", "Sum", "diagonal_of", "fresh", "similarities"]
+__all__ = [
+    "Composed",
+    "Normalized",
+    "Precomputed",
+    "Product",
+    "Sum",
+    "diagonal_of",
+    "fitted",
+    "fresh",
+    "similarities",
+]
 
 _LARGEST = 1e100  # sums of squares of larger similarities overflow
 
@@ -24,6 +34,11 @@ def diagonal_of(kernel: Any, A: Any) -> np.ndarray:
         return kernel.diagonal(A)
     n = A.shape[0] if hasattr(A, "shape") else len(A)
     return np.array([float(np.asarray(kernel(A[i : i + 1], A[i : i + 1]))[0, 0]) for i in range(n)])
+
+
+def fitted(kernel: Any, A: Any) -> Any:
+    """A kernel with what it takes from the training inputs; a plain function takes nothing."""
+    return kernel.fitted(A) if isinstance(kernel, Kernel) else kernel
 
 
 def _check_callable(kernel: Any) -> None:
@@ -103,6 +118,10 @@ class Normalized(Kernel):
     def diagonal(self, A: Any) -> np.ndarray:
         """Ones, or zeros where an item has no features."""
         return (diagonal_of(self._inner(), A) > 0).astype(np.float64)
+
+    def fitted(self, A: Any) -> Normalized:
+        """Of a fitted kernel."""
+        return Normalized(fitted(self._inner(), A))
 
 
 def _inverse_root(squares: np.ndarray) -> np.ndarray:
@@ -187,6 +206,10 @@ class Sum(Kernel):
         """Sums."""
         return np.asarray(sum(w * diagonal_of(k, A) for k, w in self._terms()))
 
+    def fitted(self, A: Any) -> Sum:
+        """Of fitted terms."""
+        return Sum([fitted(kernel, A) for kernel in self.kernels], self.weights)
+
 
 class Product(Kernel):
     """Product of kernels: all pairs of their features.
@@ -213,6 +236,10 @@ class Product(Kernel):
     def diagonal(self, A: Any) -> np.ndarray:
         """Products."""
         return np.prod([diagonal_of(k, A) for k in self._factors()], axis=0)
+
+    def fitted(self, A: Any) -> Product:
+        """Of fitted factors."""
+        return Product([fitted(kernel, A) for kernel in self.kernels])
 
     def _factors(self) -> list[Any]:
         if not len(self.kernels):

@@ -53,6 +53,16 @@ class Kernel(BaseEstimator):
         items = (A[i : i + 1] for i in range(A.shape[0] if hasattr(A, "shape") else len(A)))
         return np.array([float(self(a, a)[0, 0]) for a in items])
 
+    def fitted(self, A: Any) -> Kernel:
+        """The kernel with what it takes from the training inputs; here itself.
+
+        Parameters
+        ----------
+        A : array-like or list
+            Training inputs, or some of them.
+        """
+        return self
+
 
 class Linear(Kernel):
     """Inner product.
@@ -135,8 +145,11 @@ class RBF(Kernel):
 
     Parameters
     ----------
-    gamma : float, default=1.0
-        Inverse squared width. The larger, the nearer two rows must be to count as similar.
+    gamma : float or "auto", default="auto"
+        Inverse squared width. The larger, the nearer two rows must be to count as similar. "auto" is
+        1 / (columns * variance of all values), as scikit-learn's "scale": learners take the variance of the
+        distinct rows that they learn from (the number is ``model.kernel_.gamma``); in a kernel that is called
+        by itself it counts as 1, and so do the columns of other kernels (``Composed``).
 
     Examples
     --------
@@ -144,16 +157,44 @@ class RBF(Kernel):
     >>> from trelliswork.kernels import RBF
     >>> RBF(0.5)(np.eye(2), np.eye(2)).round(3).tolist()
     [[1.0, 0.368], [0.368, 1.0]]
+    >>> RBF().fitted(np.array([[0.0, 10.0], [10.0, 0.0]]))
+    RBF(gamma=0.02)
     """
 
-    tuning = (Path("gamma", weaker="up", decades=(2.0, 2.0)),)
+    tuning = (Path("gamma", weaker="up", decades=(2.0, 2.0), resolved="kernel_.gamma"),)
 
-    def __init__(self, gamma: float = 1.0):
+    def __init__(self, gamma: float | str = "auto"):
         self.gamma = gamma
 
     def __call__(self, A: Any, B: Any) -> np.ndarray:
         """Gaussian similarities."""
-        return self.of(_products(A, B), _squares(A), _squares(B))
+        products, kernel = _products(A, B), self
+        if self._is_auto():
+            kernel = RBF(1.0 / max(_matrix(A).shape[1], 1))
+        return kernel.of(products, _squares(A), _squares(B))
+
+    def fitted(self, A: Any) -> RBF:
+        """The kernel with a number for ``gamma="auto"``.
+
+        Parameters
+        ----------
+        A : array-like of shape (n_rows, n_columns)
+            Training rows; of values that are all the same the variance counts as 1.
+        """
+        if not self._is_auto():
+            return self
+        rows = _matrix(A)
+        size = max(rows.shape[0] * rows.shape[1], 1)
+        mean = float(rows.sum()) / size
+        variance = float(_squares(rows).sum()) / size - mean * mean
+        # Rounding alone may leave a little where all values are the same.
+        variance = variance if variance > 1e-12 * mean * mean else 1.0
+        return RBF(1.0 / (max(rows.shape[1], 1) * variance))
+
+    def _is_auto(self) -> bool:
+        if isinstance(self.gamma, str) and self.gamma != "auto":
+            raise InputError(f"gamma must be 'auto' or a number > 0, got {self.gamma!r}")
+        return isinstance(self.gamma, str)
 
     def diagonal(self, A: Any) -> np.ndarray:
         """Ones."""
@@ -169,14 +210,15 @@ class RBF(Kernel):
         a, b : ndarrays of shape (n_a,) and (n_b,)
             Squared norms.
         """
-        if not self.gamma > 0:
+        gamma = 1.0 if self._is_auto() else float(self.gamma)
+        if not gamma > 0:
             raise InputError(f"gamma must be > 0, got {self.gamma!r}")
         out = products
         out *= -2.0
         out += a[:, None]
         out += b
         np.maximum(out, 0.0, out=out)
-        out *= -self.gamma
+        out *= -gamma
         return np.exp(out, out=out)
 
 

@@ -31,7 +31,10 @@ class Generative(StructuredEstimator):
     per token these count as independent, as in naive Bayes, and an unknown symbol has its
     own share: that of the symbols seen once, where a token is one symbol). On structures
     without multinomials: log-odds of how often a feature occurs in the given outputs against
-    how often it occurs in all outputs. Rows of arrays with values that are no counts (negative, or not whole)
+    how often it occurs in all outputs. On a structure with weights that are known before any data
+    (``RNA()``): those, moved towards the log-odds of the given outputs against the outputs that they expect,
+    as far as makes the given ones most probable. Rows of arrays with values that are no counts (negative, or
+    not whole)
     are normal distributions with one covariance for all labels, shrunk as Ledoit and Wolf (2004) have it, and
     their weights are those of linear discriminant analysis. On a transducer: the Kneser-Ney model of its
     pieces, whose weights are not those of features (``coef_`` is zero).
@@ -106,7 +109,9 @@ class Generative(StructuredEstimator):
         """
         if self.smoothing != "auto":
             check_number("smoothing", self.smoothing, 0, above=True)
-        space, batch = self._start(X, y, structure=self._checked_structure().complete(), scaled=False)
+        structure = self._checked_structure()
+        whole = structure.complete() if structure.known_weights() is None else structure
+        space, batch = self._start(X, y, structure=whole, scaled=False)
         weights = check_weights(sample_weight, len(batch))
         if isinstance(self.smoothing, str):
             self.smoothing_ = self.structure.generative_smoothing * batch.count_unit(weights)

@@ -14,6 +14,7 @@ from trelliswork._tuning import Choice
 from trelliswork._validate import check_number, check_samples
 from trelliswork.accelerated import find
 from trelliswork.kernels import Precomputed, as_kernel
+from trelliswork.kernels._compose import fitted
 from trelliswork.learners.base import warn_interrupted
 from trelliswork.learners.kernel_perceptron import kernel_matrix, kernel_passes
 from trelliswork.learners.known import known_in_part
@@ -74,6 +75,8 @@ class Perceptron(KernelModel):
         Averaged weights (linear models).
     support_rows_, dual_coef_, linear_coef_ : ndarrays
         Rows, their coefficients (a column per label) and the weights of features without rows (kernels).
+    kernel_ : kernel
+        The kernel (where one was given), with the number that its ``gamma="auto"`` stands for.
     stop_ : {"converged", "max_iter", "interrupted"}
         Why the passes stopped; "converged" after one without a mistake.
     history_ : list of dict
@@ -210,6 +213,7 @@ class Perceptron(KernelModel):
         if known_in_part(batch) is not None:
             raise InputError("a kernel needs outputs that are known as a whole; use kernel=None")
         view = require(batch, Rows).row_view()
+        self.kernel_ = fitted(kernel, view.rows)
         w = np.zeros(view.batch.space.n_features)
         self._run(batch, w, np.zeros_like(w), 0.0, self.max_iter, sample_weight, [], view)
         expansion = Expansion.of(view, self.coef_)
@@ -277,7 +281,7 @@ class Perceptron(KernelModel):
         seen = np.array([clock])
         problem = w, u, orders, weights, seen
         if view is not None:
-            passes = kernel_passes(view, kernel_matrix(view, as_kernel(self.kernel)), *problem)
+            passes = kernel_passes(view, kernel_matrix(view, self.kernel_), *problem)
         else:
             passes = find("perceptron", batch)(batch, *problem) or perceptron_passes(batch, *problem)
         with Progress("Perceptron", n_passes, self.verbose) as progress:

@@ -167,8 +167,11 @@ class Split:
         return self._ready
 
     def fitted(self, name: str) -> Any:
-        """A fitted attribute of the model as it is now; None where there is none."""
-        return getattr(self._model, name, None)
+        """A fitted attribute of the model as it is now, or one of its kernel; None where there is none."""
+        value: Any = self._model
+        for part in name.split("."):
+            value = getattr(value, part, None)
+        return value
 
     def evaluate(self, settings: Mapping[str, Any], over: Callable[[], bool]) -> Outcome:
         """Fit with settings and judge on the held-out samples.

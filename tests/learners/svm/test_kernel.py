@@ -377,3 +377,14 @@ def test_reading_a_kernel_model():
 def test_one_label_alone():
     model = StructuredSVM(Chain(), kernel="rbf").fit([np.ones((2, 3))], [["A", "A"]])
     assert model.predict([np.zeros((3, 3))]) == [["A", "A", "A"]]
+
+
+@pytest.mark.parametrize("size", [1.0, 100.0])
+@pytest.mark.parametrize("learner", [StructuredSVM, tw.Perceptron])
+def test_a_gaussian_of_default_width_tells_opposite_corners_apart(learner, size):
+    rng = np.random.default_rng(0)
+    X, T = (size * (rng.choice([-1, 1], size=(n, 2)) + rng.normal(0, 0.3, size=(n, 2))) for n in (150, 200))
+    y, truth = (["same" if a * b > 0 else "other" for a, b in rows] for rows in (X, T))
+    model = learner(Classes(), kernel=RBF()).fit(X, y)
+    assert model.kernel_.gamma > 1
+    assert np.mean(np.asarray(model.predict(T)) == truth) > 0.9

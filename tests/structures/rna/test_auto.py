@@ -41,12 +41,56 @@ def test_searches_begin_with_them(learner, tmp_path):
 
 
 def test_models_of_counts_have_rules():
-    for model in (tw.Generative(RNA()), tw.KLRSO(RNA()), tw.ZScore(RNA())):
+    for model in (tw.Generative(RNA("nested")), tw.KLRSO(RNA()), tw.ZScore(RNA())):
         assert model.fit(*FEW).space_.grammar == "nested"
     weights = tw.Generative(RNA("g6")).fit(*FEW).weights_by_name()
     assert tw.Fixed(RNA(), weights).predict(X[:1]) == tw.Generative(RNA("g6")).fit(*FEW).predict(X[:1])
-    weights = tw.Generative(RNA()).fit(*FEW).weights_by_name()
-    assert tw.Fixed(RNA(), weights).predict(X) == tw.Generative(RNA()).fit(*FEW).predict(X)
+    weights = tw.Generative(RNA("nested")).fit(*FEW).weights_by_name()
+    assert tw.Fixed(RNA(), weights).predict(X) == tw.Generative(RNA("nested")).fit(*FEW).predict(X)
+
+
+def test_counts_move_the_weights_of_the_package_as_far_as_the_likelihood_says():
+    known = np.array(list(RNA().known_weights().values()))
+    model = tw.Generative(RNA()).fit(X, Y)
+    assert model.space_.grammar == "nearest-neighbour"
+    batch = model.pack(X, Y)
+    gold, expected = batch.gold_sum(), batch.pull(batch.marginals(batch.scores(known)))
+    odds = np.log((gold + model.smoothing_) / (expected + model.smoothing_))
+    told = np.abs(odds) > 1e-3
+    steps = (model.coef_ - known)[told] / odds[told]
+    np.testing.assert_allclose(steps, steps[0], rtol=1e-6)
+
+    def likelihood(step):
+        w = known + step * odds
+        return gold @ w - batch.log_partition(batch.scores(w)).sum()
+
+    assert -1e-9 <= steps[0] <= 1 + 1e-9
+    assert likelihood(steps[0]) >= -1e-9 + max(
+        map(likelihood, (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0))
+    )
+    strong = tw.Generative(RNA(), smoothing=1e9).fit(X, Y)
+    np.testing.assert_allclose(strong.coef_, known, atol=1e-6)
+    more = tw.Generative(RNA(groups=("triples",))).fit(X, Y)
+    assert more.space_.n_features > known.size
+
+
+def test_a_third_of_many_structures_tells_the_step():
+    known = np.array(list(RNA().known_weights().values()))
+    model, batch = tw.Generative(RNA()).fit(X * 6, Y * 6), RNA().bind(X, Y).pack(X * 6, Y * 6)
+
+    def odds(part):
+        gold, expected = part.gold_sum(), part.pull(part.marginals(part.scores(known)))
+        return np.log((gold + model.smoothing_) / (expected + model.smoothing_))
+
+    held = np.arange(36) % 3 == 2
+    told, third = odds(batch.subset(np.flatnonzero(~held))), batch.subset(np.flatnonzero(held))
+
+    def likelihood(step):
+        w = known + step * told
+        return third.gold_sum() @ w - third.log_partition(third.scores(w)).sum()
+
+    best = max((0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0), key=likelihood)
+    np.testing.assert_allclose(model.coef_, known + best * odds(batch), rtol=1e-9, atol=1e-12)
 
 
 def test_the_pull_falls_until_held_out_samples_say_no():

@@ -15,7 +15,7 @@ from trelliswork._stored import Declared, numbers, pointers, whole
 from trelliswork._threads import n_threads, run
 from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_weights, count_samples
-from trelliswork.kernels._compose import similarities
+from trelliswork.kernels._compose import fitted, similarities
 from trelliswork.learners.base import StructuredEstimator, warn_interrupted
 from trelliswork.learners.completion import filled_in
 from trelliswork.learners.klrso.problems import (
@@ -263,8 +263,8 @@ class KLRSO(StructuredEstimator):
         weights = check_weights(sample_weight, len(batch))
         batch, self.completed_by_ = filled_in(batch, weights)
         inputs = self._all_inputs(structure, X)
-        kernel = choose_kernel(self.kernel, inputs)
         first, place = distinct(inputs)
+        kernel = fitted(choose_kernel(self.kernel, inputs), take(inputs, first))
         todo = problems(batch, place, weights, self.heads, self.weighting, self.min_count)
         n_outcomes = sum(problem.outcomes.size for problem in todo)
         smoothing = self.smoothing

@@ -17,7 +17,7 @@ from trelliswork._ngrams import check_sequences
 from trelliswork._ragged import Ragged
 from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_samples, check_weights, count_samples
-from trelliswork.kernels import Linear, Precomputed, Spectrum, as_kernel
+from trelliswork.kernels import Kernel, Linear, Precomputed, Spectrum, as_kernel
 from trelliswork.kernels._compose import similarities
 from trelliswork.learners.regression.candidates import CandidateCode
 from trelliswork.learners.regression.codes import NGramCode, PositionCode, ValueCode, position_items
@@ -83,6 +83,8 @@ class KernelRegression(BaseEstimator):
         Coefficients of the similarities with ``X_fit_``, when solved by samples.
     coef_ : ndarray of shape (n_outputs, n_features)
         Weights, when solved by features.
+    kernel_ : kernel
+        The kernel, with the number that its ``gamma="auto"`` stands for.
     ridge_ : float
         The ridge used.
     loo_error_ : list of float
@@ -239,6 +241,9 @@ class KernelRegression(BaseEstimator):
             inputs = columns if isinstance(kernel, Precomputed) else prepared(X)
             counted: Any = code.targets(y)
             T = counted.toarray() if sp.issparse(counted) else counted
+        if isinstance(kernel, Kernel) and isinstance(inputs, np.ndarray) and inputs.ndim == 2:
+            kernel = kernel.fitted(np.unique(inputs, axis=0))  # a weight of 2 is the same as a row twice
+        self.kernel_ = kernel
         constrained = self.mask is not None or self.constraints is not None
         by_place = isinstance(code, PositionCode) and not code.output.shared
         if self.basis is not None and (self.solver == "primal" or constrained or by_place):
@@ -351,7 +356,7 @@ class KernelRegression(BaseEstimator):
         primal = hasattr(self, "coef_")
         width = self.coef_.shape[0] if primal else self.dual_coef_.shape[1]
         out = np.zeros((n, width))
-        kernel = as_kernel(self.kernel)
+        kernel = self.kernel_
         step = max(1, _CHUNK // max(1, 1 if primal else len(self.dual_coef_)))
         for first in range(0, n, step):
             index = np.arange(first, min(first + step, n))
@@ -479,6 +484,7 @@ class KernelRegression(BaseEstimator):
             "coef": getattr(self, "coef_", None),
             "voters": self.voters_,
             "n_columns": self.n_columns_,
+            "kernel": self.kernel_,
         }
         if not hasattr(self, "coef_"):
             fit = self.X_fit_
@@ -499,7 +505,8 @@ class KernelRegression(BaseEstimator):
         known = self.symbols_in_
         if not (known is None or (isinstance(known, list) and all(isinstance(s, Hashable) for s in known))):
             raise ValueError("its input symbols are no list of symbols")
-        self.map_ = None if state["map"] is None else restored_map(as_kernel(self.kernel), state["map"])
+        self.kernel_ = as_kernel(state.get("kernel") or self.kernel)  # files of earlier versions have none
+        self.map_ = None if state["map"] is None else restored_map(self.kernel_, state["map"])
         n_out = len(code.names)
         if state["coef"] is not None:
             coef = state["coef"]

@@ -12,6 +12,7 @@ from trelliswork._stored import Declared, matrix, numbers
 from trelliswork._tuning import Choice, Path
 from trelliswork._validate import check_number
 from trelliswork.kernels import Precomputed, as_kernel
+from trelliswork.kernels._compose import fitted
 from trelliswork.learners.completion import best_completion, first_completion
 from trelliswork.learners.head_start import RemainingMargin
 from trelliswork.learners.known import check_loss, known_in_part
@@ -155,6 +156,8 @@ class StructuredSVM(KernelModel):
         whose best completion ``changed`` after it. The objective never rises.
     support_rows_, dual_coef_, linear_coef_ : arrays
         Kernel models: rows, their coefficients per label, weights of the features without rows.
+    kernel_ : kernel or None
+        The kernel, with the number that its ``gamma="auto"`` stands for.
 
     See Also
     --------
@@ -264,6 +267,8 @@ class StructuredSVM(KernelModel):
         weights = combined_weights(batch, sample_weight, self.class_weight)
         if batch.in_blocks:
             self._check_blocks(form, kernel)
+        if kernel is not None:
+            kernel = fitted(kernel, require(batch, Rows).row_view().rows)
         partly = known_in_part(batch)
         prior = None if source is None else self._prior(source, batch, weights, loss, partly is not None)
         check_loss(batch, loss)
@@ -314,6 +319,7 @@ class StructuredSVM(KernelModel):
         else:
             self.coef_ = model if prior is None else model + prior
         self.space_, self.C_, self.prior_coef_, self.rounds_ = space, price, prior, rounds
+        self.kernel_ = kernel
         self.support_, self.n_constraints_ = solution.support, solution.n_constraints
         self.primal_, self.dual_, self.gap_ = solution.primal, solution.dual, solution.gap
         self.history_, self.n_iter_, self.stop_ = progress.history, solution.n_iter, solution.stop

@@ -22,9 +22,12 @@ class KernelModel(StructuredEstimator):
     ----------
     support_rows_, dual_coef_, linear_coef_ : arrays
         The expansion, only with a kernel: rows, their coefficients per label, weights of the other features.
+    kernel_ : kernel or None
+        The kernel with the number that ``gamma="auto"`` stands for.
     """
 
     kernel: Any
+    kernel_: Any
     support_rows_: Any
     dual_coef_: np.ndarray
     linear_coef_: np.ndarray
@@ -42,4 +45,5 @@ class KernelModel(StructuredEstimator):
         if not hasattr(self, "dual_coef_"):
             return super().part_scores(batch, X)
         expansion = Expansion(self.support_rows_, self.dual_coef_, self.linear_coef_)
-        return model_scores(batch, expansion, as_kernel(self.kernel))
+        # Files of earlier versions have no kernel_.
+        return model_scores(batch, expansion, getattr(self, "kernel_", None) or as_kernel(self.kernel))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["generative_weights"]
 
 # Gap weights that are tried, relative to the mean log-odds of the true pairs.
-_GAPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
+_GAPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 12.0, 16.0)
 _EXTENSIONS = (0.02, 0.05, 0.1, 0.2, 0.5)
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["NearestBatch"]
 
 _DENSE_CELLS = 20_000  # of all sequences, up to which the matrix of second moments is cheap
+_STEPS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)  # towards the log-odds of counts
+_ENOUGH = 30  # samples of which a third can be held out
 # Bytes per cell that the recursions take.
 _BYTES = {"viterbi": 32, "inside": 32, "expect": 56, "tangent": 112}
 
@@ -242,8 +244,35 @@ class NearestBatch(RNABatch):
     def generative_weights(
         self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
     ) -> np.ndarray:
-        """Log-odds of the features in true structures against all structures."""
-        return Batch.generative_weights(self, smoothing, weights, counts)
+        """Log-odds of the features in true structures against all structures, or against the model's law.
+
+        The weights of the package are moved by the log-odds against their own law, times a step of a few:
+        features overlap, and a whole step would count the same evidence several times. The step is the one
+        by which a third of the samples are most probable after counting the others; of few samples, all.
+        """
+        known = self.space.structure.known_weights()
+        if known is None:
+            return Batch.generative_weights(self, smoothing, weights, counts)
+        start = np.array([known.get(name, 0.0) for name in self.space.feature_names])  # of more groups: 0
+
+        def odds(batch: Batch, share: np.ndarray | None, gold: np.ndarray | None = None) -> np.ndarray:
+            true = batch.gold_sum(share) if gold is None else gold
+            expected = batch.summed(_expected, start, weights=share)
+            return cast("np.ndarray", np.log((true + smoothing) / (expected + smoothing)))
+
+        whole = odds(self, weights, counts)
+        judge, told, share, gold = self, whole, weights, counts
+        if len(self) >= _ENOUGH and counts is None:
+            held = np.arange(len(self)) % 3 == 2
+            rest, third = np.flatnonzero(~held), np.flatnonzero(held)
+            told = odds(self.subset(rest), None if weights is None else weights[rest])
+            judge, share = self.subset(third), None if weights is None else weights[third]
+        gold = judge.gold_sum(share) if gold is None else gold
+        values = [
+            float(gold @ w) - judge.summed(_log_partitions, w, weights=share)
+            for w in (start + step * told for step in _STEPS)
+        ]
+        return start + _STEPS[int(np.argmax(values))] * whole
 
     def multinomials(self) -> dict[str, np.ndarray]:
         """Refused: the model is not made of choices."""
@@ -255,6 +284,17 @@ class NearestBatch(RNABatch):
         if self.space.structure.window is not None:
             return type(self)(self.space, self.bases, None, self.n_jobs)
         return super()._free_of_rules()
+
+
+def _expected(batch: Batch, w: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Features that weights expect, summed."""
+    return batch.pull(batch.marginals(batch.scores(w), weights=weights))
+
+
+def _log_partitions(batch: Batch, w: np.ndarray, weights: np.ndarray | None) -> float:
+    """Logarithms of the sums over all outputs, summed."""
+    each = batch.log_partition(batch.scores(w))
+    return float(each.sum() if weights is None else weights @ each)
 
 
 def _triangle(n: int, i: np.ndarray, j: np.ndarray) -> np.ndarray:

@@ -64,9 +64,9 @@ class RNA(Structure):
     Parameters
     ----------
     grammar : {"auto", "nearest-neighbour", "g6", "nested"}, default="auto"
-        What structures are made of. "auto" is "nested" for models of counts (``Generative``, ``KLRSO``, and
-        ``ZScore`` and ``SODA`` with their default reference), for all others the loops of the model of the
-        package, whose weights are the prior; with "nearest-neighbour" they begin from nothing. A fitted model
+        What structures are made of. "auto" is "nested" for models of multinomials (``KLRSO``, and ``ZScore``
+        and ``SODA`` with their default reference), for all others the loops of the model of the package,
+        whose weights are the prior; with "nearest-neighbour" they begin from nothing. A fitted model
         tells which: ``model.space_.grammar``.
     depth : int, default=2
         Helices that ``"nested"`` tells apart by how many others enclose them. The larger, the more rules
