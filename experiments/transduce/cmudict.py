@@ -18,7 +18,7 @@ from trelliswork.losses import Edit
 RESULT = "transduce/cmudict"
 HISTORY = """Words are split by their CRC-32: those that 10 divides are the test words. Settings were compared
 on those with a remainder of 1 (`--dev 1`) and models of 20,000 words; the test words were read once before,
-with the settings `--order 2 --window 4 --longest 6`: word error 27.37 %."""
+with the settings `--order 2 --window 4 --longest 6 --count 2 --context 5`: word error 27.37 %."""
 
 
 def words(folder: str) -> dict[str, list[list[str]]]:
@@ -43,9 +43,10 @@ def cmudict(arguments: Sequence[str]) -> None:
         iterations=(60, "most iterations"),
         words=(0, "training words; 0 is all"),
         order=(4, "pieces that a score looks back at"),
-        window=(6, "letters on either side of a piece that a score looks at"),
-        longest=(9, "most letters of a feature"),
-        context=(5, "times that a context of pieces must occur"),
+        window=(5, "letters on either side of a piece that a score looks at"),
+        longest=(8, "most letters of a feature"),
+        count=(1, "times that a feature of letters must occur"),
+        context=(4, "times that a context of pieces must occur"),
         dev=(0, "1 tests on a tenth of the training words, which is then left out"),
         jobs=(1, "threads"),
     )
@@ -59,7 +60,7 @@ def cmudict(arguments: Sequence[str]) -> None:
     train = [w for w in train if all(len(p) <= 4 * len(w) for p in spoken[w])]
     started, spent = time.perf_counter(), time.process_time()
     structure = tw.Transducer(
-        args.order, window=args.window, longest=args.longest, min_count=2, min_context=args.context
+        args.order, window=args.window, longest=args.longest, min_count=args.count, min_context=args.context
     )
     model = tw.CRF(structure, max_iter=args.iterations, n_jobs=args.jobs)
     model.fit(train, [spoken[w] for w in train])
