@@ -204,6 +204,37 @@ class NGramModel(BaseEstimator):
         """
         return self._row(context)
 
+    def of_ngrams(self, rows: np.ndarray) -> np.ndarray:
+        """Probability of the last code of every row after those before it.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, k)
+            Codes as in :meth:`after`, at most ``n`` of them; the code of the end is ``len(symbols_)``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import trelliswork as tw
+        >>> model = tw.NGramModel(2, smoothing="add", a=0.5).fit(["ab", "ab", "b"])
+        >>> model.of_ngrams(np.array([[0, 0], [0, 1]])).round(3).tolist()
+        [0.125, 0.625]
+        """
+        if not hasattr(self, "symbols_"):
+            raise NotFittedError("this NGramModel is not fitted yet; call fit(y) first")
+        width = rows.shape[1]
+        out = np.full(len(rows), 1.0 / (len(self.symbols_) + 2))
+        shortest = width - 1 if self.smoothing == "add" else 0
+        for k in range(shortest, width):
+            context = np.ascontiguousarray(rows[:, width - 1 - k : -1])
+            number = match_rows(self._contexts[k], context) if k else np.zeros(len(rows), dtype=np.int64)
+            place = match_rows(self.tables_[k], np.ascontiguousarray(rows[:, width - 1 - k :]))
+            known = number >= 0
+            out[known] *= self._left[k][number[known]]
+            seen = known & (place >= 0)
+            out[seen] += self._shares[k][place[seen]]
+        return out
+
     def _codes(self, y: Any) -> Coded:
         if not hasattr(self, "symbols_"):
             raise NotFittedError("this NGramModel is not fitted yet; call fit(y) first")

@@ -160,3 +160,11 @@ def test_outputs_that_lack_their_blanks_are_named(run, pairs):
     (pairs / "pairs.tsv").write_text("cat\tk a t\nab\tka\nbc\tt k\n", encoding="utf-8")
     done = run("train", "transduce", "pairs.tsv", "-o", "m.tw")
     assert "1 output without blanks read as one symbol each (first: line 2)" in done.stderr
+
+
+def test_empty_sides_are_named(run, pairs):
+    (pairs / "pairs.tsv").write_text("cat\tk a t\n\tk a\nh\t\nact\ta k t\n", encoding="utf-8")
+    done = run("train", "transduce", "pairs.tsv", "-o", "m.tw")
+    assert done.exit_code == 0
+    assert "1 input left out: nothing stands before the tab (first: line 2)" in done.stderr
+    assert "1 output empty (first: line 3)" in done.stderr

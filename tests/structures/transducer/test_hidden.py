@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from trelliswork import CRF, InputError, Transducer, losses
+from trelliswork import CRF, InputError, Parts, Transducer, losses
+from trelliswork._ragged import gather_ranges
+from trelliswork.structures.derivations.batch import DerivationBatch
 
 X = ["abc", "ba", "cab", "a", ""]
 Y = ["xyz", {"y", "yx"}, "zxxy", "x", ""]
@@ -226,3 +228,30 @@ def test_known_outputs_limit_every_verb():
     assert model.sample(["ab"], 3, known=["xy"], random_state=0)[0] == ["xy"] * 3
     with pytest.raises(InputError, match="sample 0"):
         model.predict(["a"], known=["zzzzzz"])
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 64])
+def test_lists_of_best_paths_are_those_of_derivation_graphs(bound, k):
+    space, w = bound
+    batch = space.pack([*X, "", "abcab", "?a"])
+    # Rounded scores tie often, so that the order of equal paths counts.
+    for scores in (batch.scores(w), Parts(edge=np.rint(batch.scores(w).edge))):
+        found, wanted = batch._kbest(scores, k), DerivationBatch._kbest(batch, scores, k)
+        assert np.array_equal(found[0], wanted[0])
+        assert np.array_equal(found[1], wanted[1])
+        assert np.array_equal(found[2].values, wanted[2].values)
+        assert np.array_equal(found[2].offsets, wanted[2].offsets)
+    costs = Parts(edge=np.where(np.random.default_rng(k).random(batch.n_edges) < 0.1, -np.inf, 0.0))
+    possible = np.flatnonzero(batch.log_partition(batch.scores(w), costs) > -np.inf)
+    part = batch.subset(possible)
+    kept = Parts(edge=costs.edge[gather_ranges(batch.edge_ptr, possible)])
+    found, wanted = (kind._kbest(part, part.scores(w), k, kept) for kind in (type(part), DerivationBatch))
+    assert np.array_equal(found[0], wanted[0])
+    assert np.array_equal(found[2].values, wanted[2].values)
+
+
+def test_lists_of_best_paths_refuse_inputs_without_any(bound):
+    space, w = bound
+    batch = space.pack(X)
+    with pytest.raises(InputError, match="sample 0: no output is possible"):
+        batch.kbest(batch.scores(w), 3, Parts(edge=np.full(batch.n_edges, -np.inf)))

@@ -168,11 +168,19 @@ def _transducer(
         f"{counted(estimator.space_.n_features, 'feature')}, {counted(estimator.n_iter_, 'iteration')}"
         f"{ending(estimator, done.interrupted)} in {done.seconds:.1f} s",
     ]
-    if left_out:
-        said.append(
-            f"{counted(len(left_out), 'input')} left out, with more than {_MOST_OUT} output symbols per "
-            f"input symbol (first: line {left_out[0]})"
-        )
+    bare = {line for text, line in zip(pairs.inputs, pairs.lines, strict=True) if not text.strip()}
+    for some, why in (
+        ([line for line in left_out if line in bare], "left out: nothing stands before the tab"),
+        (
+            [line for line in left_out if line not in bare],
+            f"left out, with more than {_MOST_OUT} output symbols per input symbol",
+        ),
+    ):
+        if some:
+            said.append(f"{counted(len(some), 'input')} {why} (first: line {some[0]})")
+    silent = [line for text, line in zip(pairs.outputs, pairs.lines, strict=True) if not text.strip()]
+    if silent:
+        said.append(f"{counted(len(silent), 'output')} empty (first: line {silent[0]})")
     whole = _run_together(y, lines) if units[1] == "word" else []
     if whole:
         said.append(

@@ -37,30 +37,32 @@ def _around(codes, lo, hi, i, j, window, longest, keys, starts, lengths):
 
 
 @njit
-def list_attributes(codes, ptr, sample, start, length, window, longest):
-    """All attributes of given pieces: where those of each begin, keys, first places and lengths."""
-    widest = 2 * window
-    for a in length:
-        widest = max(widest, 2 * window + a)
-    size = widest * widest
-    keys, starts, lengths = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+def list_attributes(codes, ptr, sample, start, length, window, longest, offset):
+    """Attributes of given pieces that start ``offset`` symbols after the first of the piece: where those of
+    each piece begin, keys, first places and lengths.
+    """
     offsets = np.zeros(sample.size + 1, np.int64)
-    out = np.empty((3, 1024), np.int64)
-    total = np.int64(0)
-    for t in range(sample.size):
-        lo, hi = ptr[sample[t]], ptr[sample[t] + 1]
-        i = lo + 1 + start[t]
-        n = _around(codes, lo, hi, i, i + length[t], window, longest, keys, starts, lengths)
-        if total + n > out.shape[1]:
-            wider = np.empty((3, 2 * (total + n)), np.int64)
-            for k in range(total):
-                wider[0, k], wider[1, k], wider[2, k] = out[0, k], out[1, k], out[2, k]
-            out = wider
-        for k in range(n):
-            out[0, total], out[1, total], out[2, total] = keys[k], starts[k], lengths[k]
-            total += 1
-        offsets[t + 1] = total
-    return offsets, out[:, :total].copy()
+    keys, starts, lengths = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32)
+    for filled in range(2):
+        total = np.int64(0)
+        for t in range(sample.size):
+            lo, hi = ptr[sample[t]], ptr[sample[t] + 1]
+            i = lo + 1 + start[t]
+            a, end = i + offset, min(hi, i + length[t] + window)
+            if a >= lo and a < end:
+                h = _mixed(np.uint64(0x2545F4914F6CDD1D), a - i + 64)
+                for b in range(a, min(end, a + longest)):
+                    if codes[b] < 0:
+                        break
+                    if filled == 1:
+                        h = _mixed(h, codes[b])
+                        keys[total], starts[total], lengths[total] = np.int64(h >> np.uint64(1)), a, b + 1 - a
+                    total += 1
+            offsets[t + 1] = total
+        if filled == 0:
+            keys = np.empty(total, np.int64)
+            starts, lengths = np.empty(total, np.int32), np.empty(total, np.int32)
+    return offsets, keys, starts, lengths
 
 
 @njit

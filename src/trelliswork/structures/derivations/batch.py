@@ -95,7 +95,7 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored, PartlyKn
         tails = tails + np.repeat(graph_ptr[:-1] - g.graph_ptr[:-1][index], n_tails)
         node_ptr, tail_ptr = offsets_of(np.diff(g.node_ptr)[nodes]), offsets_of(np.diff(g.tail_ptr)[edges])
         rows = index.tolist()
-        return DerivationBatch(
+        return type(self)(
             self.space,
             Graph(graph_ptr, node_ptr, tail_ptr, tails),
             self.phi[edges],

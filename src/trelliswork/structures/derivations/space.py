@@ -15,6 +15,7 @@ from trelliswork.structures.base import Space, Structure
 from trelliswork.structures.derivations.batch import DerivationBatch
 from trelliswork.structures.derivations.edges import Sample
 from trelliswork.structures.derivations.graph import Graph
+from trelliswork.structures.derivations.shared import SharedBatch
 from trelliswork.structures.derivations.store import restored
 from trelliswork.structures.known import check_known
 
@@ -41,6 +42,11 @@ class DerivationSpace(Space):
         self.structure = structure
         self.features = list(features)
         self.columns = {name: j for j, name in enumerate(self.features)}
+
+    @property
+    def batch_type(self) -> type[DerivationBatch]:
+        """Class of its batches."""
+        return SharedBatch if self.structure.shared else DerivationBatch
 
     @property
     def n_features(self) -> int:
@@ -77,7 +83,7 @@ class DerivationSpace(Space):
             for name in ("degrees", "arity", "tails")
         )
         moved = tails.values + np.repeat(degrees.offsets[:-1], tails.lengths)
-        batch = DerivationBatch(
+        batch = self.batch_type(
             self,
             Graph(degrees.offsets, offsets_of(degrees.values), offsets_of(arity.values), moved),
             self._edge_features(samples, int(arity.offsets[-1])),
@@ -144,7 +150,9 @@ class DerivationSpace(Space):
         return phi
 
     def enumerate(self, x: Any) -> Iterator[Any]:
-        """Output of every derivation of one input, by plain recursion."""
+        """Output of every derivation of one input, by plain recursion; where derivations share outputs, no
+        output twice.
+        """
         [s] = self.structure.prepare([x])
         first, split, below = offsets_of(s.degrees), offsets_of(s.arity), s.tails.tolist()
 
@@ -155,7 +163,8 @@ class DerivationSpace(Space):
                 for combination in product(*choices):
                     yield here + [part for parts in combination for part in parts]
 
-        for parts in walk(s.degrees.size - 1):
+        found = walk(s.degrees.size - 1)
+        for parts in map(list, dict.fromkeys(map(tuple, found))) if self.structure.shared else found:
             yield parts if self.structure.decode is None else self.structure.decode(s.x, parts)
 
     def merged(self, other: Space) -> DerivationSpace:

@@ -34,22 +34,18 @@ _STORED_LIMITS = {"known_samples": whole("limited", high="graphs"), "known": fla
 
 def into_space(batch: DerivationBatch, space: DerivationSpace) -> DerivationBatch:
     """The same graphs with the feature numbers of a larger space."""
-    from trelliswork.structures.derivations.batch import DerivationBatch
-
     target = np.array([space.columns[name] for name in batch.space.features], dtype=np.int64)
     columns = target[batch.phi.indices] if target.size else batch.phi.indices
     phi = sp.csr_matrix((batch.phi.data, columns, batch.phi.indptr), (batch.n_edges, space.n_features))
     gold = batch.gold_codes if batch.has_gold else None
     rest = batch.inputs, batch.parts, batch.dead_ends
-    moved = DerivationBatch(space, batch.graph, phi, *rest, gold, batch.n_jobs)
+    moved = type(batch)(space, batch.graph, phi, *rest, gold, batch.n_jobs)
     moved.known = batch.known
     return moved
 
 
 def joined(one: DerivationBatch, other: DerivationBatch) -> DerivationBatch:
     """Graphs of two batches of one space, one after the other."""
-    from trelliswork.structures.derivations.batch import DerivationBatch
-
     a, b = one.graph, other.graph
     graph_ptr, node_ptr, tail_ptr = (
         np.concatenate([x, y[1:] + x[-1]]) for x, y in zip(a[:3], b[:3], strict=True)
@@ -60,7 +56,7 @@ def joined(one: DerivationBatch, other: DerivationBatch) -> DerivationBatch:
         codes = one.gold_codes, other.gold_codes
         lengths = np.concatenate([c.lengths for c in codes])
         gold = Ragged(np.concatenate([c.values for c in codes]), offsets_of(lengths))
-    batch = DerivationBatch(
+    batch = type(one)(
         one.space,
         Graph(graph_ptr, node_ptr, tail_ptr, tails),
         sp.vstack([one.phi, other.phi], format="csr"),
@@ -89,14 +85,12 @@ def batch_state(batch: DerivationBatch) -> dict[str, Any]:
             for mask, n in zip(batch.known, np.diff(batch.edge_ptr))
         ]
         state["known"] = np.concatenate(masks)
-        state["known_samples"] = batch.open_samples
+        state["known_samples"] = np.flatnonzero([mask is not None for mask in batch.known])
     return state
 
 
 def restored(space: DerivationSpace, state: Mapping[str, Any], n_jobs: int | None) -> DerivationBatch:
     """Inverse of :func:`batch_state`; a file is not trusted, so everything is checked."""
-    from trelliswork.structures.derivations.batch import DerivationBatch
-
     stored = fitting(state, _STORED, "graphs", features=space.n_features)
     graph = Graph(*(stored[name] for name in Graph._fields))
     sizes = np.diff(graph.graph_ptr)
@@ -113,7 +107,8 @@ def restored(space: DerivationSpace, state: Mapping[str, Any], n_jobs: int | Non
     if np.any(gold.values >= np.repeat(edges, gold.lengths)):
         raise InputError("stored outputs do not fit the graph")
     n = edges.size
-    batch = DerivationBatch(space, graph, sp.csr_matrix(phi), [None] * n, parts, [None] * n, gold, n_jobs)
+    unknown = [None] * n
+    batch = space.batch_type(space, graph, sp.csr_matrix(phi), unknown, parts, [*unknown], gold, n_jobs)
     if "known_samples" in state:
         limits = fitting(state, _STORED_LIMITS, "limits", graphs=n, edges=graph.tail_ptr.size - 1)
         split = np.split(limits["known"], graph.edge_ptr[1:-1])

@@ -39,6 +39,11 @@ class Derivations(Structure):
         ``decode(x, parts)`` gives the output of a list of parts; by default the list.
     min_count : int, default=1
         Drop features that fire on fewer edges of the training data. The larger, the smaller the model.
+    shared : bool, default=False
+        Whether several derivations may have the same output, so that how it comes about is hidden. An output
+        is then as probable as all its derivations together: :class:`CRF` learns from their sum,
+        :class:`Perceptron` and :class:`StructuredSVM` from the best of them, and predictions add up the
+        derivations of an output among the best ones. Slower.
 
     See Also
     --------
@@ -48,9 +53,9 @@ class Derivations(Structure):
     Notes
     -----
     Weights exist for every feature of the training graphs, not of the true outputs alone;
-    names that were not seen in training are ignored. Every derivation should have an
-    output of its own: where two share one, probabilities are those of derivations and the
-    output may be listed twice. Ties go to the edge that ``build`` yields first. The loss
+    names that were not seen in training are ignored. Without ``shared`` every derivation
+    should have an output of its own: where two share one, probabilities are those of
+    derivations and the output may be listed twice. Ties go to the edge that ``build`` yields first. The loss
     that learners use counts the predicted parts that the true output lacks.
 
     ``build`` is not stored in model files; loading takes the structure again. A function
@@ -90,11 +95,13 @@ class Derivations(Structure):
         encode: Callable[[Any, Any], Iterable[Hashable]] | None = None,
         decode: Callable[[Any, list[Any]], Any] | None = None,
         min_count: int = 1,
+        shared: bool = False,
     ):
         self.build = build
         self.encode = encode
         self.decode = decode
         self.min_count = min_count
+        self.shared = shared
 
     def check(self) -> None:
         """Refuse hyper-parameters that make no sense."""

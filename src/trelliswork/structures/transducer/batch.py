@@ -309,6 +309,25 @@ class TransducerBatch(DerivationBatch, JointLaw):
 
     # -- decoding -----------------------------------------------------------------------------
 
+    def _kbest(
+        self, scores: Parts, k: int, costs: Parts | None = None
+    ) -> tuple[np.ndarray, np.ndarray, Ragged]:
+        """Best paths of all samples one after the other: where those of each begin, values, codes."""
+        if not 0 < k <= _LISTED:
+            return super()._kbest(scores, k, costs)
+        from trelliswork.dp.transducer.kbest import kbest
+
+        score, lattice = self._total(scores, costs), self.lattice
+        chunks = self._run(
+            lambda a, b: kbest(lattice.graph_ptr, lattice.node_ptr, lattice.tail, score, a, b, k)
+        )
+        none = [np.zeros(0, dtype=np.int64)]
+        counts = np.concatenate([np.diff(part[0]) for part in chunks] or none)
+        self._check_possible(np.where(counts > 0, 0.0, -np.inf))
+        lengths = np.concatenate([np.diff(part[2]) for part in chunks] or none)
+        totals, codes = (np.concatenate([part[j] for part in chunks] or none) for j in (1, 3))
+        return offsets_of(counts), totals, Ragged(codes, offsets_of(lengths))
+
     def predicted(self, scores: Parts) -> Decoded:
         """Best outputs, summed over their alignments, among the best paths."""
         if self.space.structure.output == "pieces":
@@ -373,6 +392,7 @@ class TransducerBatch(DerivationBatch, JointLaw):
             raise InputError(store.NOT_WRITTEN, sample=int(bad[0]))
 
 
+_LISTED = 64  # paths up to which every node keeps a list of its best
 _LARGE = 300.0  # scores of joins whose exponentials could leave the range of numbers
 _KERNEL_CHUNKS = 32  # the scaled recursion does so many times more edges at a time than that of all graphs
 

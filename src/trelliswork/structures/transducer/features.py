@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._ngrams import Coded
-from trelliswork._ragged import Ragged
+from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.dp.transducer.arrays import Arcs, Attributes
 from trelliswork.structures.backoff import Contexts
 from trelliswork.structures.transducer.pieces import Aligned, Pieces
@@ -73,25 +73,39 @@ class Windows:
         n_symbols = pieces.sizes[0]
         codes = marked(x, n_symbols)
         lengths = np.array([len(i) or 1 for i in pieces.inputs], dtype=np.int64)[aligned.piece]
-        ptr, table = windows.list_attributes(
-            codes.values, codes.offsets, aligned.sample, aligned.start, lengths, window, longest
+        lists = []
+        # One start at a time: the attributes of all pieces together would be most of the memory of a fit.
+        for offset in range(-window, int(lengths.max(initial=0)) + window):
+            ptr, table, starts, sizes = windows.list_attributes(
+                codes.values, codes.offsets, aligned.sample, aligned.start, lengths, window, longest, offset
+            )
+            keys, first, number = np.unique(table, return_index=True, return_inverse=True)
+            pairs = number.ravel() * len(pieces) + np.repeat(aligned.piece, np.diff(ptr))
+            pairs, counts = np.unique(pairs, return_counts=True)
+            pairs = pairs[counts >= min_count]
+            # In the order of their symbols, so that numbers do not hang on hashes.
+            kept = np.unique(pairs // len(pieces))
+            begins, ends = starts[first[kept]], starts[first[kept]] + sizes[first[kept]]
+            rows = [codes.values[a:b].tolist() for a, b in zip(begins.tolist(), ends.tolist(), strict=True)]
+            order = sorted(range(kept.size), key=lambda t: (len(rows[t]), rows[t]))
+            place = np.full(keys.size, -1, dtype=np.int64)
+            place[kept[order]] = np.arange(kept.size)
+            pairs = np.sort(place[pairs // len(pieces)] * len(pieces) + pairs % len(pieces))
+            strings = Ragged.from_list([rows[t] for t in order], np.int64)
+            degrees = np.bincount(pairs // len(pieces), minlength=kept.size)
+            lists.append((np.full(kept.size, offset), strings, degrees, pairs))
+        return cls(
+            window,
+            longest,
+            n_symbols,
+            np.concatenate([offsets for offsets, *_ in lists]),
+            Ragged(
+                np.concatenate([strings.values for _, strings, *_ in lists]),
+                offsets_of(np.concatenate([strings.lengths for _, strings, *_ in lists])),
+            ),
+            offsets_of(np.concatenate([degrees for *_, degrees, _ in lists])),
+            np.concatenate([pairs for *_, pairs in lists]) % len(pieces),
         )
-        begin = np.repeat(codes.offsets[aligned.sample] + 1 + aligned.start, np.diff(ptr))
-        keys, first, number = np.unique(table[0], return_index=True, return_inverse=True)
-        pairs = number.ravel() * len(pieces) + np.repeat(aligned.piece, np.diff(ptr))
-        pairs, counts = np.unique(pairs, return_counts=True)
-        pairs = pairs[counts >= min_count]
-        # Attributes in the order of their starts and symbols, so that numbers do not hang on hashes.
-        kept = np.unique(pairs // len(pieces))
-        offset = table[1, first[kept]] - begin[first[kept]]
-        rows = [codes.values[a : a + n] for a, n in table[1:, first[kept]].T.tolist()]
-        order = sorted(range(kept.size), key=lambda t: (offset[t], rows[t].size, rows[t].tolist()))
-        place = np.full(keys.size, -1, dtype=np.int64)
-        place[kept[order]] = np.arange(kept.size)
-        pairs = np.sort(place[pairs // len(pieces)] * len(pieces) + pairs % len(pieces))
-        row_ptr = np.searchsorted(pairs // len(pieces), np.arange(kept.size + 1)).astype(np.int64)
-        strings = Ragged.from_list([rows[t] for t in order], np.int64)
-        return cls(window, longest, n_symbols, offset[order], strings, row_ptr, pairs % len(pieces))
 
     def matrix(self, x: Coded, arcs: Arcs, max_in: int) -> sp.csr_matrix:
         """Features of arcs, shape (n_arcs, n_features)."""

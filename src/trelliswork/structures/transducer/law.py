@@ -16,6 +16,7 @@ from trelliswork.structures.transducer.pieces import Aligned
 __all__ = ["PieceLaw"]
 
 _MORE = 2  # pieces of a context that write nothing
+_KEPT = 1 << 22  # pairs of a context and a piece whose probabilities are kept all together
 
 
 class PieceLaw:
@@ -81,8 +82,15 @@ class PieceLaw:
 
     def log_p(self, joins: np.ndarray) -> np.ndarray:
         """Log-probability of the piece of every join after its state."""
-        if self._table is None:
-            n = len(self.grams.pieces)
-            rows = [self.models[len(c)].after(c)[:n] for c in self.grams.contexts.contexts]
-            self._table = np.log(np.array(rows))
-        return self._table[joins[:, 0], joins[:, 1]]
+        n, contexts = len(self.grams.pieces), self.grams.contexts.contexts
+        if n * len(contexts) <= _KEPT:
+            if self._table is None:
+                self._table = np.log(np.array([self.models[len(c)].after(c)[:n] for c in contexts]))
+            return self._table[joins[:, 0], joins[:, 1]]
+        out, lengths = np.empty(len(joins)), np.array([len(c) for c in contexts])[joins[:, 0]]
+        for length in np.unique(lengths).tolist():
+            some = np.flatnonzero(lengths == length)
+            before = np.array([contexts[state] for state in joins[some, 0].tolist()], dtype=np.int64)
+            rows = np.concatenate([before.reshape(some.size, length), joins[some, 1:2]], axis=1)
+            out[some] = self.models[length].of_ngrams(rows)
+        return np.log(out)
