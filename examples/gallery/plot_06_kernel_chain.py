@@ -17,7 +17,7 @@ single = [[x[t : t + 1] for x in part.X for t in range(8)] for part in (train, t
 digits = [[[label] for labels in part.y for label in labels] for part in (train, test)]
 
 scores = {}
-for kernel, name in ((None, "linear"), (RBF(0.1), "Gaussian")):
+for kernel, name in ((None, "linear"), (RBF(), "Gaussian")):
     svm = tw.StructuredSVM(tw.Chain(), kernel=kernel, tol=0.03)
     scores[f"{name}, digit by digit"] = svm.fit(single[0], digits[0]).score(single[1], digits[1])
     scores[f"{name}, chain"] = svm.fit(train.X, train.y).score(test.X, test.y)
