@@ -77,7 +77,7 @@ def test_ridge_with_the_least_leave_one_out_error_is_taken(rng):
     errors = []
     for ridge in grid:
         left = [
-            tw.KernelRegression("rbf", tw.Values(), ridge=ridge)
+            tw.KernelRegression(model.kernel_, tw.Values(), ridge=ridge)  # of the width for all rows
             .fit(np.delete(X, i, 0), np.delete(Y, i, 0))
             .predict(X[i : i + 1])[0]
             for i in range(30)

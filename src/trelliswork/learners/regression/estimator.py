@@ -88,7 +88,8 @@ class KernelRegression(BaseEstimator):
     ridge_ : float
         The ridge used.
     loo_error_ : list of float
-        Mean squared leave-one-out error for each ridge, when several were given.
+        Mean squared leave-one-out error for each ridge, when several were given; of ``kernel_``, whose width
+        stays that for all samples.
     n_iter_ : int
         Steps of an iterative constraint solver.
 
