@@ -287,6 +287,8 @@ def read_conllu(
             parsed = conllu.parse(block, fields=CONLLU_FIELDS, field_parsers=as_written)
         except conllu.exceptions.ParseException as e:
             raise InputError.at(name, number, f"{e} Expected a CoNLL-U sentence to start here") from None
+        except ValueError:  # numbers of thousands of digits
+            raise InputError.at(name, number, "an id of a word is no number") from None
         words = [w for sentence in parsed for w in sentence if isinstance(w["id"], int)]
         if not words:
             continue

@@ -45,6 +45,11 @@ KERNELS: dict[str, type[Kernel]] = {
 }
 
 
+def earlier_kernel(kernel: Any) -> Any:
+    """The kernel of a model file that has only its name or parameter: ``"rbf"`` had a width of 1 then."""
+    return RBF(1.0) if isinstance(kernel, str) and kernel == "rbf" else as_kernel(kernel)
+
+
 def as_kernel(kernel: Any) -> Any:
     """A kernel from its name or from itself; any function of two sets of inputs will do.
 

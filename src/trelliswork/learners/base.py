@@ -120,8 +120,9 @@ class StructuredEstimator(ModelVerbs, Parametrised):
         """Refuse parameters, from a file, that ``fit`` hands on to others without looking at them."""
         if not isinstance(self.structure, Structure):
             raise InputError(f"structure is not a structure: {self.structure!r:.80}")
-        if not isinstance(self.verbose, (bool, int)):
-            raise InputError(f"verbose must be a number, got {self.verbose!r:.80}")
+        verbose = getattr(self, "verbose", 0)
+        if not isinstance(verbose, (bool, int)):
+            raise InputError(f"verbose must be a number, got {verbose!r:.80}")
         seed = getattr(self, "random_state", None)
         if seed is not None and not (type(seed) is int and 0 <= seed < 1 << 32):
             raise InputError(f"random_state must be None or a number from 0 to 2**32 - 1, got {seed!r:.80}")

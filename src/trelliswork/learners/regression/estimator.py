@@ -17,7 +17,7 @@ from trelliswork._ngrams import check_sequences
 from trelliswork._ragged import Ragged
 from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_samples, check_weights, count_samples
-from trelliswork.kernels import Kernel, Linear, Precomputed, Spectrum, as_kernel
+from trelliswork.kernels import Kernel, Linear, Precomputed, Spectrum, as_kernel, earlier_kernel
 from trelliswork.kernels._compose import similarities
 from trelliswork.learners.regression.candidates import CandidateCode
 from trelliswork.learners.regression.codes import NGramCode, PositionCode, ValueCode, position_items
@@ -506,7 +506,9 @@ class KernelRegression(BaseEstimator):
         known = self.symbols_in_
         if not (known is None or (isinstance(known, list) and all(isinstance(s, Hashable) for s in known))):
             raise ValueError("its input symbols are no list of symbols")
-        self.kernel_ = as_kernel(state.get("kernel") or self.kernel)  # files of earlier versions have none
+        self.kernel_ = (
+            earlier_kernel(self.kernel) if state.get("kernel") is None else as_kernel(state["kernel"])
+        )
         self.map_ = None if state["map"] is None else restored_map(self.kernel_, state["map"])
         n_out = len(code.names)
         if state["coef"] is not None:

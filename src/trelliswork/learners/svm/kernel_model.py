@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trelliswork.kernels import as_kernel
+from trelliswork.kernels import earlier_kernel
 from trelliswork.learners.base import StructuredEstimator
 from trelliswork.learners.svm.rounds import model_scores
 from trelliswork.learners.svm.weights import Expansion
@@ -46,4 +46,4 @@ class KernelModel(StructuredEstimator):
             return super().part_scores(batch, X)
         expansion = Expansion(self.support_rows_, self.dual_coef_, self.linear_coef_)
         # Files of earlier versions have no kernel_.
-        return model_scores(batch, expansion, getattr(self, "kernel_", None) or as_kernel(self.kernel))
+        return model_scores(batch, expansion, getattr(self, "kernel_", None) or earlier_kernel(self.kernel))
