@@ -146,7 +146,7 @@ class Parts(Shards):
     def _encoded(self, structure: Structure, n_jobs: int | None) -> tuple[Space, ShardedBatch]:
         space_there, space = self._bound_there(structure)
         assert self.counts is not None
-        cluster, size = self.cluster, block_size(sum(self.counts))
+        cluster, size = self.cluster, block_size(sum(self.counts), structure.limits.leaf_samples)
         n_blocks = -(-sum(self.counts) // size)
         lengths = [min(size, sum(self.counts) - k * size) for k in range(n_blocks)]
         ranges = _shared_out(n_blocks, cluster.workers)
@@ -170,7 +170,7 @@ class Parts(Shards):
     ) -> list[Any]:
         """Futures of the blocks; partitions are read where most of their samples go."""
         assert self.counts is not None
-        cluster, size = self.cluster, block_size(sum(self.counts))
+        cluster, size = self.cluster, block_size(sum(self.counts), structure.limits.leaf_samples)
         plan = pieces_of(self.counts, size)
         blocks: list[Any] = []
         waiting: list[Any] = []

@@ -10,6 +10,7 @@ import numpy as np
 from trelliswork.structures.abilities import Labelled, PartlyKnown, Settled, Settling, Unsettled, require
 from trelliswork.structures.base import Batch, Parts
 from trelliswork.structures.covariance import Covariance
+from trelliswork.structures.spread import Spread
 
 __all__ = [
     "constraint_check",
@@ -29,9 +30,9 @@ __all__ = [
 
 def gradient(
     batch: Batch, mark: str | None, w: np.ndarray, costs: Parts | None, weights: np.ndarray | None
-) -> tuple[float, np.ndarray]:
-    """``expected``; with a mark, notes where the model is not sure."""
-    answer = batch.expected(w, costs, weights)
+) -> tuple[float, Spread]:
+    """``spread_expected``; with a mark, notes where the model is not sure."""
+    answer = batch.spread_expected(w, costs, weights)
     if mark is not None and isinstance(batch, Settling):
         batch.notes["unsure"] = mark, batch.unsure(weights)
     return answer

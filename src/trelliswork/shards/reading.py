@@ -244,4 +244,4 @@ def encoded(space: Space, pieces: Sequence[Read], n_jobs: int | None) -> Batch:
             except InputError as error:
                 raise piece.located(error) from None
         batches.append(batch)
-    return reduce(lambda a, b: require(a, Storable).joined(b), batches)
+    return reduce(lambda a, b: require(a, Storable).joined(b), batches).canonical()

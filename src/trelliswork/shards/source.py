@@ -109,7 +109,7 @@ class Shards:
     def _compile(self, structure: Structure, n_jobs: int | None) -> tuple[Space, ShardedBatch]:
         space = self._bound(structure)
         assert self.counts is not None
-        size = block_size(sum(self.counts))
+        size = block_size(sum(self.counts), structure.limits.leaf_samples)
         blocks: list[Block] = []
         lengths: list[int] = []
         template = None
