@@ -43,11 +43,13 @@ class Spread:
         return out
 
     def __add__(self, other: Any) -> Spread:
+        from trelliswork.dp.rows import add_at
+
         whole = self.dense()
         if other.index is None:
             whole += other.values
         else:
-            whole[other.index] += other.values
+            add_at(whole, other.index, other.values)
         return Spread(whole)
 
     def copied(self) -> Spread:

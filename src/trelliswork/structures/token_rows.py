@@ -192,7 +192,7 @@ class Own:
         """Weights of these attributes as a dense table."""
         k = self.layout.n_columns
         if self.flat is None:
-            return w.reshape(-1, k)[self.attributes]
+            return w.reshape(-1, k).take(self.attributes, axis=0)
         dense = np.zeros(self.attributes.size * k)
         dense[self.flat] = w[self.positions]
         return dense.reshape(-1, k)
@@ -220,13 +220,16 @@ def in_order_of_use(block: Block) -> Block:
     rows, marks = block.index[known], _marks_of_rows(block.matrix)
     if not known.size and np.unique(marks).size == 1:  # a marker is one even where no token has it
         return Block(block.matrix[:1], index)
-    same = marks[rows]
-    _, first, place = np.unique(same, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    number = np.empty(order.size, dtype=np.int32)
-    number[order] = np.arange(order.size, dtype=np.int32)
-    index[known] = number[place.ravel()]
-    matrix = block.matrix[rows[first[order]]]
+    _, kind = np.unique(marks, return_inverse=True)  # the same number for the same row
+    kinds = kind.ravel()[rows]
+    first = np.full(kind.size, known.size)
+    first[kinds[::-1]] = np.arange(known.size)[::-1]  # the last to be written is the first token
+    used = np.flatnonzero(first < known.size)
+    used = used[np.argsort(first[used])]
+    number = np.empty(kind.size, dtype=np.int32)
+    number[used] = np.arange(used.size, dtype=np.int32)
+    index[known] = number[kinds]
+    matrix = block.matrix[rows[first[used]]]
     matrix.sort_indices()
     return Block(matrix, index, None, is_identity(index, matrix))
 

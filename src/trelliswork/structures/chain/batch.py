@@ -67,6 +67,7 @@ class ChainBatch(
             "_lane_cache": None,
             "_joint": None,
             "_agreeing": None,
+            "_places": None,
         }
 
     def _take(self, index: np.ndarray, gold: Ragged | None) -> ChainBatch:
@@ -86,7 +87,7 @@ class ChainBatch(
     def canonical(self) -> ChainBatch:
         """The same sequences, with rows of features in the order of the tokens."""
         same = copy.copy(self)
-        same._scratch = same._joint = None
+        same._scratch = same._joint = same._places = None
         same.emission = self.emission.canonical()
         same.edge = None if self.edge is None else self.edge.canonical()
         return same

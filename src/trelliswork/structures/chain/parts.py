@@ -53,6 +53,7 @@ class ChainParts(Batch):
         self.edge = edge
         self.user_allowed = allowed
         self._joint: JointCells | None = None
+        self._places: np.ndarray | None = None  # weights of features that the tokens have, if not all
 
     def sameness(self, codes: Ragged) -> str | None:
         """Outputs with one label for all tokens."""
@@ -126,11 +127,11 @@ class ChainParts(Batch):
         if self.edge is not None:
             pieces.append(self._pull_edges(parts.edge))
         pieces.append(self.space.ngram_matrix.T @ trans.ravel())
-        values, index = np.concatenate(pieces), emission.index
-        if index is not None:
-            rest = np.arange(emission.size, emission.size + values.size - index.size)
-            index = np.concatenate([index, rest])
-        return Spread(values, index, self.space.n_features)
+        values = np.concatenate(pieces)
+        if emission.index is not None and self._places is None:
+            rest = np.arange(emission.size, self.space.n_features)
+            self._places = np.concatenate([emission.index, rest])
+        return Spread(values, self._places, self.space.n_features)
 
     def _pull_edges(self, edge: np.ndarray | None) -> np.ndarray:
         assert self.edge is not None
