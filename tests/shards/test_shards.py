@@ -122,6 +122,28 @@ def test_sums_do_not_depend_on_who_has_which_leaf():
         assert len(results) == 1
 
 
+def test_maps_do_not_depend_on_how_they_came_about():
+    X, y = tagged(30)
+    X = [[{"word": t, "first": t[0]} for t in x] for x in X]
+    for chain in (tw.Chain(), tw.Chain(emissions="observed", min_count=2)):
+        space, whole = chain.compile(X, y)
+        for tokens in (np.arange(3, 5), np.arange(30)):
+            rows = [X[i] for i in tokens], [y[i] for i in tokens]
+            halves = [space.pack(*(data[a:b] for data in rows)) for a, b in ((0, 1), (1, 30))]
+            made = [whole.subset(tokens), space.pack(*rows), halves[0].joined(halves[1])]
+            maps = [batch.canonical().emission for batch in made]
+            for one in maps[1:]:
+                for a, b in zip(one.blocks, maps[0].blocks, strict=True):
+                    assert np.array_equal(a.index, b.index)
+                    assert np.array_equal(a.matrix.indices, b.matrix.indices)
+                    assert np.array_equal(a.matrix.data, b.matrix.data)
+            w, parts = np.linspace(-1.0, 1.0, space.n_features), made[0].canonical()
+            total, features = parts.spread_expected(w)
+            assert total == pytest.approx(made[0].expected(w)[0])
+            np.testing.assert_allclose(features.dense(), made[0].expected(w)[1], rtol=1e-12, atol=1e-12)
+            assert (parts.emission.own is not None) == (tokens.size < 30)
+
+
 def test_partitions_and_places_of_blocks_do_not_matter():
     X, y = tagged(90)
     weights = np.random.default_rng(0).random(90)
@@ -269,6 +291,33 @@ def test_mistakes_name_the_file_and_the_line(files):
         tw.Shards(f"{folder}/nothing-*.conll")
     with pytest.raises(tw.InputError, match="X is empty"):
         tw.CRF(tw.Chain()).fit(tw.Shards([([], [])]))
+
+
+@pytest.mark.parametrize(
+    ("partitions", "message"),
+    [
+        (lambda: None, "partitions must be a pattern of file names"),
+        (lambda: 5, "partitions must be a pattern of file names"),
+        (lambda: b"train-*", "partitions must be a pattern of file names"),
+        (lambda: {"train": 1}, "partitions must be a pattern of file names"),
+        (lambda: "", "'': there is no such file"),
+        (lambda: ["nowhere/a.conll"], r"nowhere/a\.conll: no such file"),
+        (lambda: [], "there is no partition at all"),
+        (lambda: iter(()), "there is no partition at all"),
+        (lambda: [None], r"partition 0: expected inputs and outputs, \(X, y\), got NoneType"),
+        (lambda: iter([1, object()]), r"partition 0: expected inputs and outputs, \(X, y\), got int"),
+        (lambda: [lambda: None], r"partition 0: expected inputs and outputs, \(X, y\), got NoneType"),
+        (lambda: [("ab", "cd")], "partition 0: X must be a list of samples, got str"),
+        (lambda: [(None, [["A"]])], "partition 0: X must be a list of samples, got NoneType"),
+        (lambda: [([["a"]], None)], "partition 0: there are no outputs to learn from"),
+        (lambda: [([["a"]], [["A"], ["B"]])], "partition 0: X has 1 samples but y has 2"),
+        (lambda: iter([([], []), ([], [])]), "X is empty: at least one sample is needed"),
+        (lambda: iter([([[lambda: 0]], [["A"]])]), "partition 0: .* give a list of functions"),
+    ],
+)
+def test_what_is_no_partition_is_one_clear_error(partitions, message):
+    with pytest.raises(tw.InputError, match=message):
+        tw.CRF(tw.Chain()).fit(tw.Shards(partitions()))
 
 
 def test_partitions_with_one_label():

@@ -104,7 +104,7 @@ class Block:
 
     def __init__(self, batch: Batch | None, nbytes: int, file: _Mapped | None = None):
         self.batch, self.nbytes, self.file = batch, nbytes, file
-        self.notes: dict[str, Any] = {}
+        self.notes: dict[str, Any] = {"mapped": file is not None}
 
     def __sizeof__(self) -> int:
         return 1000 + self.nbytes  # told to schedulers, so that blocks stay where they are

@@ -93,7 +93,7 @@ class ChainLimits(Limits):
         Labels up to which the direct solver is tried; its last system has their square as its size.
     """
 
-    leaf_samples: int = 512
+    leaf_samples: int = 4096
     settling_tokens: int = 20_000
     settling_share: float = 0.6
     settled: float = 0.99
@@ -221,6 +221,6 @@ class ClassesLimits(Limits):
         Attributes whose matrix of products is decomposed by the direct solver.
     """
 
-    leaf_samples: int = 512
+    leaf_samples: int = 32_768
     weights: int = 1_000_000_000
     gram_attributes: int = 3000
