@@ -9,9 +9,11 @@ from measured compute and communication, for a network as fast as these pipes an
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import os
+import resource
 import sys
 import tempfile
 import time
@@ -20,11 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._measure import arguments, best, in_fresh_process, resident, write_results
+from benchmarks._measure import RESULTS, arguments, best, in_fresh_process, resident, write_results
 from benchmarks.ner import read
 
+STORE = RESULTS / "cluster.json"  # what was measured, part by part
 PER_PART = 200_000  # tokens of a partition
-MAX_ITER = 10
+MAX_ITER, FEW_ITER = 10, 3  # of data that fit into one process, and of more
+ONE_PROCESS = 2 * 10**6  # tokens
 GBIT = 125e6  # bytes per second of 1 Gbit/s
 LATENCY = 0.5e-3  # seconds for a message between machines
 
@@ -102,6 +106,11 @@ def draw(folder: str, target: Path, n_tokens: int) -> list[Part]:
     return parts
 
 
+def most_resident() -> float:
+    """Largest resident memory that this process had, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
 def structure() -> Any:
     import trelliswork as tw
 
@@ -112,19 +121,23 @@ def work_local(args: Any, n_tokens: int) -> dict[str, float]:
     """All samples in the memory of this process."""
     import trelliswork as tw
     from trelliswork.learners.crf import fit_crf
+    from trelliswork.shards.leaves import in_leaves
 
     with tempfile.TemporaryDirectory() as folder:
         parts = draw(args.data, Path(folder), n_tokens)
         loaded = [part.sentences() for part in parts]
         X, y = ([x for part in loaded for x in part[k]] for k in (0, 1))
         started = time.perf_counter()
-        space, batch = structure().compile(window().transform(X), y)
+        space, one = structure().compile(window().transform(X), y)
+        batch = in_leaves(one)
         encode = time.perf_counter() - started
         w = np.zeros(space.n_features)
+        one.expected(w)
+        whole, _ = best(lambda: one.expected(w), args.repeat)
+        tokens = float(one.n_tokens)
         batch.expected(w)
         seconds, _ = best(lambda: batch.expected(w), args.repeat)
         fit, _ = best(lambda: fit_crf(batch, w, l1=0.0, l2=0.1, max_iter=MAX_ITER, tol=0.0), 1)
-        tokens = float(batch.n_tokens)
         del X, y, loaded
         started = time.perf_counter()
         _, sharded = tw.Shards(parts, memory=1 << 40).compile(structure())
@@ -135,6 +148,7 @@ def work_local(args: Any, n_tokens: int) -> dict[str, float]:
         return {
             "encode": encode,
             "gradient": seconds,
+            "whole": whole,
             "fit": fit,
             "blocks": blocks,
             "encode_blocks": encode_blocks,
@@ -168,16 +182,18 @@ def work_cluster(args: Any, n_tokens: int, n_workers: int) -> dict[str, float]:
         space, batch = there.compile(structure())
         encode = time.perf_counter() - started
         w = np.zeros(space.n_features)
+        max_iter = MAX_ITER if n_tokens <= ONE_PROCESS else FEW_ITER
         batch.expected(w)
         seconds, _ = best(lambda: batch.expected(w + 0.0), args.repeat)  # a new array, which has to be sent
         send, _ = best(lambda: client.gather(client.scatter(w + 0.0, broadcast=True, hash=False)), 5)
-        fit, _ = best(lambda: fit_crf(batch, w, l1=0.0, l2=0.1, max_iter=MAX_ITER, tol=0.0), 1)
-        memory = max(client.run(resident).values())
+        fit, _ = best(lambda: fit_crf(batch, w, l1=0.0, l2=0.1, max_iter=max_iter, tol=0.0), 1)
+        memory, peak = max(client.run(resident).values()), max(client.run(most_resident).values())
         return {
             "encode": encode,
             "gradient": seconds,
             "fit": fit,
             "memory": memory,
+            "peak": peak,
             "send": send,
             "weights": space.n_features,
         }
@@ -190,32 +206,60 @@ def projected(found: dict[str, Any], n_workers: int, speed: float, latency: floa
     return found["compute"] / n_workers + found["tasks"] + depth * there_and_back
 
 
-def report(args: Any) -> str:
-    small = {}
-    for name in ("local", "cluster-1"):
-        small[name] = in_fresh_process("cluster", f"{name}-{args.overhead}", args)
-        print(name, small[name], file=sys.stderr)
-    large = {}
-    for n in (1, 2):
-        large[n] = in_fresh_process("cluster", f"cluster-{n}-{args.tokens}", args)
-        print(n, large[n], file=sys.stderr)
-    local, one = small["local"], small["cluster-1"]
+def measure(args: Any) -> dict[str, Any]:
+    """Measure the parts that were asked for; the others are those of the last run."""
+    kept = json.loads(STORE.read_text(encoding="utf-8")) if STORE.exists() else {}
+    wanted = {
+        "overhead": [f"local-{args.overhead}", f"cluster-1-{args.overhead}"],
+        "workers": [f"cluster-1-{args.tokens}", f"cluster-2-{args.tokens}"],
+        "huge": [f"cluster-2-{args.huge}"] if args.huge else [],
+    }
+    for part in wanted if args.part == "all" else args.part.split(","):
+        rows = {}
+        for worker in wanted[part]:
+            rows[worker.rsplit("-", 1)[0]] = in_fresh_process("cluster", worker, args)
+            print(worker, rows, file=sys.stderr, flush=True)
+        if rows:
+            rows["tokens"] = int(wanted[part][0].rsplit("-", 1)[1])
+            kept[part] = {**rows, "date": str(datetime.date.today())}
+            RESULTS.mkdir(parents=True, exist_ok=True)
+            STORE.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    return kept
+
+
+def report(found: dict[str, Any]) -> str:
+    """Tables of what was measured."""
+    sections = {"overhead": overhead_table, "workers": workers_tables, "huge": huge_text}
+    return "\n\n".join(make(found[part]) for part, make in sections.items() if part in found)
+
+
+def overhead_table(found: dict[str, Any]) -> str:
+    local, one = found["local"], found["cluster-1"]
     lines = [
-        f"## Overhead at {local['tokens']:,.0f} tokens, {local['weights']:,.0f} weights",
+        f"## Overhead at {local['tokens']:,.0f} tokens, {local['weights']:,.0f} weights ({found['date']})",
         "",
         "| where the samples are | a gradient, s | 10 iterations, s | encoding, s |",
         "| --- | ---: | ---: | ---: |",
-        f"| memory, one batch | {local['gradient']:.3f} | {local['fit']:.2f} | {local['encode']:.1f} |",
-        f"| memory, in blocks (`Shards`) | {local['blocks']:.3f} | {local['fit_blocks']:.2f} | "
+        f"| memory, as `CRF.fit(X, y)` has them | {local['gradient']:.3f} | {local['fit']:.2f} | "
+        f"{local['encode']:.1f} |",
+        f"| memory, read from partitions (`Shards`) | {local['blocks']:.3f} | {local['fit_blocks']:.2f} | "
         f"{local['encode_blocks']:.1f} |",
         f"| one Dask worker | {one['gradient']:.3f} | {one['fit']:.2f} | {one['encode']:.1f} |",
         "",
         f"Overhead of a gradient: {one['gradient'] / local['gradient'] - 1:+.0%} (wanted: at most 15 %); of "
-        f"10 iterations: {one['fit'] / local['fit'] - 1:+.0%}. For blocks, partitions are read twice.",
+        f"10 iterations: {one['fit'] / local['fit'] - 1:+.0%}. Partitions are read twice. As one batch "
+        f"without the leaves of the sum a gradient takes {local['whole']:.3f} s.",
+    ]
+    return "\n".join(lines)
+
+
+def workers_tables(found: dict[str, Any]) -> str:
+    large = {1: found["cluster-1"], 2: found["cluster-2"]}
+    lines = [
+        f"## One and two workers, {found['tokens']:,} tokens, {large[1]['weights']:,.0f} weights "
+        f"({found['date']})",
         "",
-        f"## One and two workers, {args.tokens:,} tokens, {large[1]['weights']:,.0f} weights",
-        "",
-        "| workers | a gradient, s | speed-up | 10 iterations, s | encoding, s | memory of a worker, MB |",
+        f"| workers | a gradient, s | speed-up | {FEW_ITER} iterations, s | encoding, s | memory each, MB |",
         "| ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for n, row in large.items():
@@ -225,15 +269,15 @@ def report(args: Any) -> str:
             f"{row['memory']:.0f} |"
         )
     compute = large[1]["gradient"] - large[1]["send"]
-    found = {"compute": compute, "tasks": large[1]["send"], "weights": large[1]["weights"]}
-    pipes = 8 * found["weights"] / max(large[1]["send"] / 2, 1e-9)
+    costs = {"compute": compute, "tasks": large[1]["send"], "weights": large[1]["weights"]}
+    pipes = 8 * costs["weights"] / max(large[1]["send"] / 2, 1e-9)
     lines += [
         "",
         "Wanted: 1.8 times for the gradient.",
         "",
         "## Projected from compute and communication",
         "",
-        f"A gradient takes {compute:.2f} s of compute; sending {found['weights']:,.0f} weights and getting "
+        f"A gradient takes {compute:.2f} s of compute; sending {costs['weights']:,.0f} weights and getting "
         f"as many back takes {large[1]['send'] * 1e3:.0f} ms here. An iteration moves weights x 8 bytes x "
         "depth of the tree. Seconds of a gradient, and worker-seconds that it costs:",
         "",
@@ -244,9 +288,9 @@ def report(args: Any) -> str:
     ends = []
     for n in (1, 2, 5, 10, 20, 50, 100, 200):
         depth = math.ceil(math.log2(n)) if n > 1 else 0
-        near = projected(found, n, pipes, 0.0)
-        far = projected(found, n, GBIT, LATENCY)
-        moved = 8 * found["weights"] * max(depth, 1) / 1e6
+        near = projected(costs, n, pipes, 0.0)
+        far = projected(costs, n, GBIT, LATENCY)
+        moved = 8 * costs["weights"] * max(depth, 1) / 1e6
         lines.append(
             f"| {n} | {depth} | {moved:.0f} | {near:.3f} | {n * near:.1f} | {far:.3f} | {n * far:.1f} |"
         )
@@ -260,16 +304,17 @@ def report(args: Any) -> str:
             f"From {a} to {b} workers a gradient becomes less than 20 % quicker on 1 Gbit/s: more workers "
             f"than about {a} do not pay for this many tokens.",
         ]
-    if args.huge:
-        row = in_fresh_process("cluster", f"cluster-2-{args.huge}", args)
-        lines += [
-            "",
-            f"## {args.huge:,} tokens on two workers with at most 4 GB each",
-            "",
-            f"Encoding {row['encode']:.0f} s, a gradient {row['gradient']:.1f} s, {MAX_ITER} iterations "
-            f"{row['fit']:.0f} s; {row['memory']:.0f} MB of a worker at the end.",
-        ]
     return "\n".join(lines)
+
+
+def huge_text(found: dict[str, Any]) -> str:
+    row = found["cluster-2"]
+    return (
+        f"## {found['tokens']:,} tokens on two workers with at most 4 GB each ({found['date']})\n\n"
+        f"{row['weights']:,.0f} weights. Encoding {row['encode']:.0f} s, a gradient {row['gradient']:.1f} s, "
+        f"{FEW_ITER} iterations {row['fit']:.0f} s; most memory of a worker {row['peak']:.0f} MB, of which "
+        f"{row['memory']:.0f} MB at the end."
+    )
 
 
 def main() -> int:
@@ -278,6 +323,7 @@ def main() -> int:
         tokens=(10**7, "tokens for one against two workers"),
         overhead=(10**6, "tokens for the comparison with a local fit"),
         huge=(0, "tokens that two workers of 4 GB hold on disk; 0 leaves this out"),
+        part=("all", "overhead, workers, huge, or several of them with commas; others stay as they are"),
     )
     if args.worker:
         kind, *numbers = args.worker.split("-")
@@ -287,9 +333,10 @@ def main() -> int:
             found = work_cluster(args, int(numbers[1]), int(numbers[0]))
         print(json.dumps(found))
         return 0
-    command = f"python -m benchmarks cluster --tokens {args.tokens} --overhead {args.overhead}"
-    command += f" --huge {args.huge}" * bool(args.huge) + f" --repeat {args.repeat}"
-    write_results("cluster", command, report(args))
+    found = measure(args)
+    sizes = {"overhead": "overhead", "workers": "tokens", "huge": "huge"}
+    options = [f"--{sizes[part]} {found[part]['tokens']}" for part in sizes if part in found]
+    write_results("cluster", f"python -m benchmarks cluster {' '.join(options)}", report(found))
     return 0
 
 

@@ -18,6 +18,7 @@ from trelliswork.shards import Shards
 from trelliswork.shards.batch import ShardedBatch, sharded
 from trelliswork.shards.blocks import block_size, unpacked
 from trelliswork.shards.reading import Partition, listed, pieces_of
+from trelliswork.shards.tree import GROUP
 from trelliswork.structures.base import Space, Structure
 
 __all__ = ["Parts", "as_parts", "client_of", "is_bag", "is_delayed", "is_parts"]
@@ -146,7 +147,7 @@ class Parts(Shards):
     def _encoded(self, structure: Structure, n_jobs: int | None) -> tuple[Space, ShardedBatch]:
         space_there, space = self._bound_there(structure)
         assert self.counts is not None
-        cluster, size = self.cluster, block_size(sum(self.counts))
+        cluster, size = self.cluster, block_size(sum(self.counts), structure.limits.leaf_samples)
         n_blocks = -(-sum(self.counts) // size)
         lengths = [min(size, sum(self.counts) - k * size) for k in range(n_blocks)]
         ranges = _shared_out(n_blocks, cluster.workers)
@@ -170,7 +171,7 @@ class Parts(Shards):
     ) -> list[Any]:
         """Futures of the blocks; partitions are read where most of their samples go."""
         assert self.counts is not None
-        cluster, size = self.cluster, block_size(sum(self.counts))
+        cluster, size = self.cluster, block_size(sum(self.counts), structure.limits.leaf_samples)
         plan = pieces_of(self.counts, size)
         blocks: list[Any] = []
         waiting: list[Any] = []
@@ -295,6 +296,8 @@ def _shared_out(n_blocks: int, workers: list[tuple[str, int]]) -> list[tuple[int
     slots = [worker for worker, threads in workers for _ in range(_PER_THREAD * threads)]
     if not slots:
         raise InputError("the Dask cluster has no worker")
-    marks = np.linspace(0, n_blocks, min(len(slots), n_blocks) + 1).round().astype(int)
+    unit = GROUP if n_blocks >= 2 * GROUP * len(slots) else 1  # whole groups are sent as one sum
+    marks = np.linspace(0, n_blocks / unit, min(len(slots), n_blocks) + 1).round().astype(int) * unit
+    marks[-1] = n_blocks
     homes = [slots[int(i * len(slots) / (len(marks) - 1))] for i in range(len(marks) - 1)]
     return [(int(a), int(b), home) for a, b, home in zip(marks[:-1], marks[1:], homes, strict=True)]

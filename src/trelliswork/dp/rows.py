@@ -82,6 +82,13 @@ def add_times(indptr, indices, data, table, out, first, last):
                 row[k] += x * source[k]
 
 
+@njit
+def add_at(out, index, values):
+    """``out[index[j]] += values[j]``."""
+    for j in range(index.size):
+        out[index[j]] += values[j]
+
+
 @njit(fastmath={"contract"})
 def dense_times(matrix, turned, table, out):
     """``out = matrix @ table``, or with its transpose; unlike BLAS always in the same order."""

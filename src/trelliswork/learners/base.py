@@ -25,6 +25,7 @@ from trelliswork.learners.reading import reading
 from trelliswork.learners.verbs import ModelVerbs
 from trelliswork.learners.weights import carry_over
 from trelliswork.shards import Shards
+from trelliswork.shards.leaves import in_leaves
 from trelliswork.structures.base import Batch, Space, Structure
 
 _LOOKED_AT = 8  # samples of data in partitions
@@ -138,10 +139,12 @@ class StructuredEstimator(ModelVerbs, Parametrised):
         structure: Structure | None = None,
         classes: Any = None,
         scaled: bool = True,
+        leaves: bool = False,
     ) -> tuple[Space, Batch]:
         """Check and pack the training data; ``classes`` are all single labels of a stream.
 
         Columns of numbers are brought to one scale, unless the model is one of counts or has given weights.
+        ``leaves`` asks for sums in the order in which those over partitions are taken.
         """
         structure = self._checked_structure() if structure is None else structure
         if isinstance(X, Shards):
@@ -162,6 +165,9 @@ class StructuredEstimator(ModelVerbs, Parametrised):
                 space = structure.bind(X, self._check_classes(classes))
                 batch = space.pack(X, y, n_jobs=self.n_jobs)
             batch.check_gold()
+        if leaves:
+            whole = batch
+            batch = in_leaves(whole) if self.compiled is None else self.compiled.in_leaves(whole)
         if scaled:
             if self.compiled is None:
                 batch = batch.on_one_scale(check_weights(sample_weight, len(batch)))

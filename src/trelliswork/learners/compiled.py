@@ -6,6 +6,7 @@ from typing import Any
 
 from trelliswork._signature import signature
 from trelliswork._validate import check_weights
+from trelliswork.shards.leaves import in_leaves
 from trelliswork.structures.base import Batch, Space, Structure
 
 __all__ = ["CompiledSamples"]
@@ -59,6 +60,16 @@ class CompiledSamples:
         return self._once(
             key, (X, y), lambda: structure.compile(self.prepare(structure, X), y, n_jobs=n_jobs)
         )
+
+    def in_leaves(self, batch: Batch) -> Batch:
+        """Samples in the leaves of sums.
+
+        Parameters
+        ----------
+        batch : Batch
+            Samples that were compiled here.
+        """
+        return self._once(("leaves", id(batch)), batch, lambda: in_leaves(batch))
 
     def on_one_scale(self, batch: Batch, sample_weight: Any) -> Batch:
         """``batch.on_one_scale``.

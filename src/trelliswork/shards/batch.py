@@ -250,7 +250,8 @@ class ShardedBatch(Batch):
         """Log partitions and expected features, summed."""
         mark = next(self._marks) if isinstance(self, Settling) and costs is None else None
         self._last = None if mark is None else (mark, w)
-        return self.summed(questions.gradient, mark, w, costs, weights=weights)
+        total, features = self.summed(questions.gradient, mark, w, costs, weights=weights)
+        return total, features.dense()
 
     # -- outputs -----------------------------------------------------------------------------------
 

@@ -18,19 +18,28 @@ from trelliswork.structures.base import Batch, Space
 __all__ = ["Block", "Room", "block_size", "packed", "unpacked"]
 
 _ALIGNED = 64  # bytes, the largest unit of vector instructions
-_MOST_SAMPLES, _LEAST_BLOCKS = 4096, 8  # every block has a gradient of all weights, so few are better
+_MOST_SAMPLES, _LEAST_BLOCKS = 4096, 8
 
 
-def block_size(n_samples: int) -> int:
+def block_size(n_samples: int, least: int = 1) -> int:
     """Samples of a block; decided by the number of all samples alone, so that sums do not depend on more.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of all samples.
+    least : int, default=1
+        Samples that are worth a block, as the limits of the structure say.
 
     Examples
     --------
     >>> from trelliswork.shards.blocks import block_size
     >>> block_size(10), block_size(6_400), block_size(10_000_000)
     (2, 800, 4096)
+    >>> block_size(10, 64), block_size(6_400, 64)
+    (64, 800)
     """
-    return max(1, min(_MOST_SAMPLES, -(-n_samples // _LEAST_BLOCKS)))
+    return max(least, min(_MOST_SAMPLES, -(-n_samples // _LEAST_BLOCKS)))
 
 
 class _Packer(pickle.Pickler):
@@ -95,7 +104,7 @@ class Block:
 
     def __init__(self, batch: Batch | None, nbytes: int, file: _Mapped | None = None):
         self.batch, self.nbytes, self.file = batch, nbytes, file
-        self.notes: dict[str, Any] = {}
+        self.notes: dict[str, Any] = {"mapped": file is not None}
 
     def __sizeof__(self) -> int:
         return 1000 + self.nbytes  # told to schedulers, so that blocks stay where they are

@@ -10,6 +10,7 @@ import numpy as np
 from trelliswork.structures.abilities import Labelled, PartlyKnown, Settled, Settling, Unsettled, require
 from trelliswork.structures.base import Batch, Parts
 from trelliswork.structures.covariance import Covariance
+from trelliswork.structures.spread import Spread
 
 __all__ = [
     "constraint_check",
@@ -29,20 +30,23 @@ __all__ = [
 
 def gradient(
     batch: Batch, mark: str | None, w: np.ndarray, costs: Parts | None, weights: np.ndarray | None
-) -> tuple[float, np.ndarray]:
-    """``expected``; with a mark, notes where the model is not sure."""
-    answer = batch.expected(w, costs, weights)
+) -> tuple[float, Spread]:
+    """``spread_expected``; with a mark, notes where the model is not sure."""
+    answer = batch.spread_expected(w, costs, weights)
     if mark is not None and isinstance(batch, Settling):
-        batch.notes["unsure"] = mark, batch.unsure(weights)
+        # A batch from a file is gone with its marginals when the next question comes.
+        batch.notes["unsure"] = mark, batch.unsure(weights) if batch.notes.get("mapped") else None
     return answer
 
 
 def _unsure(batch: Settling, mark: str, w: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
     """Places where a model is not sure, from the notes; asked again if these come from elsewhere."""
-    noted, unsure = batch.notes.get("unsure", (None, None))
-    if noted != mark:
+    if batch.notes.get("unsure", (None,))[0] != mark:
         gradient(batch, mark, w, None, weights)
-        unsure = batch.notes["unsure"][1]
+    unsure = batch.notes["unsure"][1]
+    if unsure is None:
+        unsure = batch.unsure(weights)
+        batch.notes["unsure"] = mark, unsure
     return unsure
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, NamedTuple
@@ -175,8 +175,8 @@ def listed(partitions: Any, reader: Any = None, features: Any = None) -> list[Pa
         pattern = os.fspath(partitions)
         sources: list[Any] = sorted(glob.glob(pattern, recursive=True))
         if not sources:
-            raise InputError(f"{pattern}: there is no such file")
-    elif isinstance(partitions, Iterable):
+            raise InputError(f"{pattern or repr(pattern)}: there is no such file")
+    elif isinstance(partitions, Iterable) and not isinstance(partitions, (bytes, Mapping)):
         sources = list(partitions)
     else:
         raise InputError(
@@ -244,4 +244,4 @@ def encoded(space: Space, pieces: Sequence[Read], n_jobs: int | None) -> Batch:
             except InputError as error:
                 raise piece.located(error) from None
         batches.append(batch)
-    return reduce(lambda a, b: require(a, Storable).joined(b), batches)
+    return reduce(lambda a, b: require(a, Storable).joined(b), batches).canonical()

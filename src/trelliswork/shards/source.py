@@ -109,7 +109,7 @@ class Shards:
     def _compile(self, structure: Structure, n_jobs: int | None) -> tuple[Space, ShardedBatch]:
         space = self._bound(structure)
         assert self.counts is not None
-        size = block_size(sum(self.counts))
+        size = block_size(sum(self.counts), structure.limits.leaf_samples)
         blocks: list[Block] = []
         lengths: list[int] = []
         template = None
@@ -222,8 +222,15 @@ class _Spooled:
     def __init__(self, room: Room, number: int, pair: Any):
         self.room = room  # keeps its folder
         self.path = f"{room.folder}/partition-{number}.pickle"
-        with open(self.path, "wb") as file:
-            pickle.dump(pair() if callable(pair) else pair, file, protocol=5)
+        loaded = pair() if callable(pair) else pair
+        try:
+            with open(self.path, "wb") as file:
+                pickle.dump(loaded, file, protocol=5)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise InputError(
+                f"partition {number}: what an iterator yields is kept in a file, and this cannot ({error}); "
+                "give a list of functions that load (X, y)"
+            ) from None
 
     def __call__(self) -> Any:
         with open(self.path, "rb") as file:

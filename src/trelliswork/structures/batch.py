@@ -13,6 +13,7 @@ from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.parts import Decoded, Moments, Parts
+from trelliswork.structures.spread import Spread
 
 if TYPE_CHECKING:
     from trelliswork.structures.base import Space
@@ -392,6 +393,21 @@ class Batch(ABC):
         """:meth:`expect` with the log partitions summed, too, times a weight per sample."""
         log_z, features = self.expect(w, costs, weights)
         return float(log_z.sum() if weights is None else log_z @ weights), features
+
+    def spread_expected(
+        self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
+    ) -> tuple[float, Spread]:
+        """:meth:`expected`, with the features that these samples have; here all of them."""
+        total, features = self.expected(w, costs, weights)
+        return total, Spread(features)
+
+    def canonical(self) -> Self:
+        """The same samples in arrays that depend on them and on the space alone; here as they are.
+
+        Sums over samples are then the same to the last bit, whether the samples were packed together with
+        others or in pieces.
+        """
+        return self
 
     # -- outputs -----------------------------------------------------------------------
 

@@ -40,6 +40,8 @@ class Limits:
         Rows of attributes that a thread takes at a time: few enough for its cache.
     draw_codes : int
         Codes of sampled outputs whose features are computed together.
+    leaf_samples : int
+        Samples at least of a leaf of the tree in which the sums of a search are taken.
     """
 
     matrix_bytes: int = 4 << 30
@@ -50,6 +52,7 @@ class Limits:
     product_edges: int = 20_000_000
     rows_per_chunk: int = 16384
     draw_codes: int = 200_000
+    leaf_samples: int = 64
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ class ChainLimits(Limits):
         Labels up to which the direct solver is tried; its last system has their square as its size.
     """
 
+    leaf_samples: int = 4096
     settling_tokens: int = 20_000
     settling_share: float = 0.6
     settled: float = 0.99
@@ -217,5 +221,6 @@ class ClassesLimits(Limits):
         Attributes whose matrix of products is decomposed by the direct solver.
     """
 
+    leaf_samples: int = 32_768
     weights: int = 1_000_000_000
     gram_attributes: int = 3000

@@ -294,4 +294,5 @@ def rescaled(tokens: TokenMap, old: Scaling | None, new: Scaling | None) -> Toke
     if moved.size:  # a 0 that is not stored is a number like others where there is a mean
         every = np.zeros(tokens.n_tokens, dtype=np.int32)
         blocks.insert(0, Block((shift / scale[1])[None, moved], every, moved))  # markers stay last
-    return TokenMap(tokens.layout, blocks, tokens.n_tokens)
+    moved_map = TokenMap(tokens.layout, blocks, tokens.n_tokens)
+    return moved_map if tokens.own is None else moved_map.with_own()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,134 +20,19 @@ from trelliswork._stored import matrix as matrix_of
 from trelliswork._threads import balanced_chunks, even_chunks, run
 from trelliswork._tokens import TokenTable
 from trelliswork._validate import warn_nothing_known
+from trelliswork.structures.spread import Spread
+from trelliswork.structures.token_rows import Block, Layout, Own, in_order_of_use, is_identity
 
 __all__ = ["Block", "Layout", "TokenMap"]
 
+_OWN_SHARE = 0.7  # of all attributes: with more, their numbers are as good as numbers of one's own
+
 _DWARFS = 1000.0
-_SCATTER_FROM = 8  # entries per attribute
-_PARTIAL_TABLES = 4
-_ENTRIES_PER_TABLE = 12  # and attribute, else adding the tables up costs more than filling them
 _STORED = {
     "matrix": matrix_of("rows", "columns of the table"),
     "rows": whole("tokens", low=-1, high="rows"),  # -1 for tokens without a row
     "columns": whole("columns of the table", high="attributes", optional=True),
 }
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Which (attribute, column) pairs have a weight.
-
-    Attributes
-    ----------
-    n_attributes, n_columns : int
-        ``D`` and ``C``.
-    flat : ndarray of int64 or None
-        Sorted positions ``attribute * C + column`` that have a weight; None for all.
-    """
-
-    n_attributes: int
-    n_columns: int
-    flat: np.ndarray | None = None
-
-    @property
-    def n_weights(self) -> int:
-        """Number of weights."""
-        return self.n_attributes * self.n_columns if self.flat is None else self.flat.size
-
-    def table(self, w: np.ndarray) -> np.ndarray:
-        """Weights as a dense table (D, C)."""
-        if self.flat is None:
-            return w.reshape(self.n_attributes, self.n_columns)
-        dense = np.zeros(self.n_attributes * self.n_columns)
-        dense[self.flat] = w
-        return dense.reshape(self.n_attributes, self.n_columns)
-
-    def gather(self, table: np.ndarray) -> np.ndarray:
-        """Adjoint of :meth:`table`."""
-        return table.ravel() if self.flat is None else table.ravel()[self.flat]
-
-    def positions(self) -> tuple[np.ndarray, np.ndarray]:
-        """Attribute and column of every weight."""
-        flat = np.arange(self.n_attributes * self.n_columns) if self.flat is None else self.flat
-        return flat // self.n_columns, flat % self.n_columns
-
-    def limited(self, flat: Any) -> Layout:
-        """The layout with weights at the given positions of its table only."""
-        flat = np.asarray(flat)
-        if flat.ndim != 1 or flat.dtype.kind not in "iu" or np.any(flat[1:] <= flat[:-1]):
-            raise InputError("positions of weights must be increasing whole numbers")
-        if flat.size and (flat[0] < 0 or flat[-1] >= self.n_attributes * self.n_columns):
-            raise InputError("positions of weights lie outside the table")
-        return Layout(self.n_attributes, self.n_columns, flat.astype(np.int64))
-
-
-@dataclass
-class Block:
-    """One token block with global columns."""
-
-    matrix: Any  # csr_matrix with D columns, or a dense array over `columns`
-    index: np.ndarray
-    columns: np.ndarray | None = None  # dense blocks only
-    identity: bool = False
-    cache: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def dense(self) -> bool:
-        """Whether the rows are a dense array."""
-        return self.columns is not None
-
-    def transposed(self) -> sp.csr_matrix:
-        """The rows as columns, computed once."""
-        if "transposed" not in self.cache:
-            self.cache["transposed"] = self.matrix.T.tocsr()
-        return self.cache["transposed"]
-
-    def sparse(self, n_attributes: int) -> sp.csr_matrix:
-        """The rows as a sparse matrix with a column for every attribute."""
-        if self.columns is None:
-            return self.matrix
-        rows = sp.csr_matrix(self.matrix)
-        indices = self.columns[rows.indices].astype(np.int32)
-        return sp.csr_matrix((rows.data, indices, rows.indptr), shape=(rows.shape[0], n_attributes))
-
-    def collect(self, values: np.ndarray) -> np.ndarray:
-        """Sum of the values of all tokens that share a row."""
-        from trelliswork.dp import rows as dp_rows
-
-        if self.identity:
-            return values
-        out = np.empty((self.matrix.shape[0], values.shape[1]))
-        dp_rows.collect(self.index, values, out)
-        return out
-
-    def add_adjoint(self, rows: np.ndarray, table: np.ndarray, threads: int, rows_per_chunk: int) -> None:
-        """``table += matrix.T @ rows``."""
-        from trelliswork.dp import rows as dp_rows
-
-        m = self.matrix
-        if self.dense:
-            table[self.columns] += m.T @ rows
-        elif m.nnz > _SCATTER_FROM * m.shape[1]:
-            # Many entries per attribute: walking the rows in order and adding into the table is
-            # kinder to the caches than gathering. A fixed number of partial tables, one order.
-            n_tables = min(_PARTIAL_TABLES, -(-m.nnz // (_ENTRIES_PER_TABLE * m.shape[1])))
-            chunks = balanced_chunks(m.indptr, -(-m.nnz // n_tables))
-            partial = np.zeros((len(chunks), *table.shape))
-            run(
-                lambda i, a, b: dp_rows.scatter_times(m.indptr, m.indices, m.data, rows, partial[i], a, b),
-                [(i, a, b) for i, (a, b) in enumerate(chunks)],
-                threads,
-            )
-            for summed in partial:
-                table += summed
-        else:
-            m = self.transposed()
-            run(
-                lambda a, b: dp_rows.add_times(m.indptr, m.indices, m.data, rows, table, a, b),
-                balanced_chunks(m.indptr, 8 * rows_per_chunk),
-                threads,
-            )
 
 
 def _check_known(table: TokenTable, columns: Alphabet) -> None:
@@ -175,6 +59,7 @@ class TokenMap:
         self.layout = layout
         self.blocks = blocks
         self.n_tokens = n_tokens
+        self.own: Own | None = None
         self._stacked: tuple[sp.csr_matrix, np.ndarray] | None = None
 
     @classmethod
@@ -184,7 +69,7 @@ class TokenMap:
         blocks = []
         for (names, matrix, index), target in zip(table.blocks, table.columns_in(columns), strict=True):
             known = np.flatnonzero(target >= 0)
-            identity = _is_identity(index, matrix)
+            identity = is_identity(index, matrix)
             if not sp.issparse(matrix):
                 dense = matrix if known.size == len(names) else np.ascontiguousarray(matrix[:, known])
                 blocks.append(Block(dense, index, target[known], identity))
@@ -252,11 +137,12 @@ class TokenMap:
         """Scores (n_tokens, C) of emission weights."""
         from trelliswork.dp import rows as dp_rows
 
-        table = np.ascontiguousarray(self.layout.table(w))
+        own = self.own
+        table = np.ascontiguousarray(self.layout.table(w) if own is None else own.table(w))
         if out is None:
             out = np.empty((self.n_tokens, self.layout.n_columns))
         token_chunks = even_chunks(self.n_tokens, rows_per_chunk)
-        for number, block in enumerate(self.blocks):
+        for number, block in enumerate(self.blocks if own is None else own.blocks):
             add = number > 0
             m = block.matrix
             if block.dense:
@@ -285,12 +171,18 @@ class TokenMap:
 
     def pull(self, values: np.ndarray, threads: int, rows_per_chunk: int) -> np.ndarray:
         """Adjoint of :meth:`scores`."""
-        layout = self.layout
-        rows = run(lambda block: block.collect(values), [(block,) for block in self.blocks], threads)
-        table = np.zeros((layout.n_attributes, layout.n_columns))
-        for block, summed in zip(self.blocks, rows, strict=True):
+        return self.pull_spread(values, threads, rows_per_chunk).dense()
+
+    def pull_spread(self, values: np.ndarray, threads: int, rows_per_chunk: int) -> Spread:
+        """The same, as far as the tokens have something to say."""
+        layout, own = self.layout, self.own
+        blocks = self.blocks if own is None else own.blocks
+        rows = run(lambda block: block.collect(values), [(block,) for block in blocks], threads)
+        n_attributes = layout.n_attributes if own is None else own.attributes.size
+        table = np.zeros((n_attributes, layout.n_columns))
+        for block, summed in zip(blocks, rows, strict=True):
             block.add_adjoint(summed, table, threads, rows_per_chunk)
-        return layout.gather(table)
+        return Spread(layout.gather(table)) if own is None else own.spread(table)
 
     def pull_each(self, values: np.ndarray, offsets: np.ndarray) -> sp.csr_matrix:
         """Adjoint per sequence: (n_sequences, n_weights) with the tokens of each summed."""
@@ -335,6 +227,24 @@ class TokenMap:
                 part = block.matrix[rows]
                 out[part.indices[part.data != 0]] = True
         return out
+
+    def canonical(self) -> TokenMap:
+        """The same map in a form that tokens and layout alone decide, however the map came about.
+
+        Every distinct row is there once, rows are numbered by the first token that has them, and their
+        entries by attribute. Rows of arrays are those of the tokens, one each.
+        """
+        blocks = [in_order_of_use(block) for block in self.blocks]
+        return TokenMap(self.layout, blocks, self.n_tokens).with_own()
+
+    def with_own(self) -> TokenMap:
+        """The same map; where tokens have few of all attributes, it works with tables of these alone."""
+        used = np.zeros(self.layout.n_attributes, dtype=bool)
+        for block in self.blocks:
+            used[block.matrix.indices if block.columns is None else block.columns] = True
+        if used.sum() <= _OWN_SHARE * used.size:
+            self.own = Own.of(self.layout, self.blocks, np.flatnonzero(used))
+        return self
 
     def keeping(self, kept: np.ndarray) -> TokenMap:
         """The same tokens without the attributes that a mask does not have, but for those of arrays."""
@@ -399,7 +309,7 @@ class TokenMap:
         index[tokens] = 0
         entry = (np.ones(1), np.array([attribute], dtype=np.int32), np.array([0, 1], dtype=np.int32))
         self.blocks.append(Block(sp.csr_matrix(entry, shape=(1, self.layout.n_attributes)), index))
-        self._stacked = None
+        self._stacked = self.own = None
 
     def stacked(self) -> tuple[sp.csr_matrix, np.ndarray]:
         """All distinct rows in one matrix, and the rows (n_tokens, n_blocks) of every token."""
@@ -469,7 +379,7 @@ class TokenMap:
             index = np.concatenate([first, np.where(second < 0, -1, second + n_rows).astype(np.int32)])
             present = [block for block in (a, b) if block is not None]
             matrix, columns = _rows_of_all(present, self.layout.n_attributes)
-            blocks.append(Block(matrix, index, columns, _is_identity(index, matrix)))
+            blocks.append(Block(matrix, index, columns, is_identity(index, matrix)))
         return TokenMap(self.layout, blocks, self.n_tokens + other.n_tokens)
 
     def state(self) -> list[dict[str, Any]]:
@@ -497,13 +407,8 @@ class TokenMap:
             if columns is None:
                 indices = matrix.indices.astype(np.int32)
                 matrix = sp.csr_matrix((matrix.data, indices, matrix.indptr), matrix.shape)
-            blocks.append(Block(matrix, index, columns, _is_identity(index, matrix)))
+            blocks.append(Block(matrix, index, columns, is_identity(index, matrix)))
         return cls(layout, blocks, n_tokens)
-
-
-def _is_identity(index: np.ndarray, matrix: Any) -> bool:
-    """Whether token ``i`` has row ``i``, for all rows and tokens."""
-    return index.size == matrix.shape[0] and bool(np.all(index == np.arange(index.size)))
 
 
 def _rows_of_all(blocks: list[Block], n_attributes: int) -> tuple[Any, np.ndarray | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -66,6 +67,7 @@ class ChainBatch(
             "_lane_cache": None,
             "_joint": None,
             "_agreeing": None,
+            "_places": None,
         }
 
     def _take(self, index: np.ndarray, gold: Ragged | None) -> ChainBatch:
@@ -81,6 +83,14 @@ class ChainBatch(
         )
         part._by_symbols = None if self._by_symbols is None else self._by_symbols[tokens]
         return part
+
+    def canonical(self) -> ChainBatch:
+        """The same sequences, with rows of features in the order of the tokens."""
+        same = copy.copy(self)
+        same._scratch = same._joint = same._places = None
+        same.emission = self.emission.canonical()
+        same.edge = None if self.edge is None else self.edge.canonical()
+        return same
 
     def columns(self, weights: np.ndarray | None) -> tuple[TokenMap, np.ndarray | None]:
         """Features as they came, and weights of tokens."""
@@ -147,7 +157,8 @@ class ChainBatch(
         starts = np.flatnonzero((np.diff(tokens, prepend=-2) != 1) | first[tokens])
         owners = np.searchsorted(self.offsets, tokens[starts], side="right") - 1
         offsets = np.append(starts, tokens.size)
-        part = ChainBatch(self.space, offsets, self.emission.subset(tokens), None, None, None, self.n_jobs)
+        emission = self.emission.subset(tokens).with_own()
+        part = ChainBatch(self.space, offsets, emission, None, None, None, self.n_jobs)
         return Unsettled(part, owners)
 
     # -- labels that are known in part -------------------------------------------------------------

@@ -14,6 +14,7 @@ from trelliswork._threads import n_threads
 from trelliswork.structures.base import Batch, Parts
 from trelliswork.structures.chain.joins import JointCells
 from trelliswork.structures.labels import same_label
+from trelliswork.structures.spread import Spread
 from trelliswork.structures.tokens import TokenMap
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class ChainParts(Batch):
         self.edge = edge
         self.user_allowed = allowed
         self._joint: JointCells | None = None
+        self._places: np.ndarray | None = None  # weights of features that the tokens have, if not all
 
     def sameness(self, codes: Ragged) -> str | None:
         """Outputs with one label for all tokens."""
@@ -115,12 +117,21 @@ class ChainParts(Batch):
 
     def pull(self, parts: Parts) -> np.ndarray:
         """Part values to features, summed over sequences."""
+        return self.pull_spread(parts).dense()
+
+    def pull_spread(self, parts: Parts) -> Spread:
+        """The same, with weights of the attributes that the tokens have alone."""
         trans = parts.trans if parts.trans.ndim == 2 else parts.trans.sum(axis=0)
-        pieces = [self.emission.pull(parts.unary, self._threads, self.limits.rows_per_chunk)]
+        emission = self.emission.pull_spread(parts.unary, self._threads, self.limits.rows_per_chunk)
+        pieces = [emission.values]
         if self.edge is not None:
             pieces.append(self._pull_edges(parts.edge))
         pieces.append(self.space.ngram_matrix.T @ trans.ravel())
-        return np.concatenate(pieces)
+        values = np.concatenate(pieces)
+        if emission.index is not None and self._places is None:
+            rest = np.arange(emission.size, self.space.n_features)
+            self._places = np.concatenate([emission.index, rest])
+        return Spread(values, self._places, self.space.n_features)
 
     def _pull_edges(self, edge: np.ndarray | None) -> np.ndarray:
         assert self.edge is not None

@@ -20,6 +20,7 @@ from trelliswork.structures.chain.trellis import (
     arrange,
     factors_of,
 )
+from trelliswork.structures.spread import Spread
 from trelliswork.structures.tokens import TokenMap
 
 if TYPE_CHECKING:
@@ -262,13 +263,25 @@ class ChainVerbs(ChainParts):
         self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Log partitions and summed expected features, in one pass."""
+        log_z, parts = self._scratch_expected(w, costs, weights)
+        return log_z, self.pull(parts)
+
+    def spread_expected(
+        self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
+    ) -> tuple[float, Spread]:
+        """The same summed, with the features of these sequences."""
+        log_z, parts = self._scratch_expected(w, costs, weights)
+        return float(log_z.sum() if weights is None else log_z @ weights), self.pull_spread(parts)
+
+    def _scratch_expected(
+        self, w: np.ndarray, costs: Parts | None, weights: np.ndarray | None
+    ) -> tuple[np.ndarray, Parts]:
         # Fresh arrays of this size cost more in page faults than the recursion: keep two.
         shape = (self.n_tokens, self.space.n_labels)
         if self._scratch is None:
             self._scratch = (np.empty(shape), np.empty(shape))
         trellis = self._trellis(self.scores(w, out=self._scratch[0]), costs, in_place=True)
-        log_z, parts = self._expected(trellis, weights, False, out=self._scratch[1])
-        return log_z, self.pull(parts)
+        return self._expected(trellis, weights, False, out=self._scratch[1])
 
     def _expected(
         self, trellis: Trellis, weights: np.ndarray | None, each: bool, out: np.ndarray | None = None

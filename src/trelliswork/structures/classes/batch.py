@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -35,6 +36,7 @@ from trelliswork.structures.known import (
 from trelliswork.structures.labels import same_label
 from trelliswork.structures.normal import holds_measurements, normal_law_of
 from trelliswork.structures.scaling import Scalable, rescaled
+from trelliswork.structures.spread import Spread
 from trelliswork.structures.tokens import TokenMap
 
 if TYPE_CHECKING:
@@ -169,7 +171,11 @@ class ClassesBatch(Storable, LossProfiles, Factored, ReferenceLaw, Rows, Labelle
 
     def pull(self, parts: Parts) -> np.ndarray:
         """Class values to features, summed over samples."""
-        return self.emission.pull(self._by_node(parts), n_threads(self.n_jobs), self.limits.rows_per_chunk)
+        return self._pull_spread(parts).dense()
+
+    def _pull_spread(self, parts: Parts) -> Spread:
+        by_node, threads = self._by_node(parts), n_threads(self.n_jobs)
+        return self.emission.pull_spread(by_node, threads, self.limits.rows_per_chunk)
 
     def pull_each(self, parts: Parts) -> sp.csr_matrix:
         """Class values to features, one row per sample."""
@@ -243,6 +249,20 @@ class ClassesBatch(Storable, LossProfiles, Factored, ReferenceLaw, Rows, Labelle
         """Log partitions and summed expected features, in one pass."""
         log_z, p = self._softmax(self.scores(w), costs)
         return log_z, self.pull(Parts(label=p if weights is None else p * np.asarray(weights)[:, None]))
+
+    def spread_expected(
+        self, w: np.ndarray, costs: Parts | None = None, weights: np.ndarray | None = None
+    ) -> tuple[float, Spread]:
+        """The same summed, with the features of these samples."""
+        log_z, p = self._softmax(self.scores(w), costs)
+        parts = Parts(label=p if weights is None else p * np.asarray(weights)[:, None])
+        return float(log_z.sum() if weights is None else log_z @ weights), self._pull_spread(parts)
+
+    def canonical(self) -> ClassesBatch:
+        """The same rows, in their order."""
+        same = copy.copy(self)
+        same.emission = self.emission.canonical()
+        return same
 
     def tangent(
         self,
