@@ -14,13 +14,14 @@ from trelliswork.metrics import edit_error
 
 RESULT = "transduce/g2p"
 HISTORY = """History: settings were compared on development words, at first of ady, bul, dut, fre and jpn
-mostly, later (contexts of pieces, the law of pieces and its weight, pruning) of all nine languages. The test
-words were read three times: by a first run, with alignments that start alike for pieces of all sizes (mean
-word error 17.31 %), by one whose alignments start from pieces of one symbol (16.89 %), and by one with the present settings (16.40 %);
-the start of alignments was changed, by development words, after the first run had been seen, and the present
-settings, by development words too, after the second. Some 15 settings of the last kind were compared, so that
-the dev column is a little too good. The table is of a fourth run with the same settings, after decoding had
-been made faster. Times are of one thread; a fit is that of both sizes of pieces, with their dev scores."""
+mostly, later (contexts of pieces, the law of pieces and its weight, pruning) of all nine languages. The
+test words were read three times: by a first run, with alignments that start alike for pieces of all sizes
+(mean word error 17.31 %), by one whose alignments start from pieces of one symbol (16.89 %), and by one
+with the present settings (16.40 %); the start of alignments was changed, by development words, after the
+first run had been seen, and the present settings, by development words too, after the second. Some 15
+settings of the last kind were compared, so that the dev column is a little too good. The table is of a
+fourth run with the same settings, after decoding had been made faster. Times are of one thread; a fit is
+that of both sizes of pieces, with their dev scores."""
 PHONETISAURUS = {
     "ady": 30.0,
     "arm": 17.6,

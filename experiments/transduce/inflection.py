@@ -83,9 +83,9 @@ def inflection(arguments: Sequence[str]) -> None:
     rows = list(load(RESULT).values())
     header = ["language", "training forms", "right %", "endings %", "l2", "time"]
     body = (
-        f"{markdown(header, rows)}\n\nThe input is the lemma with its tags, as one symbol, before and after it. "
-        '"Endings" are rules: the most frequent change of the longest ending of the lemma that was seen with the '
-        "tags, and the lemma itself where there is none. The strength `l2` was chosen on the development forms "
-        "(0.1 or 0.4); time is that of both fits."
+        f"{markdown(header, rows)}\n\nThe input is the lemma with its tags, as one symbol, before and after "
+        'it. "Endings" are rules: the most frequent change of the longest ending of the lemma that was seen '
+        "with the tags, and the lemma itself where there is none. The strength `l2` was chosen on the "
+        "development forms (0.1 or 0.4); time is that of both fits."
     )
     write(RESULT, "Inflection by transducers", body)
