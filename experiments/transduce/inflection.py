@@ -14,7 +14,7 @@ import trelliswork as tw
 from experiments._report import load, markdown, options, store, write
 
 RESULT = "transduce/inflection"
-LANGUAGES = "swa,tgl,mlt,aze,crh,ben,cly,frr,est"
+LANGUAGES = "swa,tgl,mlt,aze,crh,ben,cly,frr"  # Estonian (est) has five times as many forms as these
 
 Form = tuple[str, str, str]
 
