@@ -137,9 +137,10 @@ def arc_features(codes, ptr, x_ptr, arcs, max_in, attributes):
                 piece = arc_piece[c]
                 for k in range(n):
                     for f in range(row_ptr[rows[k]], row_ptr[rows[k] + 1]):
-                        if row_piece[f] == piece:
-                            indices[total] = f
-                            total += 1
+                        if row_piece[f] >= piece:  # those of a row are in order
+                            if row_piece[f] == piece:
+                                indices[total] = f
+                                total += 1
                             break
                 indptr[c + 1] = total
     return indptr, indices[:total].copy()

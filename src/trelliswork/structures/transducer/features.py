@@ -15,6 +15,8 @@ from trelliswork.structures.transducer.pieces import Aligned, Pieces
 
 __all__ = ["Grams", "Windows"]
 
+_DENSE = 1 << 20  # pairs of a context and a piece up to which each has a place in a table
+
 
 def marked(x: Coded, n_symbols: int) -> Coded:
     """Inputs with a mark before (``n_symbols``) and after (``n_symbols + 1``) each."""
@@ -158,6 +160,7 @@ class Grams:
             [_longest_known(_spoken(context, pieces, order), number) for context in contexts.contexts],
             dtype=np.int64,
         )
+        self._places: list[Any] = [None] * 3  # number of every pair, where there are few
 
     def __len__(self) -> int:
         return sum(map(len, self.tables))
@@ -210,12 +213,20 @@ class Grams:
         rows, columns = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         first = 0
         families = self._families(joins[:, 0], joins[:, 1])
-        for table, (width, chain, column) in zip(self.tables, families, strict=True):
+        for kind, (table, (width, chain, column)) in enumerate(zip(self.tables, families, strict=True)):
             keys = table[:, 0] * width + table[:, 1]
+            n_keys = width * len((self.contexts if kind == 0 else self.spoken).contexts)
+            if self._places[kind] is None and n_keys <= _DENSE:
+                self._places[kind] = np.full(n_keys, -1, dtype=np.int32)
+                self._places[kind][keys] = np.arange(keys.size)
             for state, live in chain:
                 wanted = state * width + column
-                place = np.minimum(np.searchsorted(keys, wanted), max(keys.size - 1, 0))
-                hit = np.flatnonzero(live & (keys[place] == wanted)) if keys.size else place[:0]
+                if self._places[kind] is not None:
+                    place = self._places[kind][wanted]
+                    hit = np.flatnonzero(live & (place >= 0))
+                else:
+                    place = np.minimum(np.searchsorted(keys, wanted), max(keys.size - 1, 0))
+                    hit = np.flatnonzero(live & (keys[place] == wanted)) if keys.size else place[:0]
                 rows.append(hit)
                 columns.append(first + place[hit])
             first += len(table)
