@@ -106,7 +106,9 @@ class StructuredEstimator(ModelVerbs, Parametrised):
         """Refuse fitted attributes, from a file, that do not fit their declarations and each other."""
         declared = {k: v for c in reversed(type(self).__mro__) for k, v in vars(c).get("stored", {}).items()}
         if not isinstance(getattr(self, "space_", None), Space):
-            return  # not fitted
+            if self.__sklearn_is_fitted__():
+                raise InputError("weights without the alphabets that they belong to")
+            return
         arrays = fitting(vars(self), declared, "weights", features=self.space_.n_features)
         for name, value in arrays.items():
             setattr(self, name, value if value.ndim else float(value))

@@ -393,8 +393,11 @@ class TokenMap:
         return entries
 
     @classmethod
-    def restored(cls, entries: Any, layout: Layout, n_tokens: int) -> TokenMap:
-        """Inverse of :meth:`state`; a file is not trusted, so everything is checked."""
+    def restored(cls, entries: Any, layout: Layout, n_tokens: int, n_columns: int | None = None) -> TokenMap:
+        """Inverse of :meth:`state`; a file is not trusted, so everything is checked.
+
+        ``n_columns`` is the number of attributes that columns of arrays may be, by default all.
+        """
         blocks = []
         for entry in entries:
             stored = fitting(entry, _STORED, "features", tokens=n_tokens, attributes=layout.n_attributes)
@@ -403,6 +406,8 @@ class TokenMap:
                 columns is None and matrix.shape[1] != layout.n_attributes
             ):
                 raise InputError("a stored table of features does not fit the attributes of the model")
+            if columns is not None and n_columns is not None and columns.max(initial=-1) >= n_columns:
+                raise InputError("a stored column is none of the attributes of the model")
             index = stored["rows"].astype(np.int32)
             if columns is None:
                 indices = matrix.indices.astype(np.int32)

@@ -133,7 +133,7 @@ def restored(space: ChainSpace, state: Mapping[str, Any], n_jobs: int | None) ->
 
     stored = fitting(state, _STORED, "sentences", labels=space.n_labels)
     gold, n_tokens = stored["gold"], stored["gold"].size
-    emission = TokenMap.restored(state["emission"], space.emission_layout, n_tokens)
+    emission = TokenMap.restored(state["emission"], space.emission_layout, n_tokens, len(space.attributes))
     edge = None
     if space.edge_layout is not None:
         edge = TokenMap.restored(state["edge"], space.edge_layout, n_tokens)

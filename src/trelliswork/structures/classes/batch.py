@@ -150,7 +150,7 @@ class ClassesBatch(Storable, LossProfiles, Factored, ReferenceLaw, Rows, Labelle
     def restored(cls, space: ClassesSpace, state: Mapping[str, Any], n_jobs: int | None) -> ClassesBatch:
         """Inverse of :meth:`state`; a file is not trusted, so everything is checked."""
         gold = fitting(state, _STORED, "classes", labels=space.n_labels)["gold"]
-        emission = TokenMap.restored(state["emission"], space.layout, gold.size)
+        emission = TokenMap.restored(state["emission"], space.layout, gold.size, len(space.attributes))
         batch = cls(space, emission, single_labels(gold), n_jobs)
         masks = restored_masks(state, np.ones(gold.size, dtype=np.int64), space.n_labels)
         batch.known = None if masks is None else [None if mask is None else mask[0] for mask in masks]
