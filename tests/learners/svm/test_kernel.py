@@ -388,3 +388,22 @@ def test_a_gaussian_of_default_width_tells_opposite_corners_apart(learner, size)
     model = learner(Classes(), kernel=RBF()).fit(X, y)
     assert model.kernel_.gamma > 1
     assert np.mean(np.asarray(model.predict(T)) == truth) > 0.9
+
+
+def test_the_width_that_was_taken_is_kept_in_files_and_tuned_around(tmp_path):
+    rng = np.random.default_rng(0)
+    X = 5 * rng.normal(size=(40, 2))
+    y = ["same" if a * b > 0 else "other" for a, b in X]
+    for model in (
+        StructuredSVM(Classes(), kernel=RBF()).fit(X, y),
+        tw.Perceptron(Classes(), kernel="rbf").fit(X, y),
+        tw.KernelRegression("rbf", tw.Values(), ridge=0.1).fit(X, X),
+    ):
+        tw.save(model, tmp_path / "model.tw")
+        again = tw.load(tmp_path / "model.tw")
+        assert again.kernel_.gamma == model.kernel_.gamma
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    learner = StructuredSVM(Classes(), kernel=RBF())
+    tuned = tw.Tuned(learner, tune=["kernel__gamma"], n_values=3, cv=2).fit(X, y)
+    low, middle, high = sorted(tuned.results_["kernel__gamma"])
+    assert (low / middle, high / middle) == pytest.approx((0.01, 100.0), rel=1e-3)
