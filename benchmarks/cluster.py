@@ -267,12 +267,13 @@ def overhead_table(found: dict[str, Any]) -> str:
 
 def workers_tables(found: dict[str, Any]) -> str:
     large = {1: found["cluster-1"], 2: found["cluster-2"]}
+    iterations = MAX_ITER if found["tokens"] <= ONE_PROCESS else FEW_ITER
     lines = [
         f"## One and two workers, {found['tokens']:,} tokens, {large[1]['weights']:,.0f} weights "
         f"({found['date']})",
         "",
         "| workers | a gradient, s | speed-up | processor, s | speed-up | "
-        f"{FEW_ITER} iterations, s | encoding, s | memory of a worker, MB |",
+        f"{iterations} iterations, s | encoding, s | memory of a worker, MB |",
         "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for n, row in large.items():
