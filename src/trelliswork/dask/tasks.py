@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -40,6 +42,8 @@ __all__ = [
 _SHARE = 0.25  # of the memory of a worker that encoded samples take before they go to its disk
 _USUAL = 2 << 30  # bytes, where the memory of a worker has no limit
 _LOOKED_AT = 200  # samples that are kept to look at a model
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
+_KEPT_FREED = 32 << 20  # bytes
 _rooms: dict[str, Room] = {}
 _lock = threading.Lock()
 
@@ -52,12 +56,24 @@ def _room(token: str, memory: int | None) -> Room:
 
     with _lock:
         if token not in _rooms:
+            _keep_some_freed_memory()
             worker = get_worker()
             if memory is None:
                 limit = worker.memory_manager.memory_limit
                 memory = _USUAL if limit is None else int(_SHARE * limit)
             _rooms[token] = Room(memory, os.path.join(worker.local_directory, "trelliswork"))
         return _rooms[token]
+
+
+def _keep_some_freed_memory() -> None:
+    """Let the C library keep some memory that was freed.
+
+    Dask has workers give back all of it at once, and arrays of the next block would begin with page faults.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # not all systems have it
+        library = ctypes.CDLL(None)
+        library.mallopt(_TRIM_THRESHOLD, _KEPT_FREED)
+        library.mallopt(_MMAP_THRESHOLD, _KEPT_FREED)
 
 
 # -- reading ---------------------------------------------------------------------------------------------
