@@ -113,7 +113,12 @@ DATA = {
     "Transducer": (["ab"], ["xy"]),
 }
 # Parameters of which every value means something.
-FREE = {"Chain": {"start", "end", "unknown"}, "Classes": {"bias"}, "Grammar": {"functions", "empty"}}
+FREE = {
+    "Chain": {"start", "end", "unknown"},
+    "Classes": {"bias"},
+    "Derivations": {"shared"},
+    "Grammar": {"functions", "empty"},
+}
 CASES = [
     pytest.param(structure, id=f"{name}-{parameter}-{k}")
     for name, parameters in BAD.items()

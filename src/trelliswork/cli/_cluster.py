@@ -39,7 +39,7 @@ def connected(scheduler: str) -> Iterator[Any]:
         n_workers = int(number) if number else os.cpu_count() or 1
         with (
             LocalCluster(
-                n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
+                n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
             ) as cluster,
             Client(cluster) as client,
         ):

@@ -52,7 +52,7 @@ class Limits:
     product_edges: int = 20_000_000
     rows_per_chunk: int = 16384
     draw_codes: int = 200_000
-    leaf_samples: int = 64
+    leaf_samples: int = 1024
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class ChainLimits(Limits):
         Labels up to which the direct solver is tried; its last system has their square as its size.
     """
 
-    leaf_samples: int = 4096
+    leaf_samples: int = 16_384
     settling_tokens: int = 20_000
     settling_share: float = 0.6
     settled: float = 0.99
