@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from trelliswork.shards.blocks import Block, Room, block_size
 from trelliswork.shards.local import LocalBlocks
 from trelliswork.shards.reading import Partition, Read, encoded, listed, pieces_of, surveyed
 from trelliswork.structures.base import Batch, Space, Structure
-from trelliswork.structures.survey import Survey
+from trelliswork.structures.survey import Surveys
 
 __all__ = ["Shards"]
 
@@ -133,17 +132,17 @@ class Shards:
 
     def _bound(self, structure: Structure) -> Space:
         """Read all partitions for the alphabets."""
-        surveys: list[Survey] = []
+        joined = Surveys()
         counts = []
         for partition in self.partitions:
             read = partition.read(structure)
             counts.append(len(read))
             survey = surveyed(structure, read)
             if survey is not None:
-                surveys = [reduce(lambda a, b: a.joined(b), [*surveys, survey])]
+                joined.add(survey)
                 self._keep_some(read)
         self._check_counts(counts)
-        return surveys[0].space()
+        return joined.all().space()
 
     def _check_counts(self, counts: list[int]) -> None:
         if self.counts is not None and counts != self.counts:

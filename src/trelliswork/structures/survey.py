@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from trelliswork._tokens import TokenTable
     from trelliswork.structures.base import Space, Structure
 
-__all__ = ["Counts", "Nothing", "Samples", "Survey", "block_counts", "joined_counts", "joined_widths"]
+__all__ = [
+    "Counts",
+    "Nothing",
+    "Samples",
+    "Survey",
+    "Surveys",
+    "block_counts",
+    "joined_counts",
+    "joined_widths",
+]
 
 
 class Survey(ABC):
@@ -33,6 +42,46 @@ class Survey(ABC):
     @abstractmethod
     def space(self) -> Space:
         """Space of the samples: the one to which the structure binds them."""
+
+
+class Surveys:
+    """Surveys of parts as they come, joined with neighbours that are as large.
+
+    A long survey that is joined with each short one as it comes would be copied once for every part.
+
+    Examples
+    --------
+    >>> from trelliswork import Chain
+    >>> from trelliswork.structures.survey import Surveys
+    >>> surveys = Surveys()
+    >>> for word, label in (("a", "A"), ("b", "B"), ("c", "A")):
+    ...     surveys.add(Chain().survey([[word]], [[label]]))
+    >>> surveys.all().space().labels
+    ['A', 'B']
+    """
+
+    def __init__(self) -> None:
+        self._open: list[tuple[int, Survey]] = []  # of ever fewer parts, by the logarithm of their number
+
+    def add(self, survey: Survey) -> None:
+        """Take the survey of the next part.
+
+        Parameters
+        ----------
+        survey : Survey
+            What is to be known of it.
+        """
+        size = 0
+        while self._open and self._open[-1][0] == size:
+            survey, size = self._open.pop()[1].joined(survey), size + 1
+        self._open.append((size, survey))
+
+    def all(self) -> Survey:
+        """The survey of all parts, of which there must be one."""
+        _, survey = self._open.pop()
+        while self._open:
+            survey = self._open.pop()[1].joined(survey)
+        return survey
 
 
 class Nothing(Survey):
