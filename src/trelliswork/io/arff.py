@@ -71,9 +71,9 @@ def _cells(line: str, kinds: list[str], name: str, number: int) -> list[str]:
         cells = ["0" if _is_numeric(kind) else "" for kind in kinds]
         for item in filter(None, map(str.strip, line.strip("{} ").split(","))):
             index, _, value = item.partition(" ")
-            if not index.isdecimal() or int(index) >= len(kinds):
+            if not index.isdecimal() or len(index) > 9 or int(index) >= len(kinds):
                 raise InputError.at(
-                    name, number, f"cannot read {item!r}; expected the number of an attribute"
+                    name, number, f"cannot read {item[:40]!r}; expected the number of an attribute"
                 )
             cells[int(index)] = value.strip().strip("'\"")
         return cells

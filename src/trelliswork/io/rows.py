@@ -210,6 +210,8 @@ def _csv(
         raise InputError(f"a CSV file needs a separator of one character, got {between!r}")
     reader = csv.reader(io.StringIO(content), delimiter=between, strict=True)
     table = [(number, cells) for number, cells in _cells(reader, name) if any(c.strip() for c in cells)]
+    if not table:
+        raise InputError.at(name, None, "no row; expected a header and rows below it")
     header = [cell.strip() for cell in table[0][1]]
     if len(set(header)) < len(header):
         twice = next(cell for cell in header if header.count(cell) > 1)
