@@ -177,16 +177,17 @@ def test_columns_of_numbers_are_scaled_by_the_same_bits():
 
 
 def test_steps_on_what_is_not_settled():
-    X, y = tagged(100)
-    limits = {"settling_tokens": 100, "settling_share": 1.0, "settled": 0.6, "leaf_samples": 20}
+    X, y = tagged(300)
+    limits = {"settling_tokens": 100, "settling_share": 1.0, "settled": 0.6, "leaf_samples": 60}
     chain = tw.Chain().with_limits(**limits)
-    weights = np.linspace(0.5, 2.0, 100)
+    weights = np.linspace(0.5, 2.0, 300)
     whole = tw.CRF(chain, max_iter=20).fit(X, y, weights)
-    assert whole.objective_ < tw.CRF(tw.Chain(), max_iter=4).fit(X, y, weights).objective_  # such steps
+    few, plain = (tw.CRF(one, max_iter=4).fit(X, y).objective_ for one in (chain, tw.Chain()))
+    assert few < plain  # there were such steps
     parts = tw.CRF(chain, max_iter=20).fit(tw.Shards(cut(X, y, 7), memory=0), None, weights)
     assert np.array_equal(parts.coef_, whole.coef_)
     whole = tw.CRF(chain).fit(X, y)
-    assert np.array_equal(tw.CRF(chain).fit(tw.Shards(cut(X, y, 33))).coef_, whole.coef_)
+    assert np.array_equal(tw.CRF(chain).fit(tw.Shards(cut(X, y, 100))).coef_, whole.coef_)
 
 
 def test_other_references_and_many_features():
