@@ -16,8 +16,8 @@ X, y = sentences(300)
 model = tw.make_pipeline(TokenWindow(), tw.CRF(tw.Chain(scheme="BIO", emissions="observed"))).fit(X, y)
 
 # %%
-# A name that training never saw, two cities, and a word that could be a name: weak colours say
-# where to look.
+# A person, a firm and a city that training never saw, and Vienna, which it did: weak colours say where to
+# look.
 sentence = "Maria Haddad of Blue Harbour took the train from Vienna to Port Elizabeth on 3 May .".split()
 fig, ax = plt.subplots(figsize=(6.4, 2.2))
 tw.plots.marginals(model, sentence, width=58, ax=ax)

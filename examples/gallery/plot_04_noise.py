@@ -2,9 +2,9 @@
 Noisy labels: when moments win
 ==============================
 
-Up to four labels of ten in the training data are wrong. Learners that ask the given labels to beat
-single other outputs, a perceptron or an SVM, follow the noise from the start. Moments are averages over
-*all* outputs, in which noise cancels, and a CRF sums over all outputs, too.
+Up to four labels of ten in the training data are wrong. A perceptron follows the noise; an
+SVM soon reads each symbol alone. Moments are averages over *all* outputs, in which much of the noise
+cancels, and a CRF sums over all outputs, too.
 """
 
 import matplotlib.pyplot as plt

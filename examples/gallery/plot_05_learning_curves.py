@@ -3,7 +3,7 @@ Learning curves of all learners
 ===============================
 
 How much do more labelled samples help, and whom? The same handwritten dates for every learner, with
-default settings.
+default settings (three of them stop early, to save time).
 """
 
 import matplotlib.pyplot as plt

@@ -21,6 +21,7 @@ tw.plots.structure(x, structure, probabilities={(i, j): p for i, j, p in pairs},
 plt.show()
 
 # %%
+# Left: the dot plot. Right: pairs around each base, in the drawn structure and expected over all structures.
 fig, (left, right) = plt.subplots(1, 2, figsize=(8.4, 4.0))
 tw.plots.dotplot(x, pairs, structure, ax=left)
 tw.plots.mountain(x, structure, probabilities=pairs, ax=right)

@@ -13,7 +13,7 @@ import trelliswork as tw
 from trelliswork.demo import handwritten_dates
 
 train, test = handwritten_dates(n_train=400, n_test=200)
-structure = tw.Chain(labels=[str(digit) for digit in range(10)])
+structure = tw.Chain(labels=[str(digit) for digit in range(10)], scale=None)  # scales need all data
 whole = tw.SODA(structure, reference="uniform").fit(train.X, train.y)
 
 model, scores, apart = None, [], []

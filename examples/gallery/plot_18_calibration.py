@@ -3,7 +3,8 @@ Do probabilities mean what they say?
 ====================================
 
 Of the labels with probability 0.8, eight of ten should be right. A CRF is trained for that; a
-perceptron only to be right, so its numbers are no shares: of labels with 0.8, four of ten are right.
+perceptron only to be right, so its numbers are no shares: of labels with 0.8, fewer than
+four of ten are right.
 """
 
 import matplotlib.pyplot as plt

@@ -33,10 +33,10 @@ class Generative(StructuredEstimator):
     without multinomials: log-odds of how often a feature occurs in the given outputs against
     how often it occurs in all outputs. On a structure with weights that are known before any data
     (``RNA()``): those, moved towards the log-odds of the given outputs against the outputs that they expect,
-    as far as makes the given ones most probable. Rows of arrays with values that are no counts (negative, or
-    not whole)
-    are normal distributions with one covariance for all labels, shrunk as Ledoit and Wolf (2004) have it, and
-    their weights are those of linear discriminant analysis. On a transducer: the Kneser-Ney model of its
+    as far as makes a held-out third of them most probable (of fewer than 30 samples: all). Rows of arrays
+    with values that are no counts (negative, or not whole) are normal distributions with one covariance for
+    all labels, shrunk as Ledoit and Wolf (2004) have it, and their weights are those of linear discriminant
+    analysis. On a transducer: the Kneser-Ney model of its
     pieces, whose weights are not those of features (``coef_`` is zero).
 
     Where only part of the outputs is known, expected counts over all outputs that agree take the place of

@@ -57,8 +57,9 @@ class ZScore(MomentLearner):
         ``part_costs(batch)``. "auto" is "hamming" for chains with the uniform or observed law, unless there
         are ``constraints`` or several ``n_steps``, and None for classes. With the generative law, held-out
         samples tell: of None, "hamming" and (on chains of attributes) "hamming" with a total margin of 8 it
-        is what predicts a third of up to 150 samples best after learning from the others, together with
-        the factor ``length_`` of the weights (1/8 to 8); None and 1 with fewer than 12 different outputs.
+        is what predicts a third of up to 150 different outputs best after learning from the others, together
+        with the factor ``length_`` of the weights (1/8 to 8); None and 1 with fewer than 12 different
+        outputs.
     total_margin : float, None or "auto", default="auto"
         With a loss and the generative reference: the score is that of the whole model, reference
         included (but for parts that cost nothing, such as transitions), and the loss is so many times as
