@@ -57,8 +57,9 @@ newsgroups. How `Generative` moves the shipped weights of RNA (log-odds of count
 seven smoothings) and how far its gap scores of alignments go was chosen on folds of the training parts of
 transfer RNA, other families and proteins; that held-out samples choose the step, because the step that
 the same samples chose was seen, in one split of them, to be too long. All cells here were made with the
-defaults as they are now; those of `Generative` on RNA and proteins, and of `ZScore` and `SODA` on proteins
-and on RNA of many families, by later runs of single cells (`--again 1 --tasks ... --learners ...`). Tuning
+defaults as they are now; those of `Generative` on RNA and proteins, of `ZScore` and `SODA` on proteins
+and on RNA of many families, and of `CRF` on RNA of other families, by later runs of single cells
+(`--again 1 --tasks ... --learners ...`). Tuning
 was tried within 60 seconds (names with windows, Turkish tags and images: 90); English
 tags, chunks, proteins, trees, RNA and sounds were not tuned, nor learners that take long. Those were not
 run on all RNA and not on all sentences either."""
