@@ -18,6 +18,7 @@ __all__ = ["FIRST_MODEL", "best_completion", "filled_in", "first_completion"]
 
 FIRST_MODEL = "crf"  # what fills in outputs for learners that need them as a whole
 _MAX_ITER, _TOL = 50, 1e-2
+_GRID_BITS = 20
 
 
 def first_completion(batch: PartlyKnown, weights: np.ndarray | None = None) -> PartlyKnown:
@@ -31,7 +32,21 @@ def first_completion(batch: PartlyKnown, weights: np.ndarray | None = None) -> P
     start = np.zeros(batch.space.n_features)
     l2 = DataScale.of(batch, weights).l2
     minimum, _ = fit_crf(batch, start, l1=0.0, l2=l2, weights=weights, max_iter=_MAX_ITER, tol=_TOL)
-    return best_completion(batch, minimum.w)
+    return best_completion(batch, _on_a_grid(minimum.w))
+
+
+def _on_a_grid(w: np.ndarray) -> np.ndarray:
+    """Weights rounded to multiples of a power of two, about a millionth of the largest.
+
+    Scores are then sums without rounding, so that completions which are equally good have equal scores and
+    the choice among them is the rule of the structure's search, not the last bit of a sum: the same on all
+    machines, and for samples that are repeated instead of weighted.
+    """
+    largest = float(np.abs(w).max(initial=0.0))
+    if largest == 0.0:
+        return w
+    unit = 2.0 ** (np.frexp(largest)[1] - _GRID_BITS)
+    return np.round(w / unit) * unit
 
 
 def best_completion(batch: PartlyKnown, w: np.ndarray | None, scores: Parts | None = None) -> PartlyKnown:
