@@ -83,6 +83,25 @@ def add_times(indptr, indices, data, table, out, first, last):
 
 
 @njit
+def sums_at(indptr, indices, values, out):
+    """``out[r] = sum_j values[indices[j]]`` for all rows: a product with a matrix of ones."""
+    for r in range(indptr.size - 1):
+        total = 0.0
+        for j in range(indptr[r], indptr[r + 1]):
+            total += values[indices[j]]
+        out[r] = total
+
+
+@njit
+def spread_to(indptr, indices, values, out):
+    """``out[indices[j]] += values[r]`` for the entries of all rows: its adjoint."""
+    for r in range(indptr.size - 1):
+        x = values[r]
+        for j in range(indptr[r], indptr[r + 1]):
+            out[indices[j]] += x
+
+
+@njit
 def add_at(out, index, values):
     """``out[index[j]] += values[j]``."""
     for j in range(index.size):

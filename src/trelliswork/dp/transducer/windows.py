@@ -83,13 +83,14 @@ def fill_table(keys, table, places):
 
 
 @njit
-def arc_features(codes, ptr, x_ptr, arcs, max_in, attributes):
-    """Features of every arc: pairs of an attribute and its piece, numbered as ``attributes.piece``.
+def arc_features(marked, x_ptr, arcs, max_in, attributes, samples, counts):
+    """Features of the arcs of some strings: pairs of an attribute and its piece, numbered as
+    ``attributes.piece``.
 
     Parameters
     ----------
-    codes, ptr : int arrays
-        Strings with a mark before and after each.
+    marked : pair of int arrays
+        Strings with a mark before and after each, and where they begin.
     x_ptr : int array
         Strings without these marks.
     arcs : Arcs
@@ -98,22 +99,26 @@ def arc_features(codes, ptr, x_ptr, arcs, max_in, attributes):
         See ``arcs``.
     attributes : Attributes
         Those that have features.
+    samples : pair of int
+        The first of the strings, and the one after the last.
+    counts : int array
+        Number of features of every arc; those of these strings are written.
 
     Returns
     -------
-    indptr, indices : int arrays
-        Features of every arc.
+    int32 array
+        Features of the arcs, one arc after the other.
     """
+    codes, ptr = marked
     arc_ptr, arc_length, arc_piece = arcs
     table, places, row_ptr, row_piece, window, longest = attributes
     widest = 2 * window + max_in
     size = widest * widest
     keys, starts, lengths = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     rows = np.empty(size, np.int64)
-    indptr = np.zeros(arc_piece.size + 1, np.int64)
     indices = np.empty(4096, np.int32)
     total = np.int64(0)
-    for s in range(x_ptr.size - 1):
+    for s in range(samples[0], samples[1]):
         lo, hi = ptr[s], ptr[s + 1]
         for i in range(x_ptr[s + 1] - x_ptr[s]):
             position = x_ptr[s] + s + i
@@ -134,7 +139,7 @@ def arc_features(codes, ptr, x_ptr, arcs, max_in, attributes):
                     for k in range(total):
                         wider[k] = indices[k]
                     indices = wider
-                piece = arc_piece[c]
+                piece, before = arc_piece[c], total
                 for k in range(n):
                     for f in range(row_ptr[rows[k]], row_ptr[rows[k] + 1]):
                         if row_piece[f] >= piece:  # those of a row are in order
@@ -142,8 +147,8 @@ def arc_features(codes, ptr, x_ptr, arcs, max_in, attributes):
                                 indices[total] = f
                                 total += 1
                             break
-                indptr[c + 1] = total
-    return indptr, indices[:total].copy()
+                counts[c] = total - before
+    return indices[:total].copy()
 
 
 @njit

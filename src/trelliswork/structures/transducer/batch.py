@@ -18,6 +18,7 @@ from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.derivations.batch import DerivationBatch
 from trelliswork.structures.derivations.graph import Graph
 from trelliswork.structures.transducer import candidates, store
+from trelliswork.structures.transducer.indicators import Indicators
 from trelliswork.structures.transducer.outputs import Given
 
 if TYPE_CHECKING:
@@ -50,13 +51,13 @@ class TransducerBatch(DerivationBatch, JointLaw):
         Their codes.
     arcs : Arcs
         Pieces at every position.
-    windows : csr_matrix of shape (n_arcs, n_window_features)
+    windows : Indicators of shape (n_arcs, n_window_features)
         Features of the arcs.
     lattice : Lattice
         Outputs.
     joins : ndarray of shape (n_joins, 3)
         States, pieces and states after them that occur in the lattices.
-    grams : csr_matrix of shape (n_joins, n_gram_features)
+    grams : Indicators of shape (n_joins, n_gram_features)
         Features of the joins.
     gold : Ragged or None
         Codes of the true outputs; where the alignment is hidden, of the best one under the alignment model.
@@ -74,10 +75,10 @@ class TransducerBatch(DerivationBatch, JointLaw):
         inputs: list[tuple[Any, ...]],
         x: Coded,
         arcs: Arcs,
-        windows: sp.csr_matrix,
+        windows: Indicators,
         lattice: Lattice,
         joins: np.ndarray,
-        grams: sp.csr_matrix,
+        grams: Indicators,
         gold: Ragged | None,
         given: Given | None,
         n_jobs: int | None,
@@ -109,8 +110,8 @@ class TransducerBatch(DerivationBatch, JointLaw):
         return self._once("phi", self._phi)
 
     def _phi(self) -> sp.csr_matrix:
-        of_arcs = sp.vstack([self.windows, sp.csr_matrix((1, self.windows.shape[1]))], format="csr")
-        return sp.hstack([of_arcs[self.lattice.arc], self.grams[self.lattice.join]], format="csr")
+        of_arcs = sp.vstack([self.windows.csr(), sp.csr_matrix((1, self.windows.n_columns))], format="csr")
+        return sp.hstack([of_arcs[self.lattice.arc], self.grams.csr()[self.lattice.join]], format="csr")
 
     @property
     def parts(self) -> list[list[Any]]:  # type: ignore[override]
@@ -165,8 +166,8 @@ class TransducerBatch(DerivationBatch, JointLaw):
     def _halves(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Scores of arcs and of joins; the last entries are for edges that have none."""
         w = np.asarray(w, dtype=np.float64)
-        n = self.windows.shape[1]
-        return np.append(self.windows @ w[:n], 0.0), np.append(self.grams @ w[n:], 0.0)
+        n = self.windows.n_columns
+        return self.windows.times(w[:n]), self.grams.times(w[n:])
 
     def scores(self, w: np.ndarray) -> Parts:
         """Edge scores of a weight vector."""
@@ -191,7 +192,7 @@ class TransducerBatch(DerivationBatch, JointLaw):
         return self._pulled(arcs, joins)
 
     def _pulled(self, arcs: np.ndarray, joins: np.ndarray) -> np.ndarray:
-        return np.concatenate([self.windows.T @ arcs, self.grams.T @ joins])
+        return np.concatenate([self.windows.turned_times(arcs), self.grams.turned_times(joins)])
 
     def pull_each(self, parts: Parts) -> sp.csr_matrix:
         """Edge values to features, one row per sample."""
@@ -200,7 +201,7 @@ class TransducerBatch(DerivationBatch, JointLaw):
             :, 1:
         ]
         joins = sp.csr_matrix((parts.edge, lattice.join, self.edge_ptr), (n, len(self.joins)))
-        return sp.hstack([arcs @ self.windows, joins @ self.grams], format="csr")
+        return sp.hstack([arcs @ self.windows.csr(), joins @ self.grams.csr()], format="csr")
 
     # -- sums over outputs, with hidden alignments and without --------------------------------
 

@@ -11,11 +11,13 @@ from trelliswork._ngrams import Coded
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.dp.transducer.arrays import Arcs, Attributes
 from trelliswork.structures.backoff import Contexts
+from trelliswork.structures.transducer.indicators import Indicators
 from trelliswork.structures.transducer.pieces import Aligned, Pieces
 
 __all__ = ["Grams", "Windows"]
 
 _DENSE = 1 << 20  # pairs of a context and a piece up to which each has a place in a table
+_BLOCK = 4096  # samples whose features are looked up at a time
 
 
 def marked(x: Coded, n_symbols: int) -> Coded:
@@ -56,7 +58,8 @@ class Windows:
         from trelliswork.dp.transducer import windows
 
         self.window, self.longest, self.n_symbols = window, longest, n_symbols
-        self.offset, self.strings, self.row_ptr, self.row_piece = offset, strings, row_ptr, row_piece
+        self.offset, self.row_ptr, self.row_piece = offset, row_ptr, row_piece
+        self.strings = strings = Ragged(strings.values.astype(np.int32, copy=False), strings.offsets)
         keys = windows.attribute_keys(offset, strings.offsets, strings.values)
         size = 1 << int(2 * keys.size + 1).bit_length()
         self._table, self._places = np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64)
@@ -93,7 +96,7 @@ class Windows:
             place = np.full(keys.size, -1, dtype=np.int64)
             place[kept[order]] = np.arange(kept.size)
             pairs = np.sort(place[pairs // len(pieces)] * len(pieces) + pairs % len(pieces))
-            strings = Ragged.from_list([rows[t] for t in order], np.int64)
+            strings = Ragged.from_list([rows[t] for t in order], np.int32)
             degrees = np.bincount(pairs // len(pieces), minlength=kept.size)
             lists.append((np.full(kept.size, offset), strings, degrees, pairs))
         return cls(
@@ -109,18 +112,24 @@ class Windows:
             np.concatenate([pairs for *_, pairs in lists]) % len(pieces),
         )
 
-    def matrix(self, x: Coded, arcs: Arcs, max_in: int) -> sp.csr_matrix:
+    def matrix(self, x: Coded, arcs: Arcs, max_in: int) -> Indicators:
         """Features of arcs, shape (n_arcs, n_features)."""
         from trelliswork.dp.transducer import windows
 
         codes = marked(x, self.n_symbols)
+        strings = codes.values, codes.offsets
         attributes = Attributes(
             self._table, self._places, self.row_ptr, self.row_piece, self.window, self.longest
         )
-        indptr, indices = windows.arc_features(
-            codes.values, codes.offsets, x.offsets, arcs, max_in, attributes
-        )
-        return sp.csr_matrix((np.ones(indices.size), indices, indptr), shape=(indptr.size - 1, len(self)))
+        n, counts = len(x), np.zeros(arcs.piece.size, dtype=np.int64)
+        # A few samples at a time: an array that grows would be in memory twice or thrice.
+        blocks = [
+            windows.arc_features(
+                strings, x.offsets, arcs, max_in, attributes, (a, min(a + _BLOCK, n)), counts
+            )
+            for a in range(0, n, _BLOCK)
+        ]
+        return Indicators(offsets_of(counts), np.concatenate([np.zeros(0, np.int32), *blocks]), len(self))
 
 
 class Grams:
@@ -208,9 +217,9 @@ class Grams:
             (len(self.pieces.writings) + 1, _suffixes(self.spoken, spoken, True), writing),
         ]
 
-    def matrix(self, joins: np.ndarray) -> sp.csr_matrix:
+    def matrix(self, joins: np.ndarray) -> Indicators:
         """Features of joins (state, piece, ...), shape (n_joins, n_features)."""
-        rows, columns = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        rows, columns = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.int32)]
         first = 0
         families = self._families(joins[:, 0], joins[:, 1])
         for kind, (table, (width, chain, column)) in enumerate(zip(self.tables, families, strict=True)):
@@ -227,11 +236,12 @@ class Grams:
                 else:
                     place = np.minimum(np.searchsorted(keys, wanted), max(keys.size - 1, 0))
                     hit = np.flatnonzero(live & (keys[place] == wanted)) if keys.size else place[:0]
-                rows.append(hit)
-                columns.append(first + place[hit])
+                rows.append(hit.astype(np.int32))
+                columns.append((first + place[hit]).astype(np.int32))
             first += len(table)
         row, column = np.concatenate(rows), np.concatenate(columns)
-        return sp.csr_matrix((np.ones(row.size), (row, column)), shape=(len(joins), len(self)))
+        placed = sp.csr_matrix((np.ones(row.size, np.int8), (row, column)), shape=(len(joins), len(self)))
+        return Indicators(placed.indptr.astype(np.int64), placed.indices, len(self))
 
 
 def _suffixes(contexts: Contexts, states: np.ndarray, empty: bool) -> Any:

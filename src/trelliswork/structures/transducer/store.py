@@ -185,7 +185,7 @@ def taken(batch: TransducerBatch, index: np.ndarray, gold: Ragged | None) -> Tra
         [batch.inputs[i] for i in index.tolist()],
         _repeated(x, index),
         Arcs(offsets_of(counts), batch.arcs.length[arcs], batch.arcs.piece[arcs]),
-        batch.windows[arcs],
+        batch.windows.take(arcs),
         Lattice(
             offsets_of(np.diff(lattice.graph_ptr)[index]),
             offsets_of(np.diff(lattice.node_ptr)[nodes]),
@@ -195,7 +195,7 @@ def taken(batch: TransducerBatch, index: np.ndarray, gold: Ragged | None) -> Tra
             join.ravel().astype(np.int32),
         ),
         batch.joins[used],
-        batch.grams[used],
+        batch.grams.take(used),
         gold,
         None if batch.given is None else batch.given.take(index),
         batch.n_jobs,
