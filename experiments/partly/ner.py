@@ -15,13 +15,13 @@ LONGEST = 10  # tokens of a span that is kept or hidden as a whole
 Labels = list[list[Any]]
 
 
-def spans_hidden(y: Labels, share: float, rng: np.random.Generator) -> Labels:
-    """Sentences cut into spans of 1 to 10 tokens, a share of which loses its labels."""
+def spans_hidden(y: Labels, share: float, rng: np.random.Generator, longest: int = LONGEST) -> Labels:
+    """Sentences cut into spans of 1 to ``longest`` tokens, a share of which loses its labels."""
     out = []
     for row in y:
         new, start = list(row), 0
         while start < len(row):
-            stop = start + int(rng.integers(1, LONGEST + 1))
+            stop = start + int(rng.integers(1, longest + 1))
             if rng.random() < share:
                 new[start:stop] = [None] * len(row[start:stop])
             start = stop
@@ -74,6 +74,8 @@ def _settings(
     marked = set(some.tolist())
     mixed = [row if i in marked else sparse for i, (row, sparse) in enumerate(zip(y, entities_only(y)))]
     found = entities_hidden(y, 0.5, rng)
+    single = spans_hidden(y, 0.5, rng, 1)
+    rows = np.sort(rng.permutation(len(y))[: len(y) // 2])
     return {
         "all labels": (everything, y),
         "half of the labels": (everything, half),
@@ -84,6 +86,8 @@ def _settings(
         "half of the entities alone": (everything, found),
         "half of the entities, O elsewhere": (everything, read_as_o(found)),
         "half of the entities, O for words without capitals": (everything, small_words_too(found, words)),
+        "half of the labels, token by token": (everything, single),
+        "half of the sentences": (rows, [y[i] for i in rows]),
     }
 
 
@@ -97,6 +101,11 @@ def _learners() -> dict[str, Callable[[Any], Any]]:
     }
 
 
+def _mean(draws: dict[str, dict[str, float]], what: str) -> float:
+    """Mean of a figure over all draws."""
+    return float(np.mean([draw[what] for draw in draws.values()]))
+
+
 def ner(arguments: Sequence[str]) -> None:
     """F1 of entities on testa and testb, for labels that are all there and for labels that are not."""
     import trelliswork as tw
@@ -107,7 +116,7 @@ def ner(arguments: Sequence[str]) -> None:
     given = options(
         arguments,
         learner=("CRF", "CRF, Perceptron or StructuredSVM"),
-        seed=(0, "which labels are taken away"),
+        seeds=("0", "which labels are taken away: one draw for each number, as in 0,1,2"),
         sentences=(0, "use so many training sentences; 0 for all"),
         settings=("", "numbers of the settings, as in 0,1; all by default; 'stored' writes what is stored"),
     )
@@ -118,50 +127,55 @@ def ner(arguments: Sequence[str]) -> None:
     X = {part: window.transform(rows.X if part != "train" else rows.X[:n]) for part, rows in data.items()}
     y = data["train"].y[:n]
     labels = sorted({label for row in y for label in row})
-    settings = _settings(y, data["train"].X[:n], np.random.default_rng(given.seed))
-    chosen: Sequence[int] = range(len(settings))
-    if given.settings:
-        chosen = [] if given.settings == "stored" else [int(number) for number in given.settings.split(",")]
     name = "partly/ner" if given.learner == "CRF" else f"partly/ner_{given.learner.lower()}"
-    name += f"_seed{given.seed}" if given.seed else ""
     kept = {} if given.sentences else load(name)
-    for number in chosen:
-        title = list(settings)[number]
-        index, rows = settings[title]
-        model = _learners()[given.learner](tw.Chain(labels=labels))
-        start = time.perf_counter()
-        model.fit(X["train"][index], rows)
-        seconds = time.perf_counter() - start
-        known = np.mean([label is not None for row in rows for label in row])
-        kept[title] = {
-            "known": 100.0 * float(known),
-            "seconds": seconds,
-            **{part: 100.0 * entity_f1(data[part].y, model.predict(X[part])) for part in ("testa", "testb")},
-        }
-        print(title, kept[title], flush=True)
-        if not given.sentences:
-            store(name, kept)
+    for seed in given.seeds.split(","):
+        settings = _settings(y, data["train"].X[:n], np.random.default_rng(int(seed)))
+        chosen: Sequence[int] = range(len(settings))
+        if given.settings:
+            chosen = (
+                [] if given.settings == "stored" else [int(number) for number in given.settings.split(",")]
+            )
+        for number in chosen:
+            title = list(settings)[number]
+            index, rows = settings[title]
+            model = _learners()[given.learner](tw.Chain(labels=labels))
+            start = time.process_time()
+            model.fit(X["train"][index], rows)
+            seconds = time.process_time() - start
+            known = np.mean([label is not None for row in rows for label in row])
+            kept.setdefault(title, {})[seed] = {
+                "known": 100.0 * float(known),
+                "seconds": seconds,
+                **{
+                    part: 100.0 * entity_f1(data[part].y, model.predict(X[part]))
+                    for part in ("testa", "testb")
+                },
+            }
+            print(title, kept[title][seed], flush=True)
+            if not given.sentences:
+                store(name, kept)
     table = [
         [
             title,
-            kept[title]["known"],
-            kept[title]["testa"],
-            kept[title]["testb"],
-            round(kept[title]["seconds"]),
+            len(kept[title]),
+            *(_mean(kept[title], part) for part in ("known", "testa", "testb", "seconds")),
         ]
         for title in settings
         if title in kept
     ]
-    body = markdown(["labels to learn from", "known tokens, %", "F1 testa", "F1 testb", "seconds"], table)
+    head = ["labels to learn from", "draws", "known tokens, %", "F1 testa", "F1 testb", "CPU seconds"]
+    body = markdown(head, table)
     if not given.sentences:
         write(
             name,
             f"Spanish entities with labels known in part: {given.learner}",
             f"{body}\n\n{n:,} sentences. Features are those of `TokenWindow()`, the learner its defaults; "
-            "nothing was chosen by the test sets. Labels that are not known are None: the learner sums over "
-            "(CRF) or fills in (the others) whatever agrees with the rest. Sentences are cut into spans of 1 "
-            f"to {LONGEST} tokens, half of which lose their labels (seed {given.seed}). With the entities "
-            "alone nothing says what is no entity: there is no label O to learn from.",
+            "nothing was chosen by the test sets. Figures are means over draws of the labels that are taken "
+            "away. Labels that are not known are None: the learner sums over (CRF) or fills in (the others) "
+            f"whatever agrees with the rest. Sentences are cut into spans of 1 to {LONGEST} tokens, half of "
+            "which lose their labels; token by token, every label is lost or kept on its own. With the "
+            "entities alone nothing says what is no entity: there is no label O to learn from.",
         )
     else:
         print(body)
