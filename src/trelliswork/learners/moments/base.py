@@ -14,6 +14,7 @@ from trelliswork._stored import Declared, numbers
 from trelliswork._tuning import Choice, Path
 from trelliswork._validate import check_number
 from trelliswork.learners.base import StructuredEstimator
+from trelliswork.learners.calls import accepts_iterators
 from trelliswork.learners.completion import filled_in
 from trelliswork.learners.head_start import RemainingMargin
 from trelliswork.learners.moments.constraints import fit_constrained
@@ -159,6 +160,7 @@ class MomentLearner(StructuredEstimator):
             self.moments_ = state
         return self
 
+    @accepts_iterators
     def merge(self: Self, other: MomentLearner) -> Self:
         """Add the moments that another model has seen, and solve.
 
@@ -182,6 +184,7 @@ class MomentLearner(StructuredEstimator):
         self._solve(self._joined(self._kept(), other._kept()))
         return self
 
+    @accepts_iterators
     def resolve(self: Self, reg: float | str | None = None, *, reg_mode: str | None = None) -> Self:
         """Solve again, from the moments that were kept, without the data.
 
