@@ -25,6 +25,7 @@ from trelliswork.learners.moments.state import MomentState
 from trelliswork.learners.moments.sums import BatchMoments, MomentSums, SampledMoments
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.ridge import SOLVERS, Ridge, SecondMoment
+from trelliswork.learners.room import Holds
 from trelliswork.learners.strength import DataScale
 from trelliswork.learners.weights import combined_weights
 from trelliswork.losses import as_loss
@@ -60,6 +61,10 @@ class MomentLearner(StructuredEstimator):
     _before: ClassVar[Mapping[str, Any]] = {"total_margin": None}
     _about = "mean"
     loosen = ("use reference='generative'", "lower reg")
+
+    def holds(self) -> Holds:
+        """What a fit holds at the same time beside the samples."""
+        return Holds(vectors=12, tables=8, matrices=4)
 
     def __init__(
         self,
