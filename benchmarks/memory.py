@@ -44,7 +44,7 @@ def predictions(name: str) -> list[float]:
 
 
 def stream(model) -> list[float]:
-    """Memory after every 20,000 samples of a stream of sentences over 500 words and 5 labels."""
+    """Memory after every 20,000 samples of a stream of sentences over 100 words and 5 labels."""
     rng, seen = np.random.default_rng(0), []
     labels = [f"L{i}" for i in range(5)]
     for i in range(0, SAMPLES + STEP, STEP):
@@ -52,7 +52,7 @@ def stream(model) -> list[float]:
             gc.collect()
             seen.append(resident())
         if i < SAMPLES:
-            words = rng.integers(500, size=(STEP, 4))
+            words = rng.integers(100, size=(STEP, 4))
             X = [[f"w{w}" for w in row] for row in words.tolist()]
             y = [[labels[w % 5] for w in row] for row in words.tolist()]
             model.partial_fit(X, y)

@@ -47,6 +47,13 @@ def little_memory(folder, X):
     command = ["predict", str(folder / "fold.tw"), str(folder / "long.txt"), "--probabilities"]
     assert app(command, prog_name="trelliswork", standalone_mode=False) == 2
     assert len(model.predict(X)) == len(X)
+    said = ""
+    rows, labels = [{f"w{100 * i + j}": 1.0 for j in range(100)} for i in range(100)], range(100)
+    try:
+        tw.CRF(tw.Classes()).fit(rows, [f"c{k}" for k in labels])  # a million weights
+    except tw.InputError as error:
+        said = str(error)
+    assert "would take about" in said  # before the work, and not in the middle of it
 
 
 def main(folder):

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from tests.fuzz.cases import cases_of
 
-OUTCOMES = ("answered", "refused")
+OUTCOMES = ("answered", "refused", "caught")
 MANY = 3000  # cases of one child; also from how many on it pays to get compiled code ready first
 MEMORY = 6 << 30
 GROWTH = 1 << 20  # kB that one case may take
@@ -68,17 +68,23 @@ def try_cases(attacks, cases, place, board, tallies):
         try:
             outcome = attacks[kind].case(int(number), int(seed))
             board[1 + tallies.index(f"{kind} {outcome}")] += 1
+            if outcome == "caught":
+                print("caught", case, described(outcome.error.__cause__), flush=True)
         except BaseException as error:
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            place = f"{where.filename.rpartition('trelliswork/')[2]}:{where.lineno}"
-            text = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-            print("bad", case, f"{text} at {place}", flush=True)
+            print("bad", case, described(error), flush=True)
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         if after - before > GROWTH:
             print("bad", case, f"takes {(after - before) >> 10} MB", flush=True)
             os._exit(3)  # the next child begins with little again
         before = max(before, after)
     os._exit(0)
+
+
+def described(error):
+    """An exception and where it was raised, in one line."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{where.filename.rpartition('trelliswork/')[2]}:{where.lineno}"
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300] + f" at {place}"
 
 
 def watched(child, board, patience):

@@ -138,6 +138,9 @@ class Document:
         self.n_columns = data.n_columns
         self.n_tokens = sum(map(len, data.X))
         self._rows = data.X
+        if self.conllu and self.n_columns != len(CONLLU_FIELDS):
+            wrong = f"{self.n_columns} column{'s' * (self.n_columns != 1)}"
+            raise InputError.at(self.name, self.first_line, f"{wrong}; a word of CoNLL-U has ten")
         first = next(line for line in self._lines if self._is_plain(line))
         self.separator = separator or ("\t" if "\t" in first else None)
 

@@ -22,6 +22,7 @@ from trelliswork.learners.advice import advised, remark
 from trelliswork.learners.calls import accepts_iterators
 from trelliswork.learners.classifier import has_single_labels
 from trelliswork.learners.reading import reading
+from trelliswork.learners.room import Holds, check_room
 from trelliswork.learners.verbs import ModelVerbs
 from trelliswork.learners.weights import carry_over
 from trelliswork.shards import Shards
@@ -102,6 +103,10 @@ class StructuredEstimator(ModelVerbs, Parametrised):
                 function = advised(function) if name == "fit" else function
                 setattr(cls, name, function if name == "part_scores" else accepts_iterators(function))
 
+    def holds(self) -> Holds:
+        """What a fit holds at the same time beside the samples, for an estimate of its memory."""
+        return Holds()
+
     def check_stored(self) -> None:
         """Refuse fitted attributes, from a file, that do not fit their declarations and each other."""
         declared = {k: v for c in reversed(type(self).__mro__) for k, v in vars(c).get("stored", {}).items()}
@@ -167,6 +172,7 @@ class StructuredEstimator(ModelVerbs, Parametrised):
                 space = structure.bind(X, self._check_classes(classes))
                 batch = space.pack(X, y, n_jobs=self.n_jobs)
             batch.check_gold()
+        check_room(self, batch)
         if leaves:
             whole = batch
             batch = in_leaves(whole) if self.compiled is None else self.compiled.in_leaves(whole)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from trelliswork._front_door import FOREIGN, blame_file
 from trelliswork._sketch import candidates_html, outputs_html
 from trelliswork.shards import Shards
 
@@ -120,7 +121,10 @@ def as_samples(data: Any, *, outputs: bool = False) -> Any:
 
 
 def accepts_iterators(method: _Function) -> _Function:
-    """The method with samples in lists, whatever it is given: most look at them more than once."""
+    """The method with samples in lists, whatever it is given: most look at them more than once.
+
+    Exceptions from inside of a model that was loaded from a file are about that file (``_front_door.py``).
+    """
     names = [name for name in inspect.signature(method).parameters if name != "self"]
 
     @functools.wraps(method)
@@ -129,7 +133,13 @@ def accepts_iterators(method: _Function) -> _Function:
         more = {name: _read(name, value) for name, value in more.items()}
         if "y" in names and len(args) < 2 and isinstance(more.get("X", *read[:1]), Shards):
             more.setdefault("y", None)  # outputs come with the inputs
-        return method(self, *read, *args[len(names) :], **more)
+        try:
+            return method(self, *read, *args[len(names) :], **more)
+        except FOREIGN as error:
+            blamed = blame_file(self, method.__name__, error)
+            if blamed is None:
+                raise
+            raise blamed from error
 
     return listed  # type: ignore[return-value]
 

@@ -25,6 +25,7 @@ from trelliswork.learners.optimize.smooth import (
     pseudo_gradient,
 )
 from trelliswork.learners.pull import Pull, chosen_pull
+from trelliswork.learners.room import Holds
 from trelliswork.learners.strength import DataScale
 from trelliswork.learners.weights import combined_weights, prior_weights
 from trelliswork.structures.abilities import JointLaw, Settling
@@ -149,6 +150,10 @@ class CRF(StructuredEstimator):
     command = "crf"
     command_options = ("l1", "l2", "max_iter", "patience", "scoring")
     tuning = (Path("l2", with_=("l1",)),)
+
+    def holds(self) -> Holds:
+        """What a fit holds at the same time beside the samples."""
+        return Holds(vectors=13 + 2 * self.memory, tables=4)
 
     def __init__(
         self,

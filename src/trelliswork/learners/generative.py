@@ -14,6 +14,7 @@ from trelliswork._validate import check_number, check_weights
 from trelliswork.learners.base import StructuredEstimator
 from trelliswork.learners.completion import filled_in
 from trelliswork.learners.known import Target, known_in_part
+from trelliswork.learners.room import Holds
 from trelliswork.learners.weights import given_weights
 from trelliswork.structures.abilities import JointLaw, Multinomials
 from trelliswork.structures.base import Batch, Parts, Structure
@@ -91,6 +92,10 @@ class Generative(StructuredEstimator):
     command = "generative"
     command_options = ("smoothing",)
     tuning = (Path("smoothing", decades=(1.0, 3.5)),)
+
+    def holds(self) -> Holds:
+        """What a fit holds at the same time beside the samples."""
+        return Holds(vectors=4, tables=1)
 
     def __init__(self, structure: Structure, smoothing: float | str = "auto", *, n_jobs: int | None = None):
         self.structure = structure

@@ -20,6 +20,7 @@ from trelliswork.learners.kernel_perceptron import kernel_matrix, kernel_passes
 from trelliswork.learners.known import known_in_part
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.stops import StopReason
+from trelliswork.learners.room import Holds
 from trelliswork.learners.svm.kernel_model import KernelModel
 from trelliswork.learners.svm.weights import Expansion
 from trelliswork.learners.weights import carry_over, combined_weights, prior_weights
@@ -115,6 +116,10 @@ class Perceptron(KernelModel):
     loosen = ("raise max_iter",)
     command = "perceptron"
     command_options = ("max_iter",)
+
+    def holds(self) -> Holds:
+        """What a fit holds at the same time beside the samples."""
+        return Holds(vectors=4.5, tables=0.1)
 
     def __init__(
         self,

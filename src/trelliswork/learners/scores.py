@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trelliswork._errors import InputError
+from trelliswork.learners.exact import ADVICE, refuse_unclear, rounding_error
 
 if TYPE_CHECKING:
     from trelliswork.structures.base import Batch, Parts
@@ -16,6 +17,7 @@ __all__ = [
     "check_log_probabilities",
     "check_probabilities",
     "check_sums",
+    "large_scores",
     "shares",
 ]
 
@@ -23,7 +25,6 @@ _LARGEST = 1e300  # a sum of 10^8 of them is still a number
 _PRECISE = 1e10  # scores of this size are known to about 10^-6, so differences between outputs are, too
 _CLEAR = 40.0  # an output ahead by so much has all of the probability
 _ROUNDING = 1e-3
-_ADVICE = "scale the weights or the features down"
 
 
 def check_finite(batch: Batch, scores: Parts) -> tuple[float, float]:
@@ -44,7 +45,7 @@ def check_finite(batch: Batch, scores: Parts) -> tuple[float, float]:
             continue
         top, bottom = float(array.max()), float(array.min())
         if not top <= _LARGEST:  # False for NaN
-            raise InputError(f"the scores overflow; {_ADVICE}", sample=_owner(batch, name, array))
+            raise InputError(f"the scores overflow; {ADVICE}", sample=_owner(batch, name, array))
         if bottom == -np.inf:
             allowed = array[array > -np.inf]
             bottom = float(allowed.min()) if allowed.size else 0.0
@@ -62,10 +63,41 @@ def _owner(batch: Batch, name: str, array: np.ndarray) -> int | None:
     return int(np.searchsorted(offsets, row, side="right")) - 1
 
 
+def large_scores(batch: Batch, scores: Parts, *, sums: bool = True) -> tuple[dict[int, bool], float]:
+    """Samples whose outputs have scores so large that rounding may decide, and how large scores are.
+
+    Of each it is told whether the best output is far ahead of the second, so that there is nothing to decide:
+    it has probability 1. Samples whose sums would not stay in the range of numbers are among them, if sums
+    are asked for.
+
+    Parameters
+    ----------
+    batch : Batch
+        Samples.
+    scores : Parts
+        Their scores.
+    sums : bool, default=True
+        Whether outputs are to be added up.
+    """
+    largest, size = check_finite(batch, scores)
+    if not len(batch):
+        return {}, size
+    if sums and not batch.sums_hold(scores):
+        return dict.fromkeys(range(len(batch)), False), size
+    if size <= _PRECISE:
+        return {}, size
+    out = {}
+    for i, best in enumerate(batch.kbest(scores, 2)):
+        if largest <= _PRECISE and np.all(np.abs(best.values[:1]) <= _PRECISE):
+            continue  # the large scores are those of outputs that do not matter
+        doubt = 2 * rounding_error(size, int(best.codes.lengths.max(initial=0)))
+        alone = best.values.size < 2 or best.values[1] == -np.inf
+        out[i] = alone or bool(best.values[0] - best.values[1] >= _CLEAR + doubt)
+    return out, size
+
+
 def check_sums(batch: Batch, scores: Parts) -> None:
     """Refuse scores so large that rounding decides about probabilities.
-
-    Where the best output is far ahead of the second there is nothing to decide: it has probability 1.
 
     Parameters
     ----------
@@ -74,17 +106,7 @@ def check_sums(batch: Batch, scores: Parts) -> None:
     scores : Parts
         Their scores.
     """
-    largest, size = check_finite(batch, scores)
-    if size <= _PRECISE or not len(batch):
-        return
-    for i, best in enumerate(batch.kbest(scores, 2)):
-        if largest <= _PRECISE and np.all(np.abs(best.values[:1]) <= _PRECISE):
-            continue  # the large scores are those of outputs that do not matter
-        if best.values.size == 2 and best.values[1] > -np.inf and best.values[0] - best.values[1] < _CLEAR:
-            raise InputError(
-                f"scores of about {best.values[0]:.0e} have no digits left for probabilities; {_ADVICE}",
-                sample=i,
-            )
+    refuse_unclear(*large_scores(batch, scores))
 
 
 def check_probabilities(marginals: Any, most: float = np.inf) -> None:
@@ -110,7 +132,7 @@ def check_probabilities(marginals: Any, most: float = np.inf) -> None:
         return
     if not (array.min() >= -_ROUNDING and array.max() <= most + _ROUNDING):
         raise InputError(
-            f"the scores overflow: marginals of {array.min():.3g} to {array.max():.3g}; {_ADVICE}"
+            f"the scores overflow: marginals of {array.min():.3g} to {array.max():.3g}; {ADVICE}"
         )
 
 
@@ -124,7 +146,7 @@ def check_log_probabilities(values: np.ndarray) -> None:
     """
     if np.any(~(values <= _ROUNDING)):
         i = int(np.flatnonzero(~(values <= _ROUNDING))[0])
-        raise InputError(f"the scores overflow: a log-probability of {values[i]:.3g}; {_ADVICE}", sample=i)
+        raise InputError(f"the scores overflow: a log-probability of {values[i]:.3g}; {ADVICE}", sample=i)
 
 
 def shares(values: np.ndarray, log_z: float, sample: int) -> np.ndarray:
@@ -151,7 +173,5 @@ def shares(values: np.ndarray, log_z: float, sample: int) -> np.ndarray:
     out[possible] = np.exp(np.minimum(values[possible] - log_z, 0.0))
     total = float(out.sum())
     if not total <= 1.0 + _ROUNDING:
-        raise InputError(
-            f"the scores overflow: probabilities add up to {total:.3g}; {_ADVICE}", sample=sample
-        )
+        raise InputError(f"the scores overflow: probabilities add up to {total:.3g}; {ADVICE}", sample=sample)
     return out / total if total > 1.0 else out

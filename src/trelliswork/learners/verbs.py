@@ -14,12 +14,13 @@ from trelliswork._validate import check_number, check_samples, check_weights, co
 from trelliswork.learners.calls import Outputs, Ranked, accepts_iterators
 from trelliswork.learners.classifier import ClassifierVerbs, has_single_labels
 from trelliswork.learners.compiled import CompiledSamples
+from trelliswork.learners.exact import exact_sums, leaders, refuse_unclear, sample_scores, told_apart
 from trelliswork.learners.reading import reading
 from trelliswork.learners.scores import (
-    check_finite,
     check_log_probabilities,
     check_probabilities,
     check_sums,
+    large_scores,
     shares,
 )
 from trelliswork.structures.abilities import PartlyKnown, require
@@ -144,11 +145,16 @@ class ModelVerbs(ClassifierVerbs):
             array of labels.
         """
         batch, scores = self._asked(X, constraints)
-        check_finite(batch, scores)
+        large, size = large_scores(batch, scores, sums=False)
         best = batch.predicted(scores)
         if "known" in constraints:
             require(batch, PartlyKnown).check_possible(best.values)
-        return self._outputs(batch.unpack(best.codes), X)
+        outputs = batch.unpack(best.codes)
+        for i in [i for i, clear in large.items() if not clear]:
+            found = leaders(batch, scores, self, i, size)
+            if found is not None and found.n_sure:
+                outputs[i] = batch.unpack_sample(i, found.codes[np.array([0])])[0]
+        return self._outputs(outputs, X)
 
     def _asked_for_sums(self, X: Any, constraints: dict[str, Any]) -> tuple[Batch, Parts]:
         """The same for verbs that add up all outputs; refused where rounding would decide."""
@@ -181,18 +187,23 @@ class ModelVerbs(ClassifierVerbs):
             Best first.
         """
         check_number("k", k, 1, whole=True)
-        batch, scores = self._asked_for_sums(X, constraints)
+        batch, scores = self._asked(X, constraints)
+        large, size = large_scores(batch, scores)
+        leading = told_apart(batch, scores, self, large, size, k)
         best = batch.candidates(scores, k)
         log_z = batch.log_partition(scores)
         lists: list[list[Candidate]] = []
         kind, listed = self.space_.structure.output_kind, isinstance(X, (list, tuple))
         for i, best_few in enumerate(best):
-            outputs = batch.unpack_sample(i, best_few.codes)
-            # A sample without any output has one entry, of score -inf, that says so.
-            probability = shares(best_few.values, float(log_z[i]), i)
+            if i in leading:
+                codes, values, probability = leading[i].first(k)
+            else:
+                # A sample without any output has one entry, of score -inf, that says so.
+                codes, values = best_few.codes, best_few.values
+                probability = shares(values, float(log_z[i]), i)
             ranked = [
                 Candidate(o, float(v), float(p))
-                for o, v, p in zip(outputs, best_few.values, probability, strict=True)
+                for o, v, p in zip(batch.unpack_sample(i, codes), values, probability, strict=True)
             ]
             lists.append(Ranked(ranked, kind, X[i] if listed else None))
         return lists
@@ -288,8 +299,17 @@ class ModelVerbs(ClassifierVerbs):
         **constraints
             As in :meth:`predict`.
         """
-        batch, scores = self._asked_for_sums(X, constraints)
+        batch, scores = self._asked(X, constraints)
+        large, size = large_scores(batch, scores)
+        if batch.indicates_all:
+            leading = told_apart(batch, scores, self, large, size)
+        else:
+            refuse_unclear(large, size)
+            leading = {}
         marginals = batch.user_marginals(scores)
+        for i, found in leading.items():
+            one = batch.subset([i])
+            marginals[i] = one.unpack_marginals(found.parts(one))[0]
         check_probabilities(marginals)
         return marginals
 
@@ -315,7 +335,10 @@ class ModelVerbs(ClassifierVerbs):
         known = constraints.pop("known", None)
         batch = self.pack(X, y, **constraints)
         scores = self.part_scores(batch, X)
-        check_sums(batch, scores)
+        large, size = large_scores(batch, scores)
+        if known is not None or batch.known is not None:
+            refuse_unclear(large, size)
+            large = {}
         values = batch.gold_values(scores)
         if known is not None:
             if batch.known is not None:
@@ -325,6 +348,12 @@ class ModelVerbs(ClassifierVerbs):
             values[batch.evaluate(codes, scores) == -np.inf] = -np.inf
         possible = values > -np.inf
         values[possible] -= batch.log_partition(scores)[possible]
+        leading = told_apart(
+            batch, scores, self, {i: clear for i, clear in large.items() if possible[i]}, size
+        )
+        for i, found in leading.items():
+            one = batch.subset([i])
+            values[i] = found.log_shares(exact_sums(one, self.coef_, one.gold_codes))[0]
         check_log_probabilities(values)
         return np.minimum(values, 0.0)  # rounding must not push a certain output above 1
 
@@ -351,8 +380,22 @@ class ModelVerbs(ClassifierVerbs):
             ``n_samples`` outputs per input.
         """
         check_number("n_samples", n_samples, 0, whole=True)
-        batch, scores = self._asked_for_sums(X, constraints)
-        draws = batch.sample(scores, n_samples, np.random.default_rng(random_state))
+        batch, scores = self._asked(X, constraints)
+        large, size = large_scores(batch, scores)
+        leading = told_apart(batch, scores, self, large, size)
+        rng = np.random.default_rng(random_state)
+        if leading:  # one by one: some from the few outputs that have all of the probability
+            lists = []
+            for i in range(len(batch)):
+                one = batch.subset([i])
+                draws = (
+                    [leading[i].drawn(rng) for _ in range(n_samples)]
+                    if i in leading
+                    else one.sample(sample_scores(batch, scores, i), n_samples, rng)
+                )
+                lists.append([one.unpack(codes)[0] for codes in draws])
+            return lists
+        draws = batch.sample(scores, n_samples, rng)
         return [list(outputs) for outputs in zip(*map(batch.unpack, draws), strict=True)] or [[] for _ in X]
 
     @accepts_iterators

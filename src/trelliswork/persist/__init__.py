@@ -20,6 +20,7 @@ from typing import Any
 
 from trelliswork import __version__
 from trelliswork._errors import InputError, ModelFileError
+from trelliswork._front_door import from_file
 from trelliswork.persist import _archive
 from trelliswork.persist._classes import class_name
 from trelliswork.persist._models import ModelDecoder, ModelEncoder, WrongStructure
@@ -146,6 +147,9 @@ def load(
             raise InputError(f"{source}: structure was given, but the model has none")
         if not _is_model(model):
             raise ModelFileError("it does not hold a model")
+    for value in decoder.made:
+        if hasattr(type(value), "predict"):
+            from_file(value, source)
     return model
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import sys
@@ -121,6 +122,11 @@ class ModelDecoder(Decoder):
         self.structure_used = False
         self._seen: list[Any] = []
 
+    @property
+    def made(self) -> list[Any]:
+        """All objects that were made of the file, and what was given in place of some."""
+        return self._seen
+
     def decode_tag(self, tag: str, content: Any, depth: int) -> Any:
         """Estimators, spaces, functions; the rest as for any tree."""
         if tag == "!same":
@@ -154,7 +160,7 @@ class ModelDecoder(Decoder):
     def _estimator(self, content: Any, depth: int) -> Any:
         name, params, space, state = content
         cls = class_of(name)
-        known = set(inspect.signature(cls).parameters) - _CACHES.get(name, set())
+        known = _parameters(cls) - _CACHES.get(name, set())
         for key in params:
             if key not in known:
                 raise ModelFileError(f"{cls.__name__} of this release has no parameter {key!r:.60}")
@@ -194,6 +200,11 @@ class ModelDecoder(Decoder):
         elif "coef_" in state and isinstance(getattr(model, "space_", None), Space):
             declared = {"coef_": numbers("features")}
             model.coef_ = fitting(state, declared, "weights", features=model.space_.n_features)["coef_"]
+
+
+@functools.cache
+def _parameters(cls: type) -> frozenset[str]:
+    return frozenset(inspect.signature(cls).parameters)
 
 
 def _check_steps(steps: Any) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Batch"]
 
+_COPIES = 5  # of the rows of attributes during a fit
 _KEPT = 4  # things that are remembered of a batch, the latest ones
 
 
@@ -51,6 +52,8 @@ class Batch(ABC):
     # Part arrays that all samples may share, each with the number of its axes when it is shared: scores of
     # one weight vector, sums over samples. With one entry per sample (``each=True``) they have one axis more.
     shared_parts: ClassVar[Mapping[str, int]] = {}
+    # Whether ``indicators`` have all arrays that ``marginals`` have.
+    indicates_all: ClassVar[bool] = True
 
     space: Space
     n_jobs: int | None
@@ -338,6 +341,18 @@ class Batch(ABC):
             return [Decoded(best.codes[np.array([i])], best.values[i : i + 1]) for i in range(len(self))]
         return self.kbest(scores, k)
 
+    def working_bytes(self) -> int:
+        """Bytes that recursions take for the longest samples, on all threads, and that copies of rows take.
+
+        Here few, beside copies of the rows of attributes: on one scale, sorted, transposed.
+        """
+        blocks = getattr(getattr(self, "emission", None), "blocks", ())
+        return _COPIES * sum(_nbytes(block.matrix) for block in blocks)
+
+    def sums_hold(self, scores: Parts) -> bool:
+        """Whether sums over all outputs stay within the range of numbers; here always."""
+        return True
+
     @abstractmethod
     def log_partition(self, scores: Parts, costs: Parts | None = None) -> np.ndarray:
         """Log of the sum over outputs of exp(score), per sample."""
@@ -579,6 +594,10 @@ class Batch(ABC):
     def log_count(self) -> np.ndarray:
         """Log of the number of outputs of each sample."""
         return self.log_partition(self.scores(np.zeros(self.space.n_features)))
+
+
+def _nbytes(matrix: Any) -> int:
+    return int(matrix.data.nbytes + matrix.indices.nbytes if sp.issparse(matrix) else matrix.nbytes)
 
 
 def _shortened(output: Any, limit: int = 200) -> str:

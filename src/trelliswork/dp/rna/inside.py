@@ -29,9 +29,21 @@ from trelliswork.dp.rna.rules import BASE, F_LS, F_PAIR, KIND, L_PAIR, N_RULES, 
 from trelliswork.dp.rna.scaled import LN2, NONE, add_rows, dot_rows, exponent, pow2, split
 from trelliswork.dp.room import longest
 
-__all__ = ["BLOCK", "DERIVATIVES", "EVERYTHING", "LOG_Z", "Expected", "block_width", "expect", "inside"]
+__all__ = [
+    "BLOCK",
+    "DERIVATIVES",
+    "EVERYTHING",
+    "LOG_Z",
+    "WIDEST",
+    "Expected",
+    "block_width",
+    "expect",
+    "inside",
+    "spread",
+]
 
 BLOCK = 64
+WIDEST = 600.0  # logarithm of the largest factor between numbers that share a power of two
 LOG_Z, EVERYTHING, DERIVATIVES = 0, 1, 2  # goals of ``expect``
 
 
@@ -92,20 +104,21 @@ class _OuterSlopes(NamedTuple):
     stacked: np.ndarray
 
 
-def block_width(tables: np.ndarray, pairs: np.ndarray) -> int:
-    """Widest block in which no number can underflow.
-
-    One more column changes the logarithm of a weight by at most ``spread``.
-    """
+def spread(tables: np.ndarray, pairs: np.ndarray) -> float:
+    """By how much one more column changes the logarithm of a weight, at most."""
     low = float((tables[..., S_LS] + np.minimum(tables[..., BASE:L_PAIR].min(axis=-1), 0.0)).min())
     high = float(
         tables[..., L_PAIR:].max() + np.maximum(tables[..., S_LS : F_LS + 1], 0.0).sum(axis=-1).max()
     )
     finite = pairs[np.isfinite(pairs)]
     cost = 2.0 * float(np.abs(finite).max(initial=0.0))
-    spread = max(abs(low), abs(high - low), 1.0) + cost + 1.5
-    width = BLOCK
-    while width > 1 and width * spread > 600.0:
+    return max(abs(low), abs(high - low), 1.0) + cost + 1.5
+
+
+def block_width(tables: np.ndarray, pairs: np.ndarray) -> int:
+    """Widest block in which no number can underflow; where the spread is above ``WIDEST``, there is none."""
+    each, width = spread(tables, pairs), BLOCK
+    while width > 1 and width * each > WIDEST:
         width //= 2
     return width
 

@@ -31,6 +31,7 @@ from trelliswork.learners.klrso.problems import (
 from trelliswork.learners.optimize.logistic import Logistic, fit_logistic
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.stops import StopReason
+from trelliswork.learners.room import Holds
 from trelliswork.metrics._crossval import take as pick
 from trelliswork.shards import Shards
 from trelliswork.shards.recipes import joined_rows
@@ -173,6 +174,10 @@ class KLRSO(StructuredEstimator):
     command = "klrso"
     command_options = ("smoothing", "reg", "max_iter")
     tuning = (Path("reg"),)
+
+    def holds(self) -> Holds:
+        """What a fit holds at the same time beside the samples."""
+        return Holds(vectors=4, tables=1, pairs=4 if self.n_basis is None else 0)
 
     def __init__(
         self,

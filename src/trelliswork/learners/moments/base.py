@@ -14,6 +14,7 @@ from trelliswork._stored import Declared, numbers
 from trelliswork._tuning import Choice, Path
 from trelliswork._validate import check_number
 from trelliswork.learners.base import StructuredEstimator
+from trelliswork.learners.calls import accepts_iterators
 from trelliswork.learners.completion import filled_in
 from trelliswork.learners.head_start import RemainingMargin
 from trelliswork.learners.moments.constraints import fit_constrained
@@ -24,6 +25,7 @@ from trelliswork.learners.moments.state import MomentState
 from trelliswork.learners.moments.sums import BatchMoments, MomentSums, SampledMoments
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.ridge import SOLVERS, Ridge, SecondMoment
+from trelliswork.learners.room import Holds
 from trelliswork.learners.strength import DataScale
 from trelliswork.learners.weights import combined_weights
 from trelliswork.losses import as_loss
@@ -59,6 +61,10 @@ class MomentLearner(StructuredEstimator):
     _before: ClassVar[Mapping[str, Any]] = {"total_margin": None}
     _about = "mean"
     loosen = ("use reference='generative'", "lower reg")
+
+    def holds(self) -> Holds:
+        """What a fit holds at the same time beside the samples."""
+        return Holds(vectors=12, tables=8, matrices=4)
 
     def __init__(
         self,
@@ -159,6 +165,7 @@ class MomentLearner(StructuredEstimator):
             self.moments_ = state
         return self
 
+    @accepts_iterators
     def merge(self: Self, other: MomentLearner) -> Self:
         """Add the moments that another model has seen, and solve.
 
@@ -182,6 +189,7 @@ class MomentLearner(StructuredEstimator):
         self._solve(self._joined(self._kept(), other._kept()))
         return self
 
+    @accepts_iterators
     def resolve(self: Self, reg: float | str | None = None, *, reg_mode: str | None = None) -> Self:
         """Solve again, from the moments that were kept, without the data.
 

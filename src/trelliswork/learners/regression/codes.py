@@ -275,13 +275,13 @@ class NGramCode(Code):
         """Strings for real-valued or whole counts."""
         if self.needs_thresholds:
             return self.decode_counts(self.counts(G))
-        return [self._string(self._nearest(z)[0][0]) for z in G]
+        return [self._best(self._nearest(z)[0]) for z in G]
 
     def decode_counts(self, Z: np.ndarray) -> list[Any]:
         """Strings for whole counts of the longest n-grams."""
         if self.output.preimage == "euler":
             return [self._euler(z) for z in Z]
-        return [self._string(self._found(z)[0][0]) for z in Z]
+        return [self._best(self._found(z)[0]) for z in Z]
 
     def candidates(self, z: np.ndarray) -> tuple[list[Any], float, int | float, bool]:
         """All strings for one prediction, best first; cost, number and whether there are more."""
@@ -313,8 +313,13 @@ class NGramCode(Code):
     def _euler(self, z: np.ndarray) -> Any:
         graph = self.graph.with_counts(z)
         if self.model is not None and graph.fault() is None:
-            return self._string(self.search.strings(graph)[0][0])
+            return self._best(self.search.strings(graph)[0])
         return self._string(self.search.concatenated(graph))
+
+    def _best(self, found: list[list[int]]) -> Any:
+        if not found:  # n-grams of training strings always make up one
+            raise InputError("no string can be made of the n-grams of this model")
+        return self._string(found[0])
 
     def _string(self, codes: list[int]) -> Any:
         return _as_kind([self.symbols[c] for c in codes], self.kind)

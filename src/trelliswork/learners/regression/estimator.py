@@ -19,6 +19,7 @@ from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_samples, check_weights, count_samples
 from trelliswork.kernels import Kernel, Linear, Precomputed, Spectrum, as_kernel, earlier_kernel
 from trelliswork.kernels._compose import similarities
+from trelliswork.learners.calls import accepts_iterators
 from trelliswork.learners.regression.candidates import CandidateCode
 from trelliswork.learners.regression.codes import NGramCode, PositionCode, ValueCode, position_items
 from trelliswork.learners.regression.fit import Fit, fit_dual, fit_primal
@@ -160,6 +161,7 @@ class KernelRegression(BaseEstimator):
 
     # -- fitting -------------------------------------------------------------------------
 
+    @accepts_iterators
     @one_blas_thread
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegression:
         """Solve for the weights of all output features.
@@ -295,6 +297,7 @@ class KernelRegression(BaseEstimator):
 
     # -- prediction -----------------------------------------------------------------------
 
+    @accepts_iterators
     @one_blas_thread
     def decision_function(self, X: Any) -> Any:
         """Predicted features of the outputs, before an output is searched.
@@ -368,6 +371,7 @@ class KernelRegression(BaseEstimator):
                 out[index] = similarities(kernel, some, self.X_fit_, index) @ self.dual_coef_
         return out
 
+    @accepts_iterators
     def predict(self, X: Any) -> Any:
         """Best output of every sample.
 
@@ -389,6 +393,7 @@ class KernelRegression(BaseEstimator):
             return self.code_.decode(G, X)
         return self.code_.decode(G)
 
+    @accepts_iterators
     def predict_counts(self, X: Any) -> np.ndarray:
         """Whole counts of the (longest) n-grams, after thresholds and votes.
 
@@ -413,6 +418,7 @@ class KernelRegression(BaseEstimator):
         # A count of c is kept when more than half of the regressors predict at least c.
         return -np.sort(-np.stack(counts), axis=0)[len(counts) // 2]
 
+    @accepts_iterators
     def predict_candidates(self, X: Any) -> list[list[Any]]:
         """All strings with the nearest realisable counts, best first (up to ``cap`` of the output map).
 
@@ -430,6 +436,7 @@ class KernelRegression(BaseEstimator):
             raise InputError("predict_candidates needs output=NGrams(...) or Candidates(...)")
         return [self.code_.candidates(z)[0] for z in G]
 
+    @accepts_iterators
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of right symbols: 1 - edit distance / length of the longer string, over all samples.
 

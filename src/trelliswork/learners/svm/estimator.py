@@ -17,6 +17,7 @@ from trelliswork.learners.completion import best_completion, first_completion
 from trelliswork.learners.head_start import RemainingMargin
 from trelliswork.learners.known import check_loss, known_in_part
 from trelliswork.learners.optimize.progress import Progress
+from trelliswork.learners.room import Holds
 from trelliswork.learners.strength import DataScale
 from trelliswork.learners.svm.fit import fit_svm
 from trelliswork.learners.svm.kernel_model import KernelModel
@@ -199,6 +200,10 @@ class StructuredSVM(KernelModel):
 
     command = "svm"
     command_options = ("C", "loss", "max_iter")
+
+    def holds(self) -> Holds:
+        """What a fit holds at the same time beside the samples."""
+        return Holds(vectors=4, tables=3)
 
     def __init__(
         self,

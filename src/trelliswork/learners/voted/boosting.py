@@ -8,6 +8,7 @@ from typing import Any
 from trelliswork._errors import InputError
 from trelliswork.learners.known import refuse_open
 from trelliswork.learners.optimize.progress import Progress
+from trelliswork.learners.room import Holds
 from trelliswork.learners.voted.base import Voted
 from trelliswork.learners.voted.solvers import fit_structboost, fit_vcrf
 from trelliswork.losses import Loss
@@ -96,6 +97,10 @@ class StructBoost(Voted):
 
     command = "structboost"
     command_options = ("lam", "beta", "loss", "max_iter")
+
+    def holds(self) -> Holds:
+        """What a fit holds at the same time beside the samples."""
+        return Holds(vectors=15 + 2 * self.memory, tables=5)
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from trelliswork._errors import InputError
 from trelliswork._validate import check_number, check_samples
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.smooth import Minimum
+from trelliswork.learners.room import Holds
 from trelliswork.learners.voted.base import Voted
 from trelliswork.learners.voted.problem import Problem
 from trelliswork.learners.voted.solvers import fit_vcrf, stream_vcrf
@@ -132,6 +133,10 @@ class VotedCRF(Voted):
     by_blocks = True
     command = "vcrf"
     command_options = ("lam", "beta", "loss", "max_iter")
+
+    def holds(self) -> Holds:
+        """What a fit holds at the same time beside the samples."""
+        return Holds(vectors=13 + 2 * self.memory, tables=4)
 
     def __init__(
         self,

@@ -58,6 +58,7 @@ class AlignmentBatch(Storable, LossProfiles, Factored, Multinomials, PartlyKnown
     """
 
     shared_parts: ClassVar[Mapping[str, int]] = {"feature": 1}
+    indicates_all: ClassVar[bool] = False  # but for the posteriors of cells
 
     space: AlignmentSpace
 

@@ -135,7 +135,8 @@ def kbest(batch: AlignmentBatch, law: Law, p: int, k: int, first: np.ndarray, va
     hypergraph.viterbi(*grid.graph, score, 0, 1, best, back)
     _, totals, ptr, edges = derivations_kbest.kbest(*grid.graph, score, 0, 1, k, best, back)
     n1, n2 = int(batch.first.lengths[p]), int(batch.second.lengths[p])
-    totals = totals[: max(int((totals > -NEVER / 2).sum()), 1)]
+    ruled_out = -NEVER / 2 if law.miss.min(initial=0.0) <= -NEVER else -np.inf
+    totals = totals[: max(int((totals > ruled_out).sum()), 1)]
     rows = [_codes(grid, edges[ptr[r] : ptr[r + 1]], n1, n2) for r in range(totals.size)]
     if totals.size and value >= totals[0] - _TIE * max(1.0, abs(value)):
         place = next((r for r, row in enumerate(rows) if np.array_equal(row, first)), totals.size - 1)

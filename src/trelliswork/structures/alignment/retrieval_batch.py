@@ -47,6 +47,7 @@ class RetrievalBatch(Storable, LossProfiles):
     """
 
     shared_parts: ClassVar[Mapping[str, int]] = {"feature": 1}
+    indicates_all: ClassVar[bool] = False  # but for the posteriors of cells
 
     space: RetrievalSpace
 

@@ -181,6 +181,8 @@ class Alignment(Structure):
             return
         if not isinstance(self.alphabet, Iterable) or not len(list(self.alphabet)):
             raise InputError(f"alphabet must be a name, symbols or None, got {self.alphabet!r}")
+        if not all(isinstance(symbol, Hashable) for symbol in self.alphabet):
+            raise InputError(f"symbols of the alphabet must be hashable, got {self.alphabet!r}")
         if self.gap in list(self.alphabet):
             raise InputError(
                 f"the alphabet has the gap symbol {self.gap!r}; leave it out or choose another gap"

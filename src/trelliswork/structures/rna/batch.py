@@ -243,6 +243,11 @@ class RNABatch(Storable, LossProfiles, CountedParts, Factored, Multinomials, Par
             size = _BYTES[kind] * self.space.n_depths * int(n[i]) ** 2
             self.check_memory(i, size, "; cut the sequence into windows")
 
+    def working_bytes(self) -> int:
+        """Bytes of the tables of the longest sequences."""
+        longest = np.sort(self.bases.lengths)[-n_threads(self.n_jobs) :].astype(np.float64)
+        return int(_BYTES["expect"] * self.space.n_depths * (longest**2).sum())
+
     def check_memory(self, i: int, size: int, advice: str) -> None:
         """Refuse a sequence whose tables would fill the memory."""
         if size > self.limits.table_bytes:
@@ -312,6 +317,12 @@ class RNABatch(Storable, LossProfiles, CountedParts, Factored, Multinomials, Par
         expected = inside.Expected(log_z, counts, probs)
         self._run(goal, lambda a, b: inside.expect(*data, a, b, width, number, along, expected))
         return log_z, self._rules(counts), probs
+
+    def sums_hold(self, scores: Parts) -> bool:
+        """Whether the scores are near enough to each other for sums with a common power of two."""
+        from trelliswork.dp.rna import inside
+
+        return inside.spread(*self._arrays(scores)) <= inside.WIDEST
 
     def log_partition(self, scores: Parts, costs: Parts | None = None) -> np.ndarray:
         """Log of the sum over all structures."""

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError, Unsupported
 from trelliswork._ragged import Ragged
+from trelliswork._threads import n_threads
 from trelliswork.dp.rna.nearest.layout import Problem
 from trelliswork.structures.base import Decoded, Parts
 from trelliswork.structures.batch import Batch
@@ -76,6 +77,11 @@ class NearestBatch(RNABatch):
         )
         return problem, constant
 
+    def working_bytes(self) -> int:
+        """Bytes of the tables of the longest sequences."""
+        largest = np.sort(np.diff(self.pair_ptr))[-n_threads(self.n_jobs) :]
+        return int(_BYTES["expect"] * largest.sum())
+
     def _check_room(self, kind: str) -> None:
         sizes = np.diff(self.pair_ptr)
         if sizes.size:
@@ -127,6 +133,10 @@ class NearestBatch(RNABatch):
             )
 
         return self._each("viterbi", task)
+
+    def sums_hold(self, scores: Parts) -> bool:
+        """Always: sums of scores of any range are taken in logarithms."""
+        return True
 
     def _expect(
         self,

@@ -18,6 +18,7 @@ _STEP = 1e-9  # of derivatives; its square is below the rounding of 1
 _SHORT = 300  # bases whose sums need no shift, as a rule
 _PROBE = 200  # bases that tell what a base adds to the logarithm of the sum
 _SAFE = 1e-140  # products of two numbers between this and its inverse are in range
+_WIDEST = 300.0  # largest score whose weight is far from the ends of the range
 _AGREE = 1e-9  # of two logarithms of the sum, relative
 
 
@@ -81,9 +82,13 @@ def _scaled(problem: Problem) -> Any:
     """Weights, powers, chart and shift with which the sums are in range; None if no guess is known to do.
 
     A guess is good if all numbers are far from the ends of the range, or if another one gives the same sum.
+    Scores that are no numbers as weights would be missing from all of these sums.
     """
     from trelliswork.dp.rna.nearest import inside
 
+    for given in (problem.table.real, problem.pair.real):
+        if np.abs(given[np.isfinite(given)]).max(initial=0.0) > _WIDEST:
+            return None
     earlier: list[float] = []
     for shift in _shifts(problem):
         weights, powers = _weights(problem, shift)

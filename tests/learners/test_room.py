@@ -1,0 +1,44 @@
+"""Fits that cannot fit into memory are refused before they begin."""
+
+import numpy as np
+import pytest
+
+import trelliswork as tw
+from trelliswork.learners import LEARNERS, room
+from trelliswork.structures import Unsupported
+
+
+@pytest.fixture(scope="module")
+def wide():
+    rng = np.random.default_rng(0)
+    X = [{f"w{k}": 1.0 for k in rng.integers(30_000, size=100)} for _ in range(400)]
+    return X, [f"c{i % 200}" for i in range(400)]
+
+
+@pytest.mark.parametrize("learner", sorted(set(LEARNERS) - {"Fixed"}))
+def test_refused_with_size_and_advice(monkeypatch, wide, learner):
+    monkeypatch.setattr(room, "available", lambda: 50 << 20)
+    try:
+        with pytest.raises(tw.InputError, match=r"would take about [\d.]+ GiB, and 0.0 are free; take fewer"):
+            LEARNERS[learner](tw.Classes()).fit(*wide)
+    except Unsupported:
+        pytest.skip("does not learn classes")
+
+
+def test_what_is_free():
+    assert room.available() > 1 << 20
+
+
+def test_small_fits_do_not_ask(monkeypatch):
+    monkeypatch.setattr(room, "available", lambda: pytest.fail("asked"))
+    tw.CRF(tw.Chain()).fit([["a"]], [["A"]])
+
+
+def test_estimates_grow_with_what_they_are_made_of():
+    structure = tw.Chain()
+    few = structure.compile([["a", "b"]], [["A", "B"]])[1]
+    many = structure.compile([[f"w{i}" for i in range(100)]], [[f"L{i % 10}" for i in range(100)]])[1]
+    for learner in (tw.CRF, tw.Perceptron, tw.ZScore, tw.StructuredSVM):
+        assert room.memory_of_fit(learner(structure), few) < room.memory_of_fit(learner(structure), many)
+    longer = tw.RNA("g6").compile(["GAAAC" * 40], ["(...)" * 40])[1]
+    assert longer.working_bytes() > 80 * 200**2
