@@ -366,6 +366,16 @@ class Space(ABC):
         """
         return False
 
+    def attribute_features(self) -> np.ndarray:
+        """Which features say what an attribute of the input tells of the output; here none.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_features,)
+            A mask.
+        """
+        return np.zeros(self.n_features, dtype=bool)
+
     @property
     def moment_reference(self) -> str:
         """Law that moment learners compare true outputs with."""

@@ -4,6 +4,7 @@ A generative law is seldom right about how sure it is, and the mean and the cova
 in which direction to correct it rather than how far. Weights that a part of the samples gives are therefore
 tried on others, times several lengths; what predicts these with the fewest errors is taken for all samples.
 Their probability breaks ties only: it would hold large margins back, which are too sure and yet predict well.
+Of few samples every part is held out in turn, and their probability decides: errors are too few to tell.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from trelliswork.learners.moments.reference import reference_scores
-from trelliswork.learners.trial import trial
+from trelliswork.learners.trial import Trial, trial
 from trelliswork.structures.base import Batch
 
 __all__ = ["Setting", "told_by_others"]
 
-_LEAST = 12  # different outputs, below which there are too few to tell
+_LEAST = 5  # different outputs, below which there are too few to tell
+_FEW = 30  # samples, up to which every third is held out in turn
 _MOST = 150  # different outputs that are looked at
 _SAMPLES = 4 * _MOST  # that have them
 _LENGTHS = (1.0, 2.0, 4.0, 8.0, 0.5, 0.25, 0.125)
@@ -73,20 +75,39 @@ def told_by_others(
     >>> model.loss_, model.total_margin_, model.length_
     ('hamming', 8.0, 0.125)
     """
-    split = trial(batch, weights, least=_LEAST, most=_MOST, samples=_SAMPLES)
-    if split is None:
+    trials = _trials(batch, weights)
+    if not trials:
         return settings[0]
-    new = split.new
     best, chosen = (-np.inf, -np.inf), settings[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a look need not be exact
         for setting in settings:
-            found, reference = solve(split.known, split.weights, setting)
-            offset, change = reference_scores(new, reference), new.scores(found)
-            for length in _LENGTHS:
-                scores = offset + length * change
-                log_prob = new.evaluate(new.gold_codes, scores) - new.log_partition(scores)
-                reached = (-split.wrong(scores), float(split.share @ log_prob))
+            found = [_reached(split, *solve(split.known, split.weights, setting)) for split in trials]
+            for length, (right, log_prob) in zip(_LENGTHS, np.sum(found, axis=0).tolist(), strict=True):
+                reached = (right, log_prob) if len(trials) == 1 else (log_prob, right)
                 if reached > best:
                     best, chosen = reached, setting._replace(length=length)
     return chosen
+
+
+def _trials(batch: Batch, weights: np.ndarray | None) -> list[Trial]:
+    """A third of the samples held out; of few samples each third in turn."""
+    sizes = {"least": _LEAST, "most": _MOST, "samples": _SAMPLES}
+    first = trial(batch, weights, **sizes)
+    if first is None:
+        return []
+    if len(first.known) + len(first.new) > _FEW:
+        return [first]
+    others = (trial(batch, weights, part=part, **sizes) for part in (1, 2))
+    return [first, *(split for split in others if split is not None)]
+
+
+def _reached(split: Trial, found: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Wrong parts, with a minus sign, and log-probability of held-out samples, for every length."""
+    offset, change = reference_scores(split.new, reference), split.new.scores(found)
+    out = np.empty((len(_LENGTHS), 2))
+    for i, length in enumerate(_LENGTHS):
+        scores = offset + length * change
+        log_prob = split.new.evaluate(split.new.gold_codes, scores) - split.new.log_partition(scores)
+        out[i] = -split.wrong(scores), float(split.share @ log_prob)
+    return out
