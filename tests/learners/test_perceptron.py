@@ -125,6 +125,44 @@ def test_the_result_is_the_mean_of_all_weight_vectors(structure):
     np.testing.assert_allclose(last.coef_, every[-1], atol=1e-12)
 
 
+@pytest.mark.parametrize("structure", [tw.Chain(), tw.Chain(2), tw.Classes()], ids=str)
+def test_half_is_the_mean_over_the_second_half_of_the_passes(structure):
+    X, y = random_data(np.random.default_rng(3))
+    if isinstance(structure, tw.Classes):
+        X, y = [token for x in X for token in x], [label for labels in y for label in labels]
+        X = [[token] if isinstance(token, str) else token for token in X]
+    model = tw.Perceptron(structure, 4, shuffle=False, average="half").fit(X, y)
+    every = naive(X, y, structure, 4)
+    visits = 2 * len(X)  # and the first weights
+    np.testing.assert_allclose(model.coef_, every[visits + 1 :].mean(axis=0), atol=1e-12)
+    assert model.average_ == "half"
+
+
+def test_what_is_averaged_is_told_by_held_out_samples():
+    """Words alone: what the first passes learn of transitions is wrong. The choice has no order."""
+    rng = np.random.default_rng(0)
+    names = {f"n{i}" for i in range(40)}
+    X = [[f"n{i}" if rng.random() < 0.2 else f"w{i}" for i in rng.integers(40, size=8)] for _ in range(90)]
+    y = [["N" if w in names and rng.random() < 0.9 else "O" for w in x] for x in X]
+    model = tw.Perceptron(tw.Chain()).fit(X, y)
+    chosen = tw.Perceptron(tw.Chain(), average=model.average_).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, chosen.coef_)
+    order = rng.permutation(len(X))
+    again = tw.Perceptron(tw.Chain()).fit([X[i] for i in order], [y[i] for i in order])
+    assert again.average_ == model.average_
+    assert tw.Perceptron(tw.Chain()).fit(X[:5], y[:5]).average_ is True  # too few to tell
+    with pytest.raises(tw.InputError, match="average must be"):
+        tw.Perceptron(tw.Chain(), average="most").fit(X, y)
+
+
+def test_alignments_start_from_counts():
+    X, y = next(iter(tw.Alignment.examples()))[1:]
+    counted = tw.Generative(tw.Alignment()).fit(X, y)
+    model = tw.Perceptron(tw.Alignment(), average=False, max_iter=1).fit(X, y)
+    moved = model.coef_ - 100.0 * counted.coef_
+    np.testing.assert_allclose(moved, np.round(moved), atol=1e-6)  # whole steps
+
+
 def test_a_warm_start_averages_from_the_old_weights_on():
     X, y = random_data(np.random.default_rng(5))
     model = tw.Perceptron(tw.Chain(), 2, shuffle=False, warm_start=True).fit(X, y)
@@ -292,7 +330,7 @@ def test_an_interrupted_pass_still_averages_rightly(monkeypatch):
     whole = tw.Perceptron(tw.Chain(), max_iter=1).fit(X, y)
     monkeypatch.setattr(perceptron_chain, "passes", cut_off)
     with pytest.warns(tw.FitInterrupted):
-        cut = tw.Perceptron(tw.Chain(), max_iter=5).fit(X, y)
+        cut = tw.Perceptron(tw.Chain(), max_iter=5, average=True).fit(X, y)
     assert cut.clock_ == whole.clock_ == len(X)
     np.testing.assert_array_equal(cut.coef_, whole.coef_)
 

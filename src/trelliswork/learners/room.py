@@ -106,7 +106,9 @@ def available() -> int | None:
     with suppress(OSError, ValueError):  # of a container; "max" is no number
         group = Path("/sys/fs/cgroup")
         limit = int((group / "memory.max").read_text(encoding="ascii"))
-        found.append(max(limit - int((group / "memory.current").read_text(encoding="ascii")), 0))
+        used = int((group / "memory.current").read_text(encoding="ascii"))
+        stat = dict(line.split() for line in (group / "memory.stat").read_text(encoding="ascii").splitlines())
+        found.append(max(limit - used + int(stat.get("inactive_file", 0)), 0))  # files read can be dropped
     return min(found, default=None)
 
 

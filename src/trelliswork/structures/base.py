@@ -38,6 +38,7 @@ class Structure(Parametrised):
     output_kind: ClassVar[str | None] = None  # what an output is; losses say which kinds they compare
     generative_smoothing: ClassVar[float] = 1.0  # count added to every event, in mean values of a feature
     svm_prior: str | None = None  # model whose weights a structural SVM is pulled towards
+    perceptron_start: ClassVar[str | None] = None  # model whose weights a perceptron starts from
     moment_reference: str = "uniform"  # law that moment learners compare true outputs with, see ``Space``
     moment_loss: ClassVar[str | None] = None  # that they ask for margins of
     moment_margin: ClassVar[float | None] = None  # per unit of it, of scores with those of a generative law
@@ -364,6 +365,16 @@ class Space(ABC):
         The moments of the samples seen so far are then enough to go on; samples can be forgotten.
         """
         return False
+
+    def attribute_features(self) -> np.ndarray:
+        """Which features say what an attribute of the input tells of the output; here none.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_features,)
+            A mask.
+        """
+        return np.zeros(self.n_features, dtype=bool)
 
     @property
     def moment_reference(self) -> str:

@@ -527,6 +527,18 @@ class Batch(ABC):
         """What features add to counts, summed, and how many times they do; here none is told, each adds 1."""
         return 0.0, 0.0
 
+    def attribute_sums(self, weights: np.ndarray | None = None) -> tuple[float, float]:
+        """How many attributes with weights of their own there are, and how many parts that have them.
+
+        They add up over samples. More than one per part say the same thing several times. Here none is told.
+
+        Parameters
+        ----------
+        weights : ndarray or None
+            Weight of each sample.
+        """
+        return 0.0, 0.0
+
     @final
     def count_unit(self, weights: np.ndarray | None = None) -> float:
         """What a feature adds to a count each time, on average."""

@@ -4,11 +4,11 @@ A generative law is seldom right about how sure it is, and the mean and the cova
 in which direction to correct it rather than how far. Weights that a part of the samples gives are therefore
 tried on others, times several lengths; what predicts these with the fewest errors is taken for all samples.
 Their probability breaks ties only: it would hold large margins back, which are too sure and yet predict well.
+Of few samples every part is held out in turn, and their probability decides: errors are too few to tell.
 """
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -16,15 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from trelliswork.learners.asking import rows
 from trelliswork.learners.moments.reference import reference_scores
-from trelliswork.losses import as_loss
-from trelliswork.structures.base import Batch, Parts
+from trelliswork.learners.trial import Trial, trial
+from trelliswork.structures.base import Batch
 
 __all__ = ["Setting", "told_by_others"]
 
-_HELD = 3  # every third output is held out
-_LEAST = 12  # different outputs, below which there are too few to tell
+_LEAST = 5  # different outputs, below which there are too few to tell
+_FEW = 30  # samples, up to which every third is held out in turn
 _MOST = 150  # different outputs that are looked at
 _SAMPLES = 4 * _MOST  # that have them
 _LENGTHS = (1.0, 2.0, 4.0, 8.0, 0.5, 0.25, 0.125)
@@ -76,55 +75,39 @@ def told_by_others(
     >>> model.loss_, model.total_margin_, model.length_
     ('hamming', 8.0, 0.125)
     """
-    held, rest = _split(batch, weights)
-    if not held.size:
+    trials = _trials(batch, weights)
+    if not trials:
         return settings[0]
-    known, new = batch.subset(rest), batch.subset(held)
-    new = new.as_new(known.seen_attributes())
-    share = np.ones(held.size) if weights is None else weights[held]
     best, chosen = (-np.inf, -np.inf), settings[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a look need not be exact
         for setting in settings:
-            found, reference = solve(known, None if weights is None else weights[rest], setting)
-            offset, change = reference_scores(new, reference), new.scores(found)
-            for length in _LENGTHS:
-                scores = offset + length * change
-                wrong = rows(new, _errors, scores)
-                log_prob = new.evaluate(new.gold_codes, scores) - new.log_partition(scores)
-                reached = (-float(share @ wrong), float(share @ log_prob))
+            found = [_reached(split, *solve(split.known, split.weights, setting)) for split in trials]
+            for length, (right, log_prob) in zip(_LENGTHS, np.sum(found, axis=0).tolist(), strict=True):
+                reached = (right, log_prob) if len(trials) == 1 else (log_prob, right)
                 if reached > best:
                     best, chosen = reached, setting._replace(length=length)
     return chosen
 
 
-def _split(batch: Batch, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Samples to be tried on and samples to learn from; none where there are too few.
-
-    Samples with one output are on one side, which a hash of the output tells: so neither their order nor
-    whether a sample is there twice or has twice the weight changes anything.
-    """
-    used = np.arange(len(batch)) if weights is None else np.flatnonzero(weights)
-    sides: dict[bytes, list[int]] = {}
-    hashes = rows(batch, _hashes)
-    for i in used.tolist():
-        sides.setdefault(hashes[i], []).append(i)
-    if len(sides) < _LEAST:
-        return used[:0], used
-    order = [sides[key] for key in sorted(sides)][:_MOST]
-    while len(order) > _LEAST and sum(map(len, order)) > _SAMPLES:
-        order.pop()
-    held = [i for number, group in enumerate(order) if number % _HELD == 0 for i in group]
-    rest = [i for number, group in enumerate(order) if number % _HELD for i in group]
-    return np.sort(held), np.sort(rest)
+def _trials(batch: Batch, weights: np.ndarray | None) -> list[Trial]:
+    """A third of the samples held out; of few samples each third in turn."""
+    sizes = {"least": _LEAST, "most": _MOST, "samples": _SAMPLES}
+    first = trial(batch, weights, **sizes)
+    if first is None:
+        return []
+    if len(first.known) + len(first.new) > _FEW:
+        return [first]
+    others = (trial(batch, weights, part=part, **sizes) for part in (1, 2))
+    return [first, *(split for split in others if split is not None)]
 
 
-def _errors(batch: Batch, scores: Parts) -> np.ndarray:
-    """Wrong parts of the best output of each sample."""
-    return as_loss("hamming").evaluate(batch, batch.argmax(scores).codes)
-
-
-def _hashes(batch: Batch) -> list[bytes]:
-    """What tells the outputs of samples apart."""
-    outputs = batch.unpack(batch.gold_codes)
-    return [hashlib.blake2b(repr(output).encode(), digest_size=8).digest() for output in outputs]
+def _reached(split: Trial, found: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Wrong parts, with a minus sign, and log-probability of held-out samples, for every length."""
+    offset, change = reference_scores(split.new, reference), split.new.scores(found)
+    out = np.empty((len(_LENGTHS), 2))
+    for i, length in enumerate(_LENGTHS):
+        scores = offset + length * change
+        log_prob = split.new.evaluate(split.new.gold_codes, scores) - split.new.log_partition(scores)
+        out[i] = -split.wrong(scores), float(split.share @ log_prob)
+    return out

@@ -140,6 +140,7 @@ class Alignment(Structure):
     on_a_part: ClassVar[Mapping[str, Any]] = {"unknown": "zero"}
     # Of all alignments of two sequences nearly all are absurd: being better than these is easy.
     moment_reference: str = "generative"
+    perceptron_start: ClassVar[str | None] = "generative"
     limits: AlignmentLimits = AlignmentLimits()
 
     def __init__(

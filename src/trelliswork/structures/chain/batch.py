@@ -269,6 +269,12 @@ class ChainBatch(
         """Whether weights are log-probabilities: those of a hidden Markov model of symbols."""
         return not holds_measurements(self)
 
+    def attribute_sums(self, weights: np.ndarray | None = None) -> tuple[float, float]:
+        """Attributes of tokens, and tokens; none where labels emit normal distributions."""
+        if holds_measurements(self):
+            return 0.0, 0.0
+        return self.value_sums(weights)[1], hmm.count_tokens(self, weights)
+
     def generative_weights(
         self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
     ) -> np.ndarray:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from trelliswork.structures.chain.space import ChainSpace
 
 __all__ = [
+    "count_tokens",
     "hmm_choices",
     "hmm_log_probabilities",
     "hmm_scores",
@@ -150,7 +151,7 @@ def hmm_log_probabilities(
     table = np.zeros_like(gold)
     unknown_counts = gold[markers["unknown"]] if "unknown" in markers else np.zeros(k)
     if "unknown" in markers and countable and counts is None and not unknown_counts.any():
-        tokens = batch.summed(_tokens, weights=weights)
+        tokens = batch.summed(count_tokens, weights=weights)
         if seen.sum() <= tokens:  # a token is one symbol
             unknown_counts = seen[seen.sum(axis=1) == 1.0].sum(axis=0)
     total = seen.sum(axis=0) + unknown_counts + a * (n_real + 1)
@@ -192,7 +193,7 @@ def normal_weights(batch: ChainBatch, smoothing: float, weights: np.ndarray | No
     return np.concatenate([space.emission_layout.gather(table), edges, grams])
 
 
-def _tokens(batch: ChainBatch, weights: np.ndarray | None) -> float:
+def count_tokens(batch: ChainBatch, weights: np.ndarray | None) -> float:
     """Number of tokens, times the weights of their sequences."""
     return float(batch.n_tokens if weights is None else weights @ np.diff(batch.offsets))
 

@@ -310,6 +310,12 @@ class ChainSpace(Space):
         few = len(self.attributes) <= self.structure.limits.gram_attributes
         return self.dense and few and self.takes_up_means
 
+    def attribute_features(self) -> np.ndarray:
+        """Pairs of an attribute and a label."""
+        mask = np.zeros(self.n_features, dtype=bool)
+        mask[: self.n_emissions] = self.emission_layout.positions()[0] < len(self.attributes)
+        return mask
+
     @property
     def takes_up_means(self) -> bool:
         """Whether weights of first labels and transitions take up what is subtracted from columns."""
