@@ -6,8 +6,9 @@ others tested, without those that are equal to a training sequence; mean F1 of p
 splits, best structures. CRFs with their default penalty. "From the model" is ``trelliswork train fold
 --from-pretrained``, which is ``CRF(RNA())``: training sequences that are held out tell how strongly
 weights are pulled to those of the model ("pull": the factor by which the penalty is stronger than from
-nothing), or that they are not (0). Members of a seed alignment may be much like each other: a few of them
-then tell everything.
+nothing), or that they are not (0). "Gain" is the mean F1 of sequences from the model less that from
+nothing, with its standard error over the test sequences of both splits. Members of a seed alignment may be
+much like each other: a few of them then tell everything.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ FAMILIES = ("RF02924", "RF02969", "RF01705", "RF01760", "RF00515")
 SPLITS = 2
 MAX_ITER = 40
 MOST = 100  # test sequences
+FREE, PULLED = "loops, from nothing", "loops, from the model"
 
 
 def family(arguments: Sequence[str]) -> None:
@@ -51,6 +53,7 @@ def family(arguments: Sequence[str]) -> None:
                 continue
             scores: dict[str, list[float]] = {}
             pulls: list[str] = []
+            gains: list[float] = []
             for seed in range(SPLITS):
                 order = np.random.default_rng(seed).permutation(n)
                 train, known = order[:size], set(take(data.X, order[:size]))
@@ -59,8 +62,8 @@ def family(arguments: Sequence[str]) -> None:
                 free, pulled = tw.CRF(shipped.structure, **settings), tw.CRF(auto, **settings)
                 models = {
                     "G6, from nothing": tw.CRF(g6, **settings),
-                    "loops, from nothing": free,
-                    "loops, from the model": pulled,
+                    FREE: free,
+                    PULLED: pulled,
                 }
                 found = {"model of the package": shipped.predict(take(data.X, test))}
                 with warnings.catch_warnings():  # searches that are stopped early
@@ -69,15 +72,20 @@ def family(arguments: Sequence[str]) -> None:
                         found[key] = model.fit(X, y).predict(take(data.X, test))
                 kept = pulled.prior_coef_ is not None
                 pulls.append(f"{pulled.l2_ / free.l2_:.0f}" if kept else "0")
+                true, each = take(data.y, test), [found[key] for key in (PULLED, FREE)]
+                alone = [[base_pair_scores([y], [z]).f1 for y, z in zip(true, some)] for some in each]
+                gains += (100 * np.subtract(*alone)).tolist()
                 for key, predicted in found.items():
                     f1 = 100 * base_pair_scores(take(data.y, test), predicted).f1
                     scores.setdefault(key, []).append(f1)
             means = [float(np.mean(f)) for f in scores.values()]
-            done[f"{accession} {size}"] = [f"{accession} {head.name}", size, *means, ", ".join(pulls)]
+            error = float(np.std(gains)) / len(gains) ** 0.5
+            gain = f"{np.mean(gains):+.1f} ± {error:.1f}"
+            done[f"{accession} {size}"] = [f"{accession} {head.name}", size, *means, gain, ", ".join(pulls)]
             store("rna/family", done)
             print(done[f"{accession} {size}"], flush=True)
-    kinds = ["model of the package", "G6, from nothing", "loops, from nothing", "loops, from the model"]
-    header = ["family", "sequences", *kinds, "pull"]
+    kinds = ["model of the package", "G6, from nothing", FREE, PULLED]
+    header = ["family", "sequences", *kinds, "gain", "pull"]
     text = (__doc__ or "").split("\n", 2)[2].strip()
     write(
         "rna/family",

@@ -58,8 +58,9 @@ class CRF(StructuredEstimator):
         Strength of the penalty of squares; larger values give smaller weights and less sure predictions.
         "auto" is ``0.004 V sqrt(m)``, with V the mean squared norm of the features of one part of an output
         (a token with its label) and m the mean number of samples that a feature occurs in: 0.1 for text.
-        With the prior of a structure (``RNA()``) it is a multiple of that, from 1 to 256, chosen by
-        samples that are held out, which may also say that there is better no prior.
+        With a prior it is a multiple of that, from 1 to 256: the largest with which samples that are held out
+        are as probable as with any other (within a standard error). They may also say that there is better
+        no prior.
         An array has a strength for every feature, a dict one by kind of feature (the first item of its
         name; "auto" for kinds left out): the variance of a prior per group is ``1 / (2 * l2)``.
     prior : "auto", dict, ndarray or None, default="auto"
@@ -208,7 +209,7 @@ class CRF(StructuredEstimator):
         watcher = self._watcher(space, X_dev, y_dev)
         settings: dict[str, Any] = {"l1": self.l1, "solver": self.solver, "memory": self.memory}
         l2 = _strengths(space, batch, weights, self.l2)
-        if prior is not None and isinstance(self.prior, str) and isinstance(self.l2, str):
+        if prior is not None and isinstance(self.l2, str):
             l2, prior = _pulled(batch, prior, l2, weights, settings)
         start = self._start_weights(space, self.warm_start)
         if prior is not None and not (self.warm_start and hasattr(self, "coef_")):

@@ -1,4 +1,4 @@
-"""``RNA()``: loops with the weights of the package for searches, rules for models of counts."""
+"""``RNA()``: loops with the weights of the package, rules for models of counts that ask for them."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ import pytest
 import trelliswork as tw
 from trelliswork import RNA, InputError
 from trelliswork.learners.pull import chosen_pull
+from trelliswork.structures.held_out import most_accurate_of
 from trelliswork.structures.rna.shipped import shipped_loops
 
 X = ["GGGAAACCC", "GCGCAAAGCGC", "GGAUAACGCC", "AAGGGUUUUCCC", "GGCAAAGCC", "GCCUUUUGGC"]
@@ -41,12 +42,31 @@ def test_searches_begin_with_them(learner, tmp_path):
 
 
 def test_models_of_counts_have_rules():
-    for model in (tw.Generative(RNA("nested")), tw.KLRSO(RNA()), tw.ZScore(RNA())):
+    for model in (tw.Generative(RNA("nested")), tw.KLRSO(RNA("nested")), tw.ZScore(RNA("nested"))):
         assert model.fit(*FEW).space_.grammar == "nested"
+    with pytest.raises(tw.Unsupported, match="not a generative grammar"):
+        tw.KLRSO(RNA("nearest-neighbour")).fit(*FEW)
     weights = tw.Generative(RNA("g6")).fit(*FEW).weights_by_name()
     assert tw.Fixed(RNA(), weights).predict(X[:1]) == tw.Generative(RNA("g6")).fit(*FEW).predict(X[:1])
     weights = tw.Generative(RNA("nested")).fit(*FEW).weights_by_name()
     assert tw.Fixed(RNA(), weights).predict(X) == tw.Generative(RNA("nested")).fit(*FEW).predict(X)
+
+
+def test_moments_and_shares_correct_the_counts():
+    counts = tw.Generative(RNA()).fit(X, Y).coef_
+    for learner in (tw.ZScore, tw.SODA):
+        model = learner(RNA(), smoothing=1.0).fit(X, Y)
+        assert model.space_.grammar == "nearest-neighbour"
+        np.testing.assert_array_equal(model.reference_coef_, counts)
+        assert np.abs(model.coef_).max() > 0
+    model = tw.KLRSO(RNA(), min_count=1).fit(X, Y)
+    np.testing.assert_array_equal(model.coef_, counts)
+    assert "stacking" in model.heads_
+    assert not set(model.heads_) & {"hairpin length", "multiloop"}
+    batch = model.pack(X, Y)
+    assert (model.weights_of_input(batch.subset([0]), X[:1]) != counts).any()
+    strong = tw.KLRSO(RNA(), reg=1e9, min_count=1).fit(X, Y)
+    np.testing.assert_allclose(strong.weights_of_input(batch.subset([0]), X[:1]), counts, atol=1e-6)
 
 
 def test_counts_move_the_weights_of_the_package_as_far_as_the_likelihood_says():
@@ -74,23 +94,42 @@ def test_counts_move_the_weights_of_the_package_as_far_as_the_likelihood_says():
     assert more.space_.n_features > known.size
 
 
-def test_a_third_of_many_structures_tells_the_step():
+def test_structures_that_are_held_out_tell_the_step():
     known = np.array(list(RNA().known_weights().values()))
     model, batch = tw.Generative(RNA()).fit(X * 6, Y * 6), RNA().bind(X, Y).pack(X * 6, Y * 6)
 
-    def odds(part):
+    def moved(part, weights=None):
         gold, expected = part.gold_sum(), part.pull(part.marginals(part.scores(known)))
-        return np.log((gold + model.smoothing_) / (expected + model.smoothing_))
+        odds = np.log((gold + model.smoothing_) / (expected + model.smoothing_))
+        return [known + step * odds for step in (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)]
 
-    held = np.arange(36) % 3 == 2
-    told, third = odds(batch.subset(np.flatnonzero(~held))), batch.subset(np.flatnonzero(held))
+    best = most_accurate_of(batch, None, moved)
+    np.testing.assert_allclose(model.coef_, moved(batch)[best], rtol=1e-9, atol=1e-12)
 
-    def likelihood(step):
-        w = known + step * told
-        return third.gold_sum() @ w - third.log_partition(third.scores(w)).sum()
 
-    best = max((0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0), key=likelihood)
-    np.testing.assert_allclose(model.coef_, known + best * odds(batch), rtol=1e-9, atol=1e-12)
+def test_held_out_samples_tell_which_weights_are_better():
+    batch = RNA().bind(X, Y).pack(X * 3, Y * 3)
+    known = np.array(list(RNA().known_weights().values()))
+    seen = []
+
+    def candidates(some, weights):
+        seen.append((len(some), weights.sum()))
+        return [-known, known, 2.0 * known, 0.0 * known]
+
+    assert most_accurate_of(batch, np.arange(18.0), candidates) == 1  # the first of equally good ones
+    assert [n for n, _ in seen] == [12] * 3
+    assert sum(total for _, total in seen) == 2 * np.arange(18.0).sum()
+
+
+def test_perceptrons_begin_so_far_from_zero_as_held_out_structures_say():
+    known = np.array(list(RNA().known_weights().values()))
+    rare = np.asarray(abs(RNA().bind().pack(X, Y).gold()).sum(axis=0)).ravel() == 0
+    steps = [
+        np.median(tw.Perceptron(RNA(), max_iter=1).fit(X * n, Y * n).coef_[rare] / known[rare]).round()
+        for n in (1, 3)
+    ]
+    assert steps[0] == 30.0
+    assert steps[1] in (30.0, 100.0, 300.0, 1000.0)
 
 
 def test_the_pull_falls_until_held_out_samples_say_no():

@@ -264,7 +264,8 @@ class KLRSO(StructuredEstimator):
         structure = self._checked_structure()
         if not structure.offers(Multinomials):
             raise unsupported(type(structure), Multinomials)
-        space, batch = self._start(X, y, structure=structure.complete(), scaled=False)
+        whole = structure.complete() if structure.known_weights() is None else structure
+        space, batch = self._start(X, y, structure=whole, scaled=False)
         weights = check_weights(sample_weight, len(batch))
         batch, self.completed_by_ = filled_in(batch, weights)
         inputs = self._all_inputs(structure, X)

@@ -243,7 +243,8 @@ class MomentLearner(StructuredEstimator):
         counted = self.reference == "generative" or (
             self.reference == "auto" and structure.moment_reference == "generative"
         )
-        whole = structure.complete() if counted else structure
+        # What is known before any data is a law, too.
+        whole = structure.complete() if counted and structure.known_weights() is None else structure
         space, batch = self._start(X, y, sample_weight, structure=whole, classes=classes)
         weights = combined_weights(batch, sample_weight, self.class_weight)
         batch, self.completed_by_ = filled_in(batch, weights)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import scipy.linalg as la
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError, Unsupported
@@ -17,6 +18,7 @@ from trelliswork.structures.batch import Batch
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.derivations.graph import Graph, integer_costs
 from trelliswork.structures.factors import Factors
+from trelliswork.structures.held_out import ENOUGH, most_accurate_of
 from trelliswork.structures.rna.batch import RNABatch
 from trelliswork.structures.rna.graph import RNAGraph, check_size
 
@@ -26,8 +28,14 @@ if TYPE_CHECKING:
 __all__ = ["NearestBatch"]
 
 _DENSE_CELLS = 20_000  # of all sequences, up to which the matrix of second moments is cheap
+_DRAWS = 50  # structures of every sequence that tell about their covariance
 _STEPS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)  # towards the log-odds of counts
-_ENOUGH = 30  # samples of which a third can be held out
+_OVERLAP = 0.5  # part of what predicted shares of features say that is news
+# Kinds of features that are no choices: at least so long, or so often.
+_COUNTED = frozenset(
+    (*(f"{loop} length" for loop in ("hairpin", "bulge", "internal", "helix")), "internal asymmetry")
+    + ("internal symmetric", "multiloop", "outer", "lonely pair")
+)
 # Bytes per cell that the recursions take.
 _BYTES = {"viterbi": 32, "inside": 32, "expect": 56, "tangent": 112}
 
@@ -175,11 +183,15 @@ class NearestBatch(RNABatch):
 
     def sample(self, scores: Parts, n: int, rng: np.random.Generator) -> list[Ragged]:
         """Independent structures from the Gibbs law of the scores."""
+        seed = int(rng.integers(2**63 - 1))
+        return self._draws(scores, n, lambda i: [seed, i])
+
+    def _draws(self, scores: Parts, n: int, seed: Callable[[int], list[int]]) -> list[Ragged]:
+        """Random structures of every sequence, which has a seed of its own."""
         from trelliswork.dp.rna.nearest import search
         from trelliswork.structures.rna.sums import log_chart
 
         data = self._arrays(scores)
-        seed = int(rng.integers(2**63 - 1))
         out = np.full((n, self.bases.values.size), -1, dtype=np.int64)
 
         def task(i: int) -> None:
@@ -188,7 +200,7 @@ class NearestBatch(RNABatch):
             chart, draws = log_chart(problem), np.empty((n, size), dtype=np.int64)
             if chart is None:
                 raise InputError("no structure is possible", sample=i)
-            search.sample(problem, chart, np.random.default_rng([seed, i]).random((n, 3 * size + 3)), draws)
+            search.sample(problem, chart, np.random.default_rng(seed(i)).random((n, 3 * size + 3)), draws)
             out[:, self.bases.offsets[i] : self.bases.offsets[i + 1]] = draws
 
         self._each("inside", task)
@@ -258,37 +270,45 @@ class NearestBatch(RNABatch):
 
         The weights of the package are moved by the log-odds against their own law, times a step of a few:
         features overlap, and a whole step would count the same evidence several times. The step is the one
-        by which a third of the samples are most probable after counting the others; of few samples, all.
+        with which structures that are held out are predicted best; of few samples, the one by which they are
+        most probable.
         """
         known = self.space.structure.known_weights()
         if known is None:
             return Batch.generative_weights(self, smoothing, weights, counts)
         start = np.array([known.get(name, 0.0) for name in self.space.feature_names])  # of more groups: 0
 
-        def odds(batch: Batch, share: np.ndarray | None, gold: np.ndarray | None = None) -> np.ndarray:
+        def moved(batch: Batch, share: np.ndarray | None, gold: np.ndarray | None = None) -> list[np.ndarray]:
             true = batch.gold_sum(share) if gold is None else gold
             expected = batch.summed(_expected, start, weights=share)
-            return cast("np.ndarray", np.log((true + smoothing) / (expected + smoothing)))
+            odds = np.log((true + smoothing) / (expected + smoothing))
+            return [start + step * odds for step in _STEPS]
 
-        whole = odds(self, weights, counts)
-        judge, told, share, gold = self, whole, weights, counts
-        if len(self) >= _ENOUGH and counts is None:
-            held = np.arange(len(self)) % 3 == 2
-            rest, third = np.flatnonzero(~held), np.flatnonzero(held)
-            told = odds(self.subset(rest), None if weights is None else weights[rest])
-            judge, share = self.subset(third), None if weights is None else weights[third]
-        gold = judge.gold_sum(share) if gold is None else gold
-        values = [
-            float(gold @ w) - judge.summed(_log_partitions, w, weights=share)
-            for w in (start + step * told for step in _STEPS)
-        ]
-        return start + _STEPS[int(np.argmax(values))] * whole
+        candidates = moved(self, weights, counts)
+        if len(self) >= ENOUGH and counts is None:
+            return candidates[most_accurate_of(self, weights, moved)]
+        gold = self.gold_sum(weights) if counts is None else counts
+        values = [float(gold @ w) - self.summed(_log_partitions, w, weights=weights) for w in candidates]
+        return candidates[int(np.argmax(values))]
 
     def multinomials(self) -> dict[str, np.ndarray]:
-        """Refused: the model is not made of choices."""
-        raise Unsupported(
-            "RNA(grammar='nearest-neighbour') is not a generative grammar; use 'g6' or 'nested'"
-        )
+        """Kinds of features of which a structure has one out of several, with the weights of the package.
+
+        Without these weights nothing tells how the kinds, which overlap, make up a law: refused.
+        """
+        if self.space.structure.known_weights() is None:
+            raise Unsupported(
+                "RNA(grammar='nearest-neighbour') is not a generative grammar; use 'auto', 'g6' or 'nested'"
+            )
+        kinds: dict[str, list[int]] = {}
+        for column, (kind, _) in enumerate(self.space.feature_names):
+            if kind not in _COUNTED:
+                kinds.setdefault(kind, []).append(column)
+        return {kind: np.array(columns) for kind, columns in kinds.items()}
+
+    def outcome_weights(self, log_p: np.ndarray) -> np.ndarray:
+        """Weights by log-probabilities of outcomes, halved: one pair is an outcome of several kinds."""
+        return _OVERLAP * log_p
 
     def _free_of_rules(self) -> RNABatch:
         if self.space.structure.window is not None:
@@ -338,6 +358,35 @@ class _LoopCovariance(Covariance):
     def means(self) -> sp.csr_matrix:
         """Mean features of every sample, not weighted."""
         return sp.csr_matrix(self.batch._expect("expect", self.law)[1])
+
+    def frequencies(self) -> np.ndarray:
+        """Covariance of random structures, the same for a sequence whatever others there are."""
+        batch, d = self.batch, self.n_features
+        share = sp.diags_array(np.ones(len(batch)) if self.weights is None else self.weights)
+        total, mean = np.zeros((d, d)), sp.csr_matrix((len(batch), d))
+        for codes in batch._draws(self.law, _DRAWS, lambda _: [0]):
+            drawn = sp.csr_matrix(batch._uses(codes)[0]) @ batch.space.map
+            mean = mean + drawn / _DRAWS
+            total += (drawn.T @ (share @ drawn)).toarray() / _DRAWS
+        total -= (mean.T @ (share @ mean)).toarray()
+        return total
+
+    def preconditioner(
+        self, lam: float, asked: Covariance | None = None
+    ) -> Callable[[np.ndarray, np.ndarray], object] | None:
+        """Inverse of the second moments of random structures: products with exact ones take long."""
+        asked = self if asked is None else asked
+        told = asked.frequencies()
+        if self.about == "gold":
+            told = told + asked.spread()
+        diagonal = np.diag_indices_from(told)
+        told[diagonal] += lam + 1e-3 * max(float(told[diagonal].mean()), 1e-300)
+        factor = la.cho_factor(told)
+
+        def solve(r: np.ndarray, out: np.ndarray) -> None:
+            out[:] = la.cho_solve(factor, r)
+
+        return solve
 
     def _covariance(self) -> np.ndarray:
         """One tangent for every feature that is ever used: counts whose mean is 0 are always 0."""

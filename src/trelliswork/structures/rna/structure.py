@@ -64,10 +64,9 @@ class RNA(Structure):
     Parameters
     ----------
     grammar : {"auto", "nearest-neighbour", "g6", "nested"}, default="auto"
-        What structures are made of. "auto" is "nested" for models of multinomials (``KLRSO``, and ``ZScore``
-        and ``SODA`` with their default reference), for all others the loops of the model of the package,
-        whose weights are the prior; with "nearest-neighbour" they begin from nothing. A fitted model
-        tells which: ``model.space_.grammar``.
+        What structures are made of. "auto" is the loops of the model of the package, whose weights learners
+        begin with (as a prior, or as the law that counts, moments and predicted shares correct); with
+        "nearest-neighbour" they begin from nothing.
     depth : int, default=2
         Helices that ``"nested"`` tells apart by how many others enclose them. The larger, the more rules
         there are and the more data they take.
