@@ -49,8 +49,8 @@ def problems(small: bool) -> Iterator[tuple[str, Any, Any, Any]]:
     yield "Chain, tokens", tw.Chain(), X, [[f"L{int(w[1:]) % 20}" for w in x] for x in X]
     X = [{f"w{k}": 1.0 for k in rng.integers(20 * m, size=10)} for _ in range(m)]
     yield "Classes, weights", tw.Classes(), X, [f"c{k}" for k in rng.integers(40, size=m)]
-    X = rng.normal(size=(5 * n, 30))
-    yield "Classes, rows", tw.Classes(), X, [f"c{k}" for k in rng.integers(20, size=5 * n)]
+    X = rng.normal(size=(2 * n, 30))
+    yield "Classes, rows", tw.Classes(), X, [f"c{k}" for k in rng.integers(20, size=2 * n)]
     length = 40 if small else 700
     half = ["".join(rng.choice(list("ACGU"), length // 2 - 2)) for _ in range(2)]
     X = [h + "AAAA" + h[::-1].translate(str.maketrans("ACGU", "UGCA")) for h in half]

@@ -6,8 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from sklearn.exceptions import NotFittedError
-
 from trelliswork._errors import InputError, Unsupported
 
 __all__ = ["FOREIGN", "blame_file", "from_file", "readable"]
@@ -101,6 +99,8 @@ def blame_file(model: Any, method: str, error: Exception) -> InputError | None:
     ...     print(blame_file(model, "predict", error))
     None
     """
+    from sklearn.exceptions import NotFittedError  # many commands need no scikit-learn
+
     source = getattr(model, "__dict__", {}).get(_SOURCE)
     meant = isinstance(error, (InputError, Unsupported, NotFittedError))
     of_the_call = error.__traceback__ is None or error.__traceback__.tb_next is None

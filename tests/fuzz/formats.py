@@ -76,7 +76,7 @@ NAMES, BASES = ("one", "two"), ("GGGAAACCC", "GCAAAGC")
 # One training text of each task of the command line; models are few and quick.
 TRAINING = {
     "tag": (CONLL * 2, ("--max-iter", "3")),
-    "parse": (TREES, ("--max-iter", "2")),
+    "parse": (TREES, ()),
     "transduce": (STRINGS, ("--max-iter", "2")),
     "classify": (SVMLIGHT, ("--max-iter", "3")),
     "fold": (DOT_BRACKET, ("--max-iter", "2", "--grammar", "g6")),

@@ -131,7 +131,8 @@ class Attack:
             path, model = self.folder / f"{task}.txt", self.folder / f"{task}.tw"
             path.write_bytes(text)
             if not model.exists():
-                command(["train", task, str(path), "-o", str(model), "-q", *options])
+                outcome = command(["train", task, str(path), "-o", str(model), "-q", *options])
+                assert outcome == "answered", f"no model for {task}"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.models = {name: fit() for name, fit in MODELS.items()}

@@ -10,6 +10,8 @@ from tests.fuzz.samples import data
 from tests.fuzz.verbs import ALLOWED, Nonsense, ask_everything
 
 import trelliswork as tw
+from trelliswork.learners.exact import exact_sums
+from trelliswork.structures import Batch
 
 
 class Attack:
@@ -68,3 +70,17 @@ def compare_with_enumeration(model, X, most=3000):
         total = np.exp(log_p).sum()
         if not abs(total - 1.0) < 1e-3:
             raise Nonsense(f"log_prob: the probabilities of all {len(outputs)} outputs add up to {total}")
+        compare_with_exact_sums(model, X[i], outputs, log_p)
+
+
+def compare_with_exact_sums(model, x, outputs, log_p, most=100):
+    """Log-probabilities of all outputs of a sample beside those from sums without rounding."""
+    batch = model.pack([x] * len(outputs), outputs)
+    shared = type(batch).candidates is not Batch.candidates  # outputs of several derivations
+    if shared or len(outputs) > most or not np.isfinite(model.coef_).all():
+        return
+    sums = exact_sums(batch, model.coef_, batch.gold_codes)
+    ahead = np.array([max(float(s - max(sums)), -800.0) for s in sums])
+    exact = np.exp(ahead) / np.exp(ahead).sum()
+    if not np.allclose(np.exp(log_p), exact, atol=1e-3):
+        raise Nonsense(f"log_prob: {np.exp(log_p).tolist()!s:.100} and not {exact.tolist()!s:.100}")
