@@ -150,6 +150,13 @@ def test_a_bad_line_names_its_file(client, tmp_path):
         tw.dask.CRF(tw.Chain(transitions=[("A", "A")]), client=client).fit(f"{tmp_path}/*.conll")
 
 
+def test_partitions_with_one_label_or_none(client):
+    X, y = [["a"], ["b"], ["c"], ["a"]], [["A"], ["B"], ["B"], ["A"]]
+    parts = [(X[:1], y[:1]), ([], []), (X[1:3], y[1:3]), (X[3:], y[3:])]
+    model = tw.dask.CRF(CHAIN, max_iter=3, client=client).fit(parts)
+    assert np.array_equal(model.coef_, tw.CRF(CHAIN, max_iter=3).fit(X, y).coef_)
+
+
 def test_a_killed_worker_loses_nothing(client, monkeypatch):
     X, y = tagged()
     parts = [dask.delayed((X[i : i + 10], y[i : i + 10])) for i in range(0, 40, 10)]
@@ -211,14 +218,21 @@ def test_commands(client, tmp_path):
     assert "20 samples of 2 files on 2 workers" in done.stderr
     assert run(*command, tmp_path / "b.tw", tmp_path / "all.conll").exit_code == 0
     models = [tw.load(tmp_path / name).steps[-1][1].weights_by_name() for name in ("a.tw", "b.tw")]
-    assert models[0].keys() == models[1].keys()
-    assert all(abs(models[0][name] - weight) < 1e-8 for name, weight in models[1].items())
+    assert models[0] == models[1]  # to the last bit
     files = f"{tmp_path}/part-*.conll"
     assert run("predict", tmp_path / "a.tw", files, "-o", tmp_path / "out", *address).exit_code == 0
     assert (
         run("predict", tmp_path / "b.tw", tmp_path / "part-00.conll", "-o", tmp_path / "one").exit_code == 0
     )
     assert (tmp_path / "out" / "part-00.conll").read_text() == (tmp_path / "one").read_text()
+    done = run(*command, tmp_path / "c.tw", files, "--dask", "local:1")  # a cluster of its own
+    assert done.exit_code == 0, done.stderr
+    assert "20 samples of 2 files on 1 workers" in done.stderr
+    weights = tw.load(tmp_path / "c.tw").steps[-1][1].coef_
+    assert np.array_equal(weights, tw.load(tmp_path / "b.tw").steps[-1][1].coef_)
+    done = run(*command, tmp_path / "c.tw", files, "--dask", "local:0")
+    assert done.exit_code == 2
+    assert "expected local:N with N processes" in done.stderr
     (tmp_path / "part-10.conll").write_text("a A\nb\n", encoding="utf-8")
     done = run(*command, tmp_path / "a.tw", files, *address)
     assert done.exit_code == 2
