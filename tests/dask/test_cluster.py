@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -38,12 +39,7 @@ pytestmark = [
 def client():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with (
-            distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
+        with tw.dask.local_cluster(2) as client:
             yield client
 
 
@@ -54,11 +50,6 @@ def tagged(n=40, seed=0):
     return X, y
 
 
-def close(one, other):
-    scale = max(float(np.abs(other).max(initial=0.0)), 1e-12)
-    return float(np.abs(one - other).max(initial=0.0)) <= 1e-8 * scale
-
-
 CHAIN = tw.Chain().with_limits(leaf_samples=3)  # several blocks for few samples
 
 
@@ -66,30 +57,60 @@ def halves(X, y):
     return [(X[:1], y[:1]), (X[1:1], y[1:1]), (X[1:], y[1:])]
 
 
+FEW = {"max_iter": 3}
+LEARNERS = {
+    "CRF": FEW,
+    "VotedCRF": FEW,
+    "ZScore": {},
+    "SODA": {},
+    "Generative": {},
+    "KLRSO": {"min_count": 1},
+    "StructuredSVM": {"solver": "one-slack", **FEW},
+    "Perceptron": FEW,
+}
+
+
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_weights_are_those_of_a_local_fit(name, client):
     structure, X, y = next(STRUCTURES[name].examples())
     structure = structure.with_limits(leaf_samples=1)  # every sample is a block
-    whole = tw.CRF(structure).fit(X, y)
-    model = tw.dask.CRF(structure, client=client).fit(halves(X, y)).to_local()
-    assert type(model) is tw.CRF
-    assert np.array_equal(model.coef_, whole.coef_)  # to the last bit: sums have one order
-    assert model.n_iter_ == whole.n_iter_
-    assert list(map(str, model.predict(X))) == list(map(str, whole.predict(X)))
+    parts = tw.dask.Parts(halves(X, y), client=client)
+    for learner, options in LEARNERS.items():
+        local = getattr(tw, learner)(structure, **options)
+        there = getattr(tw.dask, learner)(structure, client=client, **options)
+        here = halves(X, y) if learner == "Perceptron" else None  # it mixes what blocks learnt
+        try:
+            whole = local.fit(X, y) if here is None else local.fit(tw.Shards(here))
+        except (tw.Unsupported, tw.InputError) as error:
+            with pytest.raises(type(error)):
+                there.fit(parts)
+            continue
+        model = there.fit(parts).to_local()
+        assert type(model) is type(whole)
+        assert np.array_equal(model.coef_, whole.coef_), learner  # to the last bit: sums have one order
+        assert list(map(str, model.predict(X))) == list(map(str, whole.predict(X)))
 
 
 def test_every_learner(client):
     X, y = tagged()
     parts = tw.dask.Parts(halves(X, y), client=client)
-    for name in ("VotedCRF", "ZScore", "SODA", "Generative", "KLRSO", "StructuredSVM", "Perceptron"):
-        few = {"max_iter": 5} if name in ("VotedCRF", "StructuredSVM", "Perceptron") else {}
-        there = getattr(tw.dask, name)(CHAIN, client=client, **few).fit(parts)
-        here = getattr(tw, name)(CHAIN, **few).fit(tw.Shards(halves(X, y)))
-        assert np.array_equal(there.coef_, here.coef_), name  # to the last bit: sums have one order
-        if name not in ("StructuredSVM", "Perceptron"):
-            agree = np.array_equal if name == "VotedCRF" else close
-            assert agree(there.coef_, getattr(tw, name)(CHAIN, **few).fit(X, y).coef_)
+    for name, options in LEARNERS.items():
+        there = getattr(tw.dask, name)(CHAIN, client=client, **options).fit(parts)
+        data = (tw.Shards(halves(X, y)),) if name == "Perceptron" else (X, y)
+        here = getattr(tw, name)(CHAIN, **options).fit(*data)
+        assert np.array_equal(there.coef_, here.coef_), name
     assert there.predict(X[:1]) == there.to_local().predict(X[:1])
+
+
+def test_progress_and_names_of_tasks_are_for_people(client, caplog):
+    X, y = tagged()
+    with caplog.at_level("INFO"):
+        tw.dask.CRF(CHAIN, max_iter=3, verbose=2, client=client).fit(halves(X, y))
+    lines = [record.getMessage() for record in caplog.records if record.getMessage().startswith("CRF ")]
+    said = r"CRF 2 of 3: objective [\d.]+ .* [\d,]+ tokens/s  [\d.]+ s, at most \d+ s left"
+    assert any(re.fullmatch(said, line) for line in lines), lines
+    names = client.run_on_scheduler(lambda dask_scheduler: set(dask_scheduler.task_prefixes))
+    assert {"survey", "join-alphabets", "alphabets", "read", "cut", "encode", "bundle", "gradient"} <= names
 
 
 def test_weights_that_change_in_place_are_sent_anew(client, monkeypatch):
@@ -127,6 +148,13 @@ def test_a_bad_line_names_its_file(client, tmp_path):
     (tmp_path / "b.conll").write_text("a A\nb B\n", encoding="utf-8")
     with pytest.raises(tw.InputError, match=r"b\.conll:1: the output .* breaks the constraints"):
         tw.dask.CRF(tw.Chain(transitions=[("A", "A")]), client=client).fit(f"{tmp_path}/*.conll")
+
+
+def test_partitions_with_one_label_or_none(client):
+    X, y = [["a"], ["b"], ["c"], ["a"]], [["A"], ["B"], ["B"], ["A"]]
+    parts = [(X[:1], y[:1]), ([], []), (X[1:3], y[1:3]), (X[3:], y[3:])]
+    model = tw.dask.CRF(CHAIN, max_iter=3, client=client).fit(parts)
+    assert np.array_equal(model.coef_, tw.CRF(CHAIN, max_iter=3).fit(X, y).coef_)
 
 
 def test_a_killed_worker_loses_nothing(client, monkeypatch):
@@ -190,14 +218,21 @@ def test_commands(client, tmp_path):
     assert "20 samples of 2 files on 2 workers" in done.stderr
     assert run(*command, tmp_path / "b.tw", tmp_path / "all.conll").exit_code == 0
     models = [tw.load(tmp_path / name).steps[-1][1].weights_by_name() for name in ("a.tw", "b.tw")]
-    assert models[0].keys() == models[1].keys()
-    assert all(abs(models[0][name] - weight) < 1e-8 for name, weight in models[1].items())
+    assert models[0] == models[1]  # to the last bit
     files = f"{tmp_path}/part-*.conll"
     assert run("predict", tmp_path / "a.tw", files, "-o", tmp_path / "out", *address).exit_code == 0
     assert (
         run("predict", tmp_path / "b.tw", tmp_path / "part-00.conll", "-o", tmp_path / "one").exit_code == 0
     )
     assert (tmp_path / "out" / "part-00.conll").read_text() == (tmp_path / "one").read_text()
+    done = run(*command, tmp_path / "c.tw", files, "--dask", "local:1")  # a cluster of its own
+    assert done.exit_code == 0, done.stderr
+    assert "20 samples of 2 files on 1 workers" in done.stderr
+    weights = tw.load(tmp_path / "c.tw").steps[-1][1].coef_
+    assert np.array_equal(weights, tw.load(tmp_path / "b.tw").steps[-1][1].coef_)
+    done = run(*command, tmp_path / "c.tw", files, "--dask", "local:0")
+    assert done.exit_code == 2
+    assert "expected local:N with N processes" in done.stderr
     (tmp_path / "part-10.conll").write_text("a A\nb\n", encoding="utf-8")
     done = run(*command, tmp_path / "a.tw", files, *address)
     assert done.exit_code == 2

@@ -29,20 +29,16 @@ _PATIENCE = "15s"  # for a scheduler to answer
 def connected(scheduler: str) -> Iterator[Any]:
     """Client of the cluster that ``--dask`` names: an address, ``local`` or ``local:N`` for N processes."""
     try:
-        from distributed import Client, LocalCluster
+        from distributed import Client
+
+        from trelliswork.dask import local_cluster
     except ImportError:
         raise InputError("--dask needs Dask: install trelliswork[dask]") from None
     name, _, number = scheduler.partition(":")
     if name == "local":
         if number and (not number.isdigit() or number == "0"):
             raise InputError(f"--dask: expected local:N with N processes, got {scheduler!r}")
-        n_workers = int(number) if number else os.cpu_count() or 1
-        with (
-            LocalCluster(
-                n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
-            ) as cluster,
-            Client(cluster) as client,
-        ):
+        with local_cluster(int(number) if number else None) as client:
             yield client
         return
     try:

@@ -18,6 +18,7 @@ from trelliswork.dask.estimators import (
     ZScore,
 )
 from trelliswork.dask.faults import SchedulerLost
+from trelliswork.dask.local import local_cluster
 from trelliswork.dask.predicting import predict, score
 from trelliswork.dask.source import Parts
 from trelliswork.dask.validation import cross_val_predict, cross_val_score
@@ -35,6 +36,7 @@ __all__ = [
     "ZScore",
     "cross_val_predict",
     "cross_val_score",
+    "local_cluster",
     "predict",
     "score",
 ]

@@ -39,6 +39,7 @@ class Tasks:
         self.client, self.memory, self.interrupt = client, memory, interrupt
         self.token = uuid.uuid4().hex
         self._sent: OrderedDict[int, tuple[Any, Any]] = OrderedDict()
+        self._latest: tuple[np.ndarray, Any] | None = None
         self._number = 0
 
     def submit(self, name: str, function: Callable[..., Any], *args: Any, worker: str | None = None) -> Any:
@@ -51,6 +52,16 @@ class Tasks:
     def sent(self, value: Any) -> Any:
         """Future of a value that all workers have, as it is now."""
         return self.client.scatter(value, broadcast=True, hash=False)
+
+    def sent_as_is(self, array: Any) -> Any:
+        """The same of an array that may change later; what was sent last is not sent again."""
+        if not isinstance(array, np.ndarray):
+            return self.sent(array)
+        latest = self._latest
+        if latest is None or latest[1].status != "finished" or not np.array_equal(latest[0], array):
+            kept = array.copy()
+            latest = self._latest = kept, self.sent(kept)
+        return latest[1]
 
     def sent_once(self, array: Any) -> Any:
         """The same of an array that does not change; kept for the next time."""
@@ -65,6 +76,7 @@ class Tasks:
     def forget_sent(self) -> None:
         """Send arrays anew: workers that had them were lost."""
         self._sent.clear()
+        self._latest = None
 
     def gathered(self, futures: Any) -> Any:
         """Results; the scheduler's loss is one clear error."""
@@ -124,7 +136,7 @@ class ClusterBlocks:
         """The question for every bundle, and the arrays that go with it."""
         arrays: list[Any] = []
         question = question.without_arrays(_SMALL, arrays)
-        sent = [self.cluster.sent(array) for array in arrays]  # weights change in place
+        sent = [self.cluster.sent_as_is(array) for array in arrays]  # weights change in place
         n_changing = len(arrays)
         kept = [value.without_arrays(_SMALL, arrays) for value in values]
         sent += [self.cluster.sent_once(array) for array in arrays[n_changing:]]

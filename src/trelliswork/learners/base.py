@@ -146,12 +146,14 @@ class StructuredEstimator(ModelVerbs, Parametrised):
         structure: Structure | None = None,
         classes: Any = None,
         scaled: bool = True,
-        leaves: bool = False,
+        leaves: str | None = None,
     ) -> tuple[Space, Batch]:
         """Check and pack the training data; ``classes`` are all single labels of a stream.
 
         Columns of numbers are brought to one scale, unless the model is one of counts or has given weights.
-        ``leaves`` asks for sums in the order in which those over partitions are taken.
+        ``leaves`` asks for sums in the order in which those over partitions are taken: "sums" of whole
+        batches or of leaves, "blocks" of samples that are always asked as blocks, "scales" for those of
+        columns alone.
         """
         structure = self._checked_structure() if structure is None else structure
         if isinstance(X, Shards):
@@ -173,14 +175,15 @@ class StructuredEstimator(ModelVerbs, Parametrised):
                 batch = space.pack(X, y, n_jobs=self.n_jobs)
             batch.check_gold()
         check_room(self, batch)
-        if leaves:
-            whole = batch
-            batch = in_leaves(whole) if self.compiled is None else self.compiled.in_leaves(whole)
+        make = in_leaves if self.compiled is None else self.compiled.in_leaves
+        asked = functools.partial(make, batch) if leaves == "scales" else None
+        if leaves in ("sums", "blocks"):
+            batch = make(batch, whole=leaves != "blocks")
         if scaled:
             if self.compiled is None:
-                batch = batch.on_one_scale(check_weights(sample_weight, len(batch)))
+                batch = batch.on_one_scale(check_weights(sample_weight, len(batch)), asked)
             else:
-                batch = self.compiled.on_one_scale(batch, sample_weight)
+                batch = self.compiled.on_one_scale(batch, sample_weight, asked)
             space = batch.space
         if getattr(space, "width", None) is not None and has_single_labels(self):
             self.n_features_in_ = space.width  # type: ignore[attr-defined]

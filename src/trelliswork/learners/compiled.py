@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from trelliswork._signature import signature
@@ -61,17 +62,21 @@ class CompiledSamples:
             key, (X, y), lambda: structure.compile(self.prepare(structure, X), y, n_jobs=n_jobs)
         )
 
-    def in_leaves(self, batch: Batch) -> Batch:
+    def in_leaves(self, batch: Batch, *, whole: bool = True) -> Batch:
         """Samples in the leaves of sums.
 
         Parameters
         ----------
         batch : Batch
             Samples that were compiled here.
+        whole : bool
+            Whether few samples stay as they are.
         """
-        return self._once(("leaves", id(batch)), batch, lambda: in_leaves(batch))
+        return self._once(("leaves", id(batch), whole), batch, lambda: in_leaves(batch, whole=whole))
 
-    def on_one_scale(self, batch: Batch, sample_weight: Any) -> Batch:
+    def on_one_scale(
+        self, batch: Batch, sample_weight: Any, asked: Callable[[], Batch] | None = None
+    ) -> Batch:
         """``batch.on_one_scale``.
 
         Parameters
@@ -80,10 +85,12 @@ class CompiledSamples:
             Samples that were compiled here.
         sample_weight : array-like or None
             Weight of each sample.
+        asked : callable or None
+            Gives the same samples, perhaps in blocks, which are asked for sums; None for these.
         """
         key = ("scaled", id(batch), id(sample_weight))
         weights = check_weights(sample_weight, len(batch))
-        return self._once(key, (batch, sample_weight), lambda: batch.on_one_scale(weights))
+        return self._once(key, (batch, sample_weight), lambda: batch.on_one_scale(weights, asked))
 
     def pack(self, space: Space, X: Any, *, n_jobs: int | None) -> Batch:
         """``space.pack(X)``.

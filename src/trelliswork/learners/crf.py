@@ -203,7 +203,7 @@ class CRF(StructuredEstimator):
             the latest of them where several score the same.
         """
         self._check_parameters()
-        space, batch = self._start(X, y, sample_weight, leaves=True)
+        space, batch = self._start(X, y, sample_weight, leaves="sums")
         weights = combined_weights(batch, sample_weight, self.class_weight)
         prior = prior_weights(space, self.prior)
         watcher = self._watcher(space, X_dev, y_dev)

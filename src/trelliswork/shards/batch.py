@@ -322,9 +322,11 @@ class ShardedBatch(Batch):
         """The same samples in another space."""
         return self.derived(Method("into"), space, space=space)
 
-    def on_one_scale(self, weights: np.ndarray | None = None) -> Any:
+    def on_one_scale(
+        self, weights: np.ndarray | None = None, asked: Callable[[], Batch] | None = None
+    ) -> Any:
         """The same samples with columns on one scale, which all blocks tell together."""
-        return self._borrowed("on_one_scale", weights)
+        return self._borrowed("on_one_scale", weights, asked)
 
     def seen_attributes(self) -> np.ndarray:
         """How often attributes are used in all blocks."""

@@ -19,6 +19,7 @@ __all__ = ["Block", "Room", "block_size", "packed", "unpacked"]
 
 _ALIGNED = 64  # bytes, the largest unit of vector instructions
 _MOST_SAMPLES, _LEAST_BLOCKS = 4096, 8
+_SHARED = 4  # workers that get the same number of blocks, where there are enough
 
 
 def block_size(n_samples: int, least: int = 1) -> int:
@@ -35,11 +36,16 @@ def block_size(n_samples: int, least: int = 1) -> int:
     --------
     >>> from trelliswork.shards.blocks import block_size
     >>> block_size(10), block_size(6_400), block_size(10_000_000)
-    (2, 800, 4096)
-    >>> block_size(10, 64), block_size(6_400, 64)
-    (64, 800)
+    (2, 800, 4092)
+    >>> block_size(10, 64), block_size(6_400, 64), block_size(100, 64)
+    (64, 800, 50)
     """
-    return max(least, min(_MOST_SAMPLES, -(-n_samples // _LEAST_BLOCKS)))
+    size = max(least, min(_MOST_SAMPLES, -(-n_samples // _LEAST_BLOCKS)))
+    n_blocks = -(-n_samples // size)
+    if n_blocks < 2:
+        return size
+    unit = _SHARED if n_blocks >= 2 * _SHARED else 2
+    return -(-n_samples // (-(-n_blocks // unit) * unit))  # of one size, so that workers have as much to do
 
 
 class _Packer(pickle.Pickler):

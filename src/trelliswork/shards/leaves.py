@@ -12,7 +12,7 @@ from trelliswork.structures.base import Batch
 __all__ = ["in_leaves"]
 
 
-def in_leaves(batch: Batch) -> Batch:
+def in_leaves(batch: Batch, *, whole: bool = True) -> Batch:
     """The samples in leaves of the tree in which sums over partitions are taken.
 
     A search of hundreds of steps makes the last bits of its first sums visible in the weights. In leaves,
@@ -22,6 +22,9 @@ def in_leaves(batch: Batch) -> Batch:
     ----------
     batch : Batch
         All samples.
+    whole : bool, default=True
+        Whether few samples stay a batch as it is; else they are asked as a block, for learners that do more
+        than add up.
 
     Examples
     --------
@@ -32,8 +35,8 @@ def in_leaves(batch: Batch) -> Batch:
     array([2, 1])
     """
     n, size = len(batch), block_size(len(batch), batch.limits.leaf_samples)
-    if n <= size:
+    if n <= size and whole:
         return batch.canonical()
-    parts = [batch.subset(np.arange(k, min(n, k + size))).canonical() for k in range(0, n, size)]
+    parts = [batch.subset(np.arange(k, min(n, k + size))).canonical() for k in range(0, max(n, 1), size)]
     blocks = LocalBlocks([Block(part, 0) for part in parts], [len(part) for part in parts], Room(1 << 62))
     return sharded(batch.space, blocks, batch.subset([]))

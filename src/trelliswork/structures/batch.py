@@ -119,7 +119,9 @@ class Batch(ABC):
             part.known = [self.known[i] for i in numbers]
         return part
 
-    def on_one_scale(self, weights: np.ndarray | None = None) -> Batch:
+    def on_one_scale(
+        self, weights: np.ndarray | None = None, asked: Callable[[], Batch] | None = None
+    ) -> Batch:
         """The same samples with columns of numbers on one scale, in a space that knows it; here as they are.
 
         Learners whose weights are held back ask for it, so that no column is held back more than others.
@@ -128,6 +130,8 @@ class Batch(ABC):
         ----------
         weights : ndarray or None
             Weight of each sample.
+        asked : callable or None
+            Gives the same samples, perhaps in blocks, which are asked for sums; None for these.
         """
         return self
 

@@ -20,7 +20,7 @@ making all others small.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,18 +102,22 @@ class Scalable(Batch):
     def rescaled(self, space: Any) -> Batch:
         """The same samples in a space that differs in the scale of its columns."""
 
-    def on_one_scale(self, weights: np.ndarray | None = None) -> Batch:
+    def on_one_scale(
+        self, weights: np.ndarray | None = None, asked: Callable[[], Batch] | None = None
+    ) -> Batch:
         """The same samples with their columns on one scale.
 
         Parameters
         ----------
         weights : ndarray or None
             Weight of each sample.
+        asked : callable or None
+            Gives the same samples, perhaps in blocks, which are asked for sums; None for these.
         """
         space = self.space
         if space.structure.scale is None:
             return self
-        scaling = column_scaling(self, weights)
+        scaling = column_scaling(self, weights, asked)
         if scaling is None and space.scaling is None:
             return self
         new = space.with_scaling(scaling)
@@ -130,7 +134,9 @@ def check_scale(scale: Any) -> None:
         raise InputError(f"scale must be 'auto' or None, got {scale!r}")
 
 
-def column_scaling(batch: Scalable, weights: np.ndarray | None) -> Scaling | None:
+def column_scaling(
+    batch: Any, weights: np.ndarray | None, asked: Callable[[], Batch] | None = None
+) -> Scaling | None:
     """Scales of the attributes that are no markers; None where all of them stay as they are.
 
     Parameters
@@ -139,9 +145,12 @@ def column_scaling(batch: Scalable, weights: np.ndarray | None) -> Scaling | Non
         The training data.
     weights : ndarray or None
         Weight of every sample.
+    asked : callable or None
+        Gives the same samples, perhaps in blocks, which are asked for sums; None for these.
     """
     if not batch.summed(_other_than_indicators):
         return None
+    batch = batch if asked is None else asked()
     space = batch.space
     extent = Extent(*batch.summed(_extent, weights=weights))
     largest = np.maximum(extent.top.value, extent.bottom.value)

@@ -13,6 +13,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 
@@ -159,13 +160,30 @@ def joined_widths(first: int | None, second: int | None, empty: bool) -> int | N
 
 
 def block_counts(table: TokenTable) -> Counts:
-    """How often every name of a token table is used, block by block."""
+    """How often every name of a token table is used, block by block; names in order of first use.
+
+    So the order of names is that of the tokens, whatever parts of the data were compiled together. Columns of
+    arrays keep their places.
+    """
     counts: Counts = []
     for names, matrix, index in table.blocks:
         used = np.bincount(index[index >= 0], minlength=matrix.shape[0])
         occurrences = np.asarray((matrix != 0).T @ used).ravel()
+        order = np.arange(len(names)) if table.width is not None else _by_first_use(matrix, index)
         here: dict[str, int] = {}
-        for name, n in zip(names, occurrences.tolist(), strict=True):
-            here[name] = here.get(name, 0) + n
+        listed = list(names)
+        for j, n in zip(order.tolist(), occurrences[order].tolist(), strict=True):
+            here[listed[j]] = here.get(listed[j], 0) + n
         counts.append(here)
     return counts
+
+
+def _by_first_use(matrix: Any, index: np.ndarray) -> np.ndarray:
+    """Columns in the order in which tokens use them; those of one token as they stand, unused ones last."""
+    first = np.full(matrix.shape[0], index.size)
+    tokens = np.flatnonzero(index >= 0)[::-1]
+    first[index[tokens]] = tokens  # of several assignments the last one stays
+    entries = sp.coo_matrix(matrix)
+    of_column = np.full(matrix.shape[1], index.size)
+    np.minimum.at(of_column, entries.col, first[entries.row])
+    return np.argsort(of_column, kind="stable")

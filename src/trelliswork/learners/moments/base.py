@@ -245,7 +245,8 @@ class MomentLearner(StructuredEstimator):
         )
         # What is known before any data is a law, too.
         whole = structure.complete() if counted and structure.known_weights() is None else structure
-        space, batch = self._start(X, y, sample_weight, structure=whole, classes=classes)
+        leaves = "scales" if self._adds_up else None
+        space, batch = self._start(X, y, sample_weight, structure=whole, classes=classes, leaves=leaves)
         weights = combined_weights(batch, sample_weight, self.class_weight)
         batch, self.completed_by_ = filled_in(batch, weights)
         plain = self._law(space) == "uniform" and self.constraints is None and self.n_steps == 1
@@ -257,8 +258,19 @@ class MomentLearner(StructuredEstimator):
         return MomentState(space, batch=batch, weights=weights, samples=samples, n_samples=len(batch))
 
     def _summed(self, space: Space, batch: Batch, weights: np.ndarray | None, seen: int = 0) -> MomentState:
-        sums = MomentSums.of(self._moments(batch, None, weights, seen), self._loss is not None)
+        state = MomentState(space, batch=batch, weights=weights, n_samples=len(batch))
+        moments = self._moments(self._samples(state), None, weights, seen)
+        sums = MomentSums.of(moments, self._loss is not None)
         return MomentState(space, sums=sums, made=self._made(), n_samples=len(batch))
+
+    def _samples(self, state: MomentState) -> Batch:
+        """Samples in leaves, as far as all that is asked of them adds up."""
+        assert state.batch is not None
+        return state.in_leaves() if self._adds_up else state.batch
+
+    @property
+    def _adds_up(self) -> bool:
+        return self.moments == "exact" and self.constraints is None
 
     def _made(self) -> dict[str, str]:
         """What sums depend on."""
@@ -296,7 +308,8 @@ class MomentLearner(StructuredEstimator):
         return SampledMoments(batch, scores, weights, loss, self.n_samples, rng)
 
     def _solve(self, state: MomentState) -> None:
-        space, batch, weights = state.space, state.batch, state.weights
+        space, weights = state.space, state.weights
+        batch = None if state.batch is None else self._samples(state)
         law, setting = self._law(space), self._setting(state)
         reference: np.ndarray | None = None
         offset: Parts | None = None
@@ -371,6 +384,7 @@ class MomentLearner(StructuredEstimator):
         self.history_ = progress.history
         self.n_iter_, self.stop_ = len(progress.history), stop
         if self.keep_moments and (state.batch is None or not state.batch.in_blocks):
+            state.forget_leaves()
             self.moments_ = state
         elif hasattr(self, "moments_"):
             del self.moments_
@@ -404,7 +418,7 @@ class MomentLearner(StructuredEstimator):
             others = [Setting(loss) for loss in (None, "hamming") if loss != plain.loss]
             margin = state.space.moment_margin
             others += [] if margin is None else [Setting("hamming", margin)]
-            state.told = told_by_others(state.batch, state.weights, [plain, *others], self._tried)
+            state.told = told_by_others(self._samples(state), state.weights, [plain, *others], self._tried)
         return state.told
 
     def _tried(

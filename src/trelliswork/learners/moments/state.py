@@ -11,6 +11,7 @@ from trelliswork._errors import InputError
 from trelliswork._stored import fitting, numbers
 from trelliswork.learners.moments.held_out import Setting
 from trelliswork.learners.moments.sums import MomentSums
+from trelliswork.shards.leaves import in_leaves
 from trelliswork.structures.abilities import Storable, require
 from trelliswork.structures.base import Batch, Space
 
@@ -58,9 +59,23 @@ class MomentState:
         self.made = dict(made or {})
         self.n_samples = n_samples
         self.told: Setting | None = None  # by held-out samples; found again where it is not known
+        self._leaves: Batch | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"told": None}
+        return self.__dict__ | {"told": None, "_leaves": None}
+
+    def in_leaves(self) -> Batch:
+        """The compiled samples, asked as those of partitions are: sums have the same bits."""
+        assert self.batch is not None
+        if self.batch.in_blocks:
+            return self.batch
+        if self._leaves is None:
+            self._leaves = in_leaves(self.batch, whole=False)
+        return self._leaves
+
+    def forget_leaves(self) -> None:
+        """Let go of what is quickly made again."""
+        self._leaves = None
 
     def __repr__(self) -> str:
         kept = "sums" if self.batch is None else "samples" if self.samples else "compiled features"

@@ -26,6 +26,7 @@ from trelliswork.learners.svm.weights import Expansion
 from trelliswork.learners.weights import combined_weights, given_weights
 from trelliswork.losses import Loss, as_loss
 from trelliswork.losses.forms import Form, check_form
+from trelliswork.shards import Shards
 from trelliswork.structures.abilities import Rows, require
 from trelliswork.structures.base import Batch, Space, Structure
 
@@ -268,9 +269,13 @@ class StructuredSVM(KernelModel):
         counted = isinstance(source, str)  # "generative"
         if counted:
             structure = structure.complete()
-        space, batch = self._start(X, y, sample_weight, structure=structure, scaled=not counted)
+        joint = self.solver == "one-slack" or isinstance(X, Shards)
+        leaves = "blocks" if joint else None
+        space, batch = self._start(
+            X, y, sample_weight, structure=structure, scaled=not counted, leaves=leaves
+        )
         weights = combined_weights(batch, sample_weight, self.class_weight)
-        if batch.in_blocks:
+        if isinstance(X, Shards):
             self._check_blocks(form, kernel)
         if kernel is not None:
             kernel = fitted(kernel, require(batch, Rows).row_view().rows)
@@ -293,8 +298,8 @@ class StructuredSVM(KernelModel):
             "approx": self.approx,
             "cache_mb": self.cache_mb,
             "random_state": self.random_state,
+            "keep_outputs": not isinstance(X, Shards),
         }
-        joint = self.solver == "one-slack" or batch.in_blocks
         warm = self.warm_start and self.__sklearn_is_fitted__() and not joint
         start = (self._prepared(X), self.support_) if warm else None
         rounds: list[dict[str, Any]] = []

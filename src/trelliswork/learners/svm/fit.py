@@ -48,6 +48,7 @@ def fit_svm(
     random_state: Any = 0,
     warm: tuple[Any, list[tuple[int, Any, float]]] | None = None,
     progress: Progress | None = None,
+    keep_outputs: bool = True,
     samples_per_shard: int = 64,
     rows_per_shard: int = 1000,
 ) -> tuple[Solution, np.ndarray | Expansion]:
@@ -67,6 +68,8 @@ def fit_svm(
         Inputs and support set of an earlier solution, to start from.
     progress : Progress or None
         Gets one record per round.
+    keep_outputs : bool
+        Whether the support set is wanted where samples are in blocks.
     samples_per_shard, rows_per_shard : int
         Size of the parts of the data that are solved in turn: samples of a linear model, rows of a
         kernel model whose kernel matrix does not fit into memory.
@@ -94,7 +97,8 @@ def fit_svm(
     if compiled is not None:
         model = _fit_ascent(*compiled, form, shares, start, rng, options)
     elif solver == "one-slack":
-        model = _fit_one_slack(Violations(batch, loss, form, approx, shares), C, cache_mb, options)
+        violations = Violations(batch, loss, form, approx, shares, keep_outputs)
+        model = _fit_one_slack(violations, C, cache_mb, options)
     else:
         if kernel is not None:
             n_shards = _kernel_shards(batch, KERNEL_SHARE * cache_mb, rows_per_shard)

@@ -15,6 +15,7 @@ from trelliswork.learners.svm.weights import LinearWeights
 from trelliswork.losses import Loss
 from trelliswork.losses.forms import Form
 from trelliswork.losses.oracle import Found, Oracle
+from trelliswork.shards.recipes import joined_rows
 from trelliswork.structures.base import Batch
 
 __all__ = ["Violated", "Violations", "most_violated", "solve_one_slack"]
@@ -57,18 +58,36 @@ class Violations:
         As in ``Oracle``.
     shares : ndarray
         Share of each sample in the price of slacks.
+    keep : bool
+        Whether the outputs are wanted, for a support set.
     """
 
-    def __init__(self, batch: Batch, loss: Loss, form: Form, approx: bool, shares: np.ndarray):
+    def __init__(
+        self, batch: Batch, loss: Loss, form: Form, approx: bool, shares: np.ndarray, keep: bool = True
+    ):
         self.batch, self.form, self.shares = batch, form, shares
-        self._problem = f"most violated outputs {uuid.uuid4().hex}", loss, form, approx, not batch.in_blocks
+        self._problem = f"most violated outputs {uuid.uuid4().hex}", loss, form, approx, keep
 
     def find(self, w: np.ndarray) -> Violated:
         """The most violated outputs under the weights ``w``."""
         cut, height, slack, inexact, outputs = summed(
             self.batch, most_violated, *self._problem, w, weights=self.shares
         )
-        return Violated(cut, height, slack, not inexact, outputs)
+        return Violated(cut, height, slack, not inexact, None if outputs is None else outputs.joined())
+
+
+class _Outputs:
+    """Outputs that leaves of a sum found, which follow one another."""
+
+    def __init__(self, found: list[Found]):
+        self.found = found
+
+    def __add__(self, other: _Outputs) -> _Outputs:
+        return _Outputs(self.found + other.found)
+
+    def joined(self) -> Found:
+        """Those of all samples."""
+        return joined_rows(self.found)
 
 
 def most_violated(
@@ -80,7 +99,7 @@ def most_violated(
     keep: bool,
     w: np.ndarray,
     weights: np.ndarray,
-) -> tuple[np.ndarray, float, float, int, Found | None]:
+) -> tuple[np.ndarray, float, float, int, _Outputs | None]:
     """Sums of some samples, and the outputs if they are to be kept; the oracle of a batch is made once."""
     oracle = batch.remembered(key, lambda: Oracle(batch, loss, form, approx=approx))
     worst = oracle.find(w)
@@ -88,7 +107,13 @@ def most_violated(
     share = np.where(worst.value > 0, weights, 0.0)
     step = batch.indicators(batch.gold_codes, share * s) - batch.indicators(worst.codes, share * s)
     slack = float(weights @ np.maximum(worst.value, 0.0))
-    return batch.pull(step), float(share @ h), slack, int(not oracle.exact), worst if keep else None
+    return (
+        batch.pull(step),
+        float(share @ h),
+        slack,
+        int(not oracle.exact),
+        _Outputs([worst]) if keep else None,
+    )
 
 
 def solve_one_slack(
@@ -194,8 +219,13 @@ def _support(violations: Violations, cuts: _Cuts, C: float) -> list[tuple[int, A
             codes = worst.codes[int(i)]
             entry = total.setdefault((int(i), codes.tobytes()), [codes, 0.0])
             entry[1] += beta * violations.shares[i] / C * s[i]
-    support = []
-    for (sample, _), (codes, alpha) in sorted(total.items(), key=lambda item: item[0]):
-        [output] = violations.batch.unpack_sample(sample, Ragged(codes, [0, codes.size]))
-        support.append((sample, output, float(alpha)))
-    return support
+    if not total:
+        return []
+    order = sorted(total)
+    samples, found = [sample for sample, _ in order], [total[place] for place in order]
+    codes = Ragged.from_list([codes for codes, _ in found])
+    outputs = violations.batch.subset(samples).unpack(codes)
+    return [
+        (sample, output, float(alpha))
+        for sample, output, (_, alpha) in zip(samples, outputs, found, strict=True)
+    ]

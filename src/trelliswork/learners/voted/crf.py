@@ -193,7 +193,7 @@ class VotedCRF(Voted):
         """
         loss = self._checked_loss()
         self._check_solver()
-        space, batch = self._start(X, y, sample_weight, leaves=self._sums_in_leaves)
+        space, batch = self._start(X, y, sample_weight, leaves=self._leaves)
         problem = self._problem(space, batch, loss, sample_weight)
         start = self._begin(space, problem)
         for name in ("path_", "lam_"):
@@ -202,8 +202,9 @@ class VotedCRF(Voted):
         return self
 
     @property
-    def _sums_in_leaves(self) -> bool:
-        return not (isinstance(self.r, str) and self.r == "monte_carlo")  # it draws for all samples together
+    def _leaves(self) -> str | None:
+        drawn = isinstance(self.r, str) and self.r == "monte_carlo"
+        return None if drawn else "sums"  # draws are for all samples together
 
     def _solve(self, space: Space, problem: Problem, start: np.ndarray) -> None:
         seen = problem.batch.seen if self.verbose else None
@@ -259,7 +260,7 @@ class VotedCRF(Voted):
             check_number("lams", lam, 0)
         if not len(lams):
             raise InputError("lams must not be empty")
-        space, batch = self._start(X, y, sample_weight, leaves=self._sums_in_leaves)
+        space, batch = self._start(X, y, sample_weight, leaves=self._leaves)
         dev = None
         if X_dev is not None:
             check_samples(X_dev, y_dev)

@@ -21,7 +21,7 @@ from trelliswork.structures.classes.taxonomy import Taxonomy
 from trelliswork.structures.labels import check_given_labels, label_list, sorted_labels, unhashable
 from trelliswork.structures.limits import ClassesLimits
 from trelliswork.structures.scaling import check_scale
-from trelliswork.structures.survey import Counts, Survey, joined_counts, joined_widths
+from trelliswork.structures.survey import Counts, Survey, block_counts, joined_counts, joined_widths
 
 __all__ = ["Classes"]
 
@@ -160,8 +160,7 @@ class Classes(Structure):
         table = self.prepare(X)
         taxonomy = None if self.taxonomy is None else Taxonomy.read(self.taxonomy)
         labels = list(dict.fromkeys(self.labels)) if self.labels is not None else _labels_of(y, taxonomy)
-        names = [dict.fromkeys(block.names, 0) for block in table.blocks]
-        return ClassesSurvey(self, labels, names, taxonomy, table.width, table.dense)
+        return ClassesSurvey(self, labels, block_counts(table), taxonomy, table.width, table.dense)
 
     def bind_names(self, names: Sequence[Any]) -> ClassesSpace:
         """Classes and attributes from the names of given weights."""
