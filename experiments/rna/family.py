@@ -28,6 +28,7 @@ from trelliswork.io import read_stockholm
 from trelliswork.metrics import base_pair_scores
 
 FAMILIES = ("RF02924", "RF02969", "RF01705", "RF01760", "RF00515")
+SIZES = (5, 50)
 SPLITS = 2
 MAX_ITER = 40
 MOST = 100  # test sequences
@@ -47,7 +48,7 @@ def family(arguments: Sequence[str]) -> None:
         accession, data = head.accession, read_stockholm(io.StringIO(head.record + "//\n"))
         assert data.y is not None
         n = len(data.X)
-        for wanted in (5, 50):
+        for wanted in SIZES:
             size = min(wanted, n // 2)
             if f"{accession} {size}" in done:
                 continue
@@ -90,5 +91,5 @@ def family(arguments: Sequence[str]) -> None:
     write(
         "rna/family",
         "RNA families with few known structures",
-        f"{text}\n\n{markdown(header, list(done.values()))}",
+        f"{text}\n\n{markdown(header, sorted(done.values()))}",
     )

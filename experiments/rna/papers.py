@@ -2,8 +2,9 @@
 
 Table 7 of the magic moments (each family alone, sequences that G6 can hold) and Tables 7 to 9 of KLRSO
 (each family alone and, unless ``--joint 0``, all four together), in the folds of
-``experiments/magic_moments/families.py`` and ``experiments/klrso/rna.py``; of the five folds the first
-``--folds`` are run, so that figures of one fold tell less than the papers' means. Best structures of CRFs
+``experiments/magic_moments/families.py`` and ``experiments/klrso/rna.py``. Finished parts are kept, and a run
+goes on where the last one ended; with ``--rest 0`` it only shows what there is (empty cells were not run). Of
+the five folds the first ``--folds`` are run. Best structures of CRFs
 with the default penalty, nothing chosen: G6, the nearest-neighbour model from nothing, and the same from
 the weights of the package (``RNA()``). TrainSetA, which these were trained on, has members of most of
 these families: "like" counts sequences that share half of their 10-mers with one of it. The other
@@ -69,30 +70,36 @@ def measured(parts: list[klrso.Samples], grammar: str, n_folds: int, jobs: int) 
     return np.mean(out, axis=0).tolist()
 
 
+def _f1(found: list[list[float]] | None, part: int) -> float | str:
+    """F1 of a part, where it was run."""
+    return "" if found is None else found[part][2]
+
+
 def papers(arguments: Sequence[str]) -> None:
     """Figures by family and grammar."""
-    args = options(arguments, folds=(2, "folds of five that are run"), jobs=(1, "threads"),
-                   joint=(1, "0 leaves training on four families together out"))  # fmt: skip
+    args = options(arguments, folds=(5, "folds of five that are run"), jobs=(1, "threads"),
+                   joint=(1, "0 leaves training on four families together out"),
+                   rest=(1, "0 shows what there is, and runs nothing"))  # fmt: skip
     done: dict[str, Any] = load("rna/papers")
     near = Words(tornado(args.data)[0].X)
 
     def like(X: list[str]) -> int:
         return sum(near.share(x) >= 0.5 for x in X)
 
-    def run(name: str, parts: list[klrso.Samples]) -> list[list[list[float]]]:
+    def run(name: str, parts: list[klrso.Samples]) -> list[list[list[float]] | None]:
         for grammar in STRUCTURES:
             key = f"{name}; {grammar}; {args.folds}"
-            if key not in done:
+            if key not in done and args.rest:
                 done[key] = measured(parts, grammar, args.folds, args.jobs)
                 store("rna/papers", done)
                 print(key, done[key], flush=True)
-        return [done[f"{name}; {grammar}; {args.folds}"] for grammar in STRUCTURES]
+        return [done.get(f"{name}; {grammar}; {args.folds}") for grammar in STRUCTURES]
 
     moments = []
     for family in FAMILIES:
         X, y = seeds(args.data, family)
         found = run(f"moments {family}", [(X, y)])
-        cells = [f"{part[0][0]:.2f} / {part[0][1]:.2f}" for part in found]
+        cells = ["" if part is None else f"{part[0][0]:.2f} / {part[0][1]:.2f}" for part in found]
         moments.append(
             [family, len(X), like(X), *cells, *(f"{a:.2f} / {b:.2f}" for a, b in PAPER[family][:3])]
         )
@@ -103,12 +110,12 @@ def papers(arguments: Sequence[str]) -> None:
         found = run(f"KLRSO {family}", [part])
         printed = klrso.PAPER_ALONE[family]
         strings.append(
-            [family, "alone", len(part[0]), like(part[0]), *(some[0][2] for some in found), *printed]
+            [family, "alone", len(part[0]), like(part[0]), *(_f1(some, 0) for some in found), *printed]
         )
     found = run("KLRSO four together", parts) if args.joint else []
     for i, family in enumerate(names if args.joint else []):
         X = parts[i][0]
-        row = [family, "four together", len(X), like(X), *(some[i][2] for some in found)]
+        row = [family, "four together", len(X), like(X), *(_f1(some, i) for some in found)]
         strings.append([*row, *klrso.PAPER_JOINT[4][i]])
     grammars = [f"CRF, {grammar}" for grammar in STRUCTURES]
     header = [

@@ -5,6 +5,7 @@ import pytest
 
 import trelliswork as tw
 from trelliswork import RNA, InputError
+from trelliswork.learners.optimize.ridge import Ridge
 from trelliswork.learners.pull import chosen_pull
 from trelliswork.structures.held_out import most_accurate_of
 from trelliswork.structures.rna.shipped import shipped_loops
@@ -170,3 +171,35 @@ def test_a_file_with_other_groups():
     assert old.n_features == 739
     with pytest.raises(InputError, match="groups"):
         type(space).from_state(RNA(), {"groups": ["nothing"]})
+
+
+@pytest.mark.parametrize("about", ["mean", "gold"])
+def test_random_structures_make_a_preconditioner(about):
+    batch = RNA().bind(X, Y).pack(X, Y)
+    known = np.array(list(RNA().known_weights().values()))
+    law = batch.covariance(batch.scores(known), np.arange(1.0, 7.0), about=about)
+    b = law.deviation()
+    exact = Ridge(law, 0.1, solver="cholesky").solve(b)
+    by_steps = Ridge(law, 0.1, solver="cg", tol=1e-8)
+    np.testing.assert_allclose(by_steps.solve(b), exact, atol=1e-5)
+    assert by_steps.said["cg_iterations"] <= 30
+    halves = [batch.subset(part) for part in (np.arange(3), np.arange(3, 6))]
+    told = [part.covariance(part.scores(known)).frequencies() for part in (batch, *halves)]
+    np.testing.assert_allclose(told[0], told[1] + told[2], atol=1e-9)
+
+
+def test_a_law_that_knows_much_is_corrected_as_little_as_all_thirds_say():
+    model = tw.ZScore(RNA()).fit(X * 3, Y * 3)  # six outputs are too few to tell
+    assert (model.loss_, model.length_) == (None, 1.0)
+    X2 = [
+        x.replace("A", "U", k)
+        for k in range(3)
+        for x in ("GGGAAAACCC", "GGCAAAAGCC", "GCGAAAACGC", "GGAAAAACC")
+    ]
+    Y2 = [s for _ in range(3) for s in ("(((....)))", "(((....)))", "(((....)))", "((.....))")]
+    Y2 = ["." * len(s) if i % 5 == 4 else s for i, s in enumerate(Y2)]
+    more = tw.ZScore(RNA()).fit(
+        [x + "A" * i for i, x in enumerate(X2)], [s + "." * i for i, s in enumerate(Y2)]
+    )
+    assert more.loss_ is None
+    assert more.length_ in [2.0**k for k in (3, 2, 1, 0, -1, -2, -3, -4, -6)]

@@ -415,10 +415,12 @@ class MomentLearner(StructuredEstimator):
         if state.batch.one_label:
             return plain
         if state.told is None:
-            others = [Setting(loss) for loss in (None, "hamming") if loss != plain.loss]
-            margin = state.space.moment_margin
+            known, margin = state.space.structure.known_weights() is not None, state.space.moment_margin
+            others = [Setting(loss) for loss in (None, "hamming") if loss != plain.loss and not known]
             others += [] if margin is None else [Setting("hamming", margin)]
-            state.told = told_by_others(self._samples(state), state.weights, [plain, *others], self._tried)
+            settings = [plain, *others]
+            samples = self._samples(state)
+            state.told = told_by_others(samples, state.weights, settings, self._tried, in_turn=known)
         return state.told
 
     def _tried(

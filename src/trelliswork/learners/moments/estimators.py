@@ -59,7 +59,8 @@ class ZScore(MomentLearner):
         samples tell: of None, "hamming" and (on chains of attributes) "hamming" with a total margin of 8 it
         is what predicts a third of up to 150 different outputs best after learning from the others, together
         with the factor ``length_`` of the weights (1/8 to 8); None and 1 with fewer than 12 different
-        outputs.
+        outputs. For ``RNA()``, whose law begins with the weights of the package, it is None, and each third
+        is held out in turn to tell the factor (1/64 to 8).
     total_margin : float, None or "auto", default="auto"
         With a loss and the generative reference: the score is that of the whole model, reference
         included (but for parts that cost nothing, such as transitions), and the loss is so many times as

@@ -27,6 +27,7 @@ _FEW = 30  # samples, up to which every third is held out in turn
 _MOST = 150  # different outputs that are looked at
 _SAMPLES = 4 * _MOST  # that have them
 _LENGTHS = (1.0, 2.0, 4.0, 8.0, 0.5, 0.25, 0.125)
+_SHORTER = (1 / 16, 1 / 64)
 
 
 class Setting(NamedTuple):
@@ -52,7 +53,12 @@ Solve = Callable[[Batch, np.ndarray | None, Setting], tuple[np.ndarray, np.ndarr
 
 
 def told_by_others(
-    batch: Batch, weights: np.ndarray | None, settings: Sequence[Setting], solve: Solve
+    batch: Batch,
+    weights: np.ndarray | None,
+    settings: Sequence[Setting],
+    solve: Solve,
+    *,
+    in_turn: bool = False,
 ) -> Setting:
     """The setting, with a length, that predicts held-out samples best; the first with few samples.
 
@@ -66,6 +72,9 @@ def told_by_others(
         What is tried.
     solve : callable
         Makes weights.
+    in_turn : bool, default=False
+        Whether every third of the outputs is held out in turn, not only one: for a law that knows much
+        already, where a few samples do not tell by how little it should be corrected.
 
     Examples
     --------
@@ -75,38 +84,43 @@ def told_by_others(
     >>> model.loss_, model.total_margin_, model.length_
     ('hamming', 8.0, 0.125)
     """
-    trials = _trials(batch, weights)
+    trials = _trials(batch, weights, in_turn)
     if not trials:
         return settings[0]
+    # Errors of few samples say less than their probability, unless the law knows much already.
+    by_errors = in_turn or len(trials) == 1
+    lengths = (*_LENGTHS, *(_SHORTER if in_turn else ()))
     best, chosen = (-np.inf, -np.inf), settings[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a look need not be exact
         for setting in settings:
-            found = [_reached(split, *solve(split.known, split.weights, setting)) for split in trials]
-            for length, (right, log_prob) in zip(_LENGTHS, np.sum(found, axis=0).tolist(), strict=True):
-                reached = (right, log_prob) if len(trials) == 1 else (log_prob, right)
+            found = [
+                _reached(split, lengths, *solve(split.known, split.weights, setting)) for split in trials
+            ]
+            for length, (right, log_prob) in zip(lengths, np.sum(found, axis=0).tolist(), strict=True):
+                reached = (right, log_prob) if by_errors else (log_prob, right)
                 if reached > best:
                     best, chosen = reached, setting._replace(length=length)
     return chosen
 
 
-def _trials(batch: Batch, weights: np.ndarray | None) -> list[Trial]:
-    """A third of the samples held out; of few samples each third in turn."""
+def _trials(batch: Batch, weights: np.ndarray | None, in_turn: bool) -> list[Trial]:
+    """A third of the samples held out; where asked for, and of few samples, each third in turn."""
     sizes = {"least": _LEAST, "most": _MOST, "samples": _SAMPLES}
     first = trial(batch, weights, **sizes)
     if first is None:
         return []
-    if len(first.known) + len(first.new) > _FEW:
+    if len(first.known) + len(first.new) > _FEW and not in_turn:
         return [first]
     others = (trial(batch, weights, part=part, **sizes) for part in (1, 2))
     return [first, *(split for split in others if split is not None)]
 
 
-def _reached(split: Trial, found: np.ndarray, reference: np.ndarray) -> np.ndarray:
+def _reached(split: Trial, lengths: Sequence[float], found: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Wrong parts, with a minus sign, and log-probability of held-out samples, for every length."""
     offset, change = reference_scores(split.new, reference), split.new.scores(found)
-    out = np.empty((len(_LENGTHS), 2))
-    for i, length in enumerate(_LENGTHS):
+    out = np.empty((len(lengths), 2))
+    for i, length in enumerate(lengths):
         scores = offset + length * change
         log_prob = split.new.evaluate(split.new.gold_codes, scores) - split.new.log_partition(scores)
         out[i] = -split.wrong(scores), float(split.share @ log_prob)
