@@ -23,6 +23,7 @@ from trelliswork.structures.base import Batch
 __all__ = ["Setting", "told_by_others"]
 
 _LEAST = 5  # different outputs, below which there are too few to tell
+_LEAST_KNOWING = 12  # the same for a law that knows much already
 _FEW = 30  # samples, up to which every third is held out in turn
 _MOST = 150  # different outputs that are looked at
 _SAMPLES = 4 * _MOST  # that have them
@@ -106,7 +107,7 @@ def told_by_others(
 
 def _trials(batch: Batch, weights: np.ndarray | None, in_turn: bool) -> list[Trial]:
     """A third of the samples held out; where asked for, and of few samples, each third in turn."""
-    sizes = {"least": _LEAST, "most": _MOST, "samples": _SAMPLES}
+    sizes = {"least": _LEAST_KNOWING if in_turn else _LEAST, "most": _MOST, "samples": _SAMPLES}
     first = trial(batch, weights, **sizes)
     if first is None:
         return []
