@@ -95,7 +95,7 @@ class Generative(StructuredEstimator):
 
     def holds(self) -> Holds:
         """What a fit holds at the same time beside the samples."""
-        return Holds(vectors=4, tables=1)
+        return Holds(vectors=4, tables=1, question="viterbi")
 
     def __init__(self, structure: Structure, smoothing: float | str = "auto", *, n_jobs: int | None = None):
         self.structure = structure
