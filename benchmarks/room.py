@@ -99,6 +99,24 @@ def growth(learner: str, structure: Any, X: Any, y: Any) -> tuple[float, float] 
     return tuple(json.loads(text)) if text else None
 
 
+def write(rows: list[tuple[str, str, float, float]], asked: list[str]) -> None:
+    """Write the table so far."""
+    lines = [
+        "# Memory of fits, estimated and measured",
+        "",
+        f"`{' '.join(['python -m benchmarks room', *asked])}`, {date.today()}: megabytes beside the packed "
+        f"samples. Peaks below {LEAST:.0f} MB are noise and have no factor.",
+        "",
+        "| data | learner | estimated | measured | factor |",
+        "| --- | --- | ---: | ---: | ---: |",
+        *(
+            f"| {name} | {learner} | {e:.1f} | {p:.1f} | {f'{e / p:.2f}' if p >= LEAST else ''} |"
+            for name, learner, e, p in rows
+        ),
+    ]
+    (ROOT / "benchmarks" / "results" / "room.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def main() -> int:
     warnings.simplefilter("ignore")
     asked = sys.argv[1:]
@@ -122,20 +140,7 @@ def main() -> int:
             if found is not None:
                 rows.append((name, learner, *found))
                 print(*rows[-1], flush=True)
-    lines = [
-        "# Memory of fits, estimated and measured",
-        "",
-        f"`{' '.join(['python -m benchmarks room', *asked])}`, {date.today()}: megabytes beside the packed "
-        f"samples. Peaks below {LEAST:.0f} MB are noise and have no factor.",
-        "",
-        "| data | learner | estimated | measured | factor |",
-        "| --- | --- | ---: | ---: | ---: |",
-        *(
-            f"| {name} | {learner} | {e:.1f} | {p:.1f} | {f'{e / p:.2f}' if p >= LEAST else ''} |"
-            for name, learner, e, p in rows
-        ),
-    ]
-    (ROOT / "benchmarks" / "results" / "room.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+                write(rows, asked)
     return 0
 
 

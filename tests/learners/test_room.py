@@ -1,7 +1,11 @@
 """Fits that cannot fit into memory are refused before they begin."""
 
+import os
+import warnings
+
 import numpy as np
 import pytest
+from benchmarks.room import growth, problems
 
 import trelliswork as tw
 from trelliswork.learners import LEARNERS, room
@@ -41,4 +45,18 @@ def test_estimates_grow_with_what_they_are_made_of():
     for learner in (tw.CRF, tw.Perceptron, tw.ZScore, tw.StructuredSVM):
         assert room.memory_of_fit(learner(structure), few) < room.memory_of_fit(learner(structure), many)
     longer = tw.RNA("g6").compile(["GAAAC" * 40], ["(...)" * 40])[1]
-    assert longer.working_bytes() > 80 * 200**2
+    assert longer.working_bytes("expect") > 80 * 200**2 > longer.working_bytes("viterbi") > 0
+
+
+@pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="peaks are not told here")
+@pytest.mark.parametrize("learner", ["CRF", "Perceptron", "SODA"])
+def test_estimates_are_within_a_factor_of_two(learner):
+    """``python -m benchmarks room`` does the same for all learners and structures."""
+    [small, big] = [
+        next(rest for name, *rest in problems(size) if name == "Chain, weights") for size in (1, 0)
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        LEARNERS[learner](small[0]).fit(*small[1:])  # compiles
+        estimated, measured = growth(learner, *big)
+    assert measured / 2 < estimated < 2 * measured

@@ -91,6 +91,9 @@ class StructuredEstimator(ModelVerbs, Parametrised):
     # ``features`` is known. A subclass adds to what its base class declares.
     stored: ClassVar[Mapping[str, Declared]] = {"coef_": numbers("features", optional=True)}
 
+    # Fitted attributes that come together: a model that has one always has the others.
+    stored_with: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+
     history_: list[dict[str, Any]]
     n_iter_: int
 
@@ -114,9 +117,15 @@ class StructuredEstimator(ModelVerbs, Parametrised):
             if self.__sklearn_is_fitted__():
                 raise InputError("weights without the alphabets that they belong to")
             return
+        if not self.__sklearn_is_fitted__():
+            raise InputError("alphabets without weights")
         arrays = fitting(vars(self), declared, "weights", features=self.space_.n_features)
         for name, value in arrays.items():
             setattr(self, name, value if value.ndim else float(value))
+        for name, others in self.stored_with.items():
+            missing = [other for other in others if name in vars(self) and other not in vars(self)]
+            if missing:
+                raise InputError(f"it has {name} without {missing[0]}")
         history = getattr(self, "history_", [])
         if not (isinstance(history, list) and all(isinstance(record, dict) for record in history)):
             raise InputError("history_ is not a list of records")

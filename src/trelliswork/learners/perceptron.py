@@ -139,7 +139,7 @@ class Perceptron(KernelModel):
 
     def holds(self) -> Holds:
         """What a fit holds at the same time beside the samples."""
-        return Holds(vectors=4.5, tables=0.1)
+        return Holds(vectors=4.5, tables=0.1, question="viterbi")
 
     def __init__(
         self,
@@ -316,6 +316,8 @@ class Perceptron(KernelModel):
             self._check_columns(X)
             if self.structure is not self.space_.structure:
                 raise InputError("structure was replaced after training; call fit to begin anew")
+            if not all(name in vars(self) for name in ("last_", "sum_", "clock_")):
+                raise InputError("this model has no sums to go on with; call fit to begin anew")
             X = self._checked_structure().prepare(X)
             space = self.space_.grown(X, y)
             batch = space.pack(X, y, n_jobs=self.n_jobs)

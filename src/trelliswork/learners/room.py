@@ -23,6 +23,7 @@ __all__ = ["Holds", "available", "check_room", "memory_of_fit"]
 
 _FEW_ROWS = 20_000  # rows of parts up to which tables are not worth a look
 _SMALL = 1 << 26  # bytes that always fit
+_PAIRS = 4 << 30  # bytes: larger matrices of pairs of samples are refused by those who make them
 
 
 class Holds(NamedTuple):
@@ -34,16 +35,23 @@ class Holds(NamedTuple):
         Vectors of one number per weight.
     tables : float
         Tables of one number per part of all outputs.
+    costs : float
+        Tables of one cost per part, for parts whose scores need no table.
     matrices : float
         Matrices of second moments of the features, as long as these are dense.
     pairs : float
         Matrices of one number per pair of samples.
+    question : {"viterbi", "inside", "expect", "tangent"}
+        The question to the recursions that takes the largest tables: best outputs, sums, expectations or
+        their derivatives.
     """
 
     vectors: float = 4.0
     tables: float = 1.0
+    costs: float = 0.0
     matrices: float = 0.0
     pairs: float = 0.0
+    question: str = "expect"
 
 
 def memory_of_fit(learner: Any, batch: Batch) -> int:
@@ -65,29 +73,32 @@ def memory_of_fit(learner: Any, batch: Batch) -> int:
     True
     """
     held, n = learner.holds(), batch.space.n_features
-    total = 8.0 * held.vectors * n + held.tables * table_bytes(batch)
+    of_scores, of_costs = table_bytes(batch)
+    total = 8.0 * held.vectors * n + held.tables * of_scores + held.costs * of_costs
     if held.matrices and n <= batch.limits.matrix_features:
         total += 8.0 * held.matrices * n**2
-    m = len(batch)
-    return int(total + 8.0 * held.pairs * m**2 + batch.working_bytes())
+    total += min(8.0 * held.pairs * len(batch) ** 2, _PAIRS)
+    return int(total + batch.working_bytes(held.question))
 
 
-def table_bytes(batch: Batch) -> int:
-    """Bytes of a table of one number for every part of all outputs, from those of a short sample."""
+def table_bytes(batch: Batch) -> tuple[int, int]:
+    """Bytes of a table of scores of all parts, judged by a short sample; and of costs of the other parts."""
     offsets = batch.part_offsets()
     lengths = {name: np.diff(rows) for name, rows in offsets.items()}
     if not lengths or sum(int(rows[-1]) for rows in offsets.values()) <= _FEW_ROWS:
-        return 0
+        return 0, 0
     some = np.flatnonzero(np.min(list(lengths.values()), axis=0) > 0)
     if not some.size:
-        return 0
+        return 0, 0
     i = int(some[np.argmin(next(iter(lengths.values()))[some])])
     parts = batch.subset([i]).scores(np.zeros(batch.space.n_features))
-    total = 0
+    of_scores = of_costs = 0
     for name, array in parts.items():
-        if array is not None and name in offsets:
-            total += array.nbytes // max(array.shape[0], 1) * int(offsets[name][-1])
-    return total
+        if name in offsets and array is not None:
+            of_scores += array.nbytes // max(array.shape[0], 1) * int(offsets[name][-1])
+        elif name in offsets and batch.indicates_all:
+            of_costs += 8 * int(offsets[name][-1])
+    return of_scores, of_costs
 
 
 def available() -> int | None:

@@ -345,10 +345,15 @@ class Batch(ABC):
             return [Decoded(best.codes[np.array([i])], best.values[i : i + 1]) for i in range(len(self))]
         return self.kbest(scores, k)
 
-    def working_bytes(self) -> int:
+    def working_bytes(self, question: str) -> int:
         """Bytes that recursions take for the longest samples, on all threads, and that copies of rows take.
 
         Here few, beside copies of the rows of attributes: on one scale, sorted, transposed.
+
+        Parameters
+        ----------
+        question : {"viterbi", "inside", "expect", "tangent"}
+            What the recursions are asked for.
         """
         blocks = getattr(getattr(self, "emission", None), "blocks", ())
         return _COPIES * sum(_nbytes(block.matrix) for block in blocks)

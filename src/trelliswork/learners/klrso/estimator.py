@@ -171,13 +171,25 @@ class KLRSO(StructuredEstimator):
         "dual_coef_": numbers("inputs", "outcomes", optional=True),
         "intercept_": numbers("outcomes", optional=True),
     }
+    stored_with: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "coef_": (
+            "log_prob_",
+            "outcomes_",
+            "outcome_ptr_",
+            "heads_",
+            "dual_coef_",
+            "intercept_",
+            "inputs_",
+            "kernel_",
+        )
+    }
     command = "klrso"
     command_options = ("smoothing", "reg", "max_iter")
     tuning = (Path("reg"),)
 
     def holds(self) -> Holds:
         """What a fit holds at the same time beside the samples."""
-        return Holds(vectors=4, tables=1, pairs=4 if self.n_basis is None else 0)
+        return Holds(vectors=4, tables=1, pairs=4 if self.n_basis is None else 0, question="viterbi")
 
     def __init__(
         self,

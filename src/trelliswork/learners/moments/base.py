@@ -64,7 +64,7 @@ class MomentLearner(StructuredEstimator):
 
     def holds(self) -> Holds:
         """What a fit holds at the same time beside the samples."""
-        return Holds(vectors=12, tables=8, matrices=4)
+        return Holds(vectors=12, tables=8, matrices=4, question="tangent")
 
     def __init__(
         self,
@@ -529,6 +529,7 @@ class MomentLearner(StructuredEstimator):
     # -- files -----------------------------------------------------------------------------
 
     stored: ClassVar[Mapping[str, Declared]] = {"reference_coef_": numbers("features", optional=True)}
+    stored_with: ClassVar[Mapping[str, tuple[str, ...]]] = {"coef_": ("reference_coef_",)}
     _FITTED = (
         "coef_",
         "reference_coef_",

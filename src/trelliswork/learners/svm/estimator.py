@@ -204,7 +204,7 @@ class StructuredSVM(KernelModel):
 
     def holds(self) -> Holds:
         """What a fit holds at the same time beside the samples."""
-        return Holds(vectors=4, tables=3)
+        return Holds(vectors=4, tables=3, costs=2, question="inside")
 
     def __init__(
         self,

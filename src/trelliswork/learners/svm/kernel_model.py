@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +26,8 @@ class KernelModel(StructuredEstimator):
     kernel_ : kernel or None
         The kernel with the number that ``gamma="auto"`` stands for.
     """
+
+    stored_with: ClassVar[Mapping[str, tuple[str, ...]]] = {"dual_coef_": ("support_rows_", "linear_coef_")}
 
     kernel: Any
     kernel_: Any

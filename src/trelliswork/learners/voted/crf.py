@@ -136,7 +136,7 @@ class VotedCRF(Voted):
 
     def holds(self) -> Holds:
         """What a fit holds at the same time beside the samples."""
-        return Holds(vectors=13 + 2 * self.memory, tables=4)
+        return Holds(vectors=13 + 2 * self.memory, tables=4, costs=4)
 
     def __init__(
         self,

@@ -243,10 +243,16 @@ class RNABatch(Storable, LossProfiles, CountedParts, Factored, Multinomials, Par
             size = _BYTES[kind] * self.space.n_depths * int(n[i]) ** 2
             self.check_memory(i, size, "; cut the sequence into windows")
 
-    def working_bytes(self) -> int:
-        """Bytes of the tables of the longest sequences."""
+    def working_bytes(self, question: str) -> int:
+        """Bytes of the tables of the longest sequences.
+
+        Parameters
+        ----------
+        question : {"viterbi", "inside", "expect", "tangent"}
+            What the recursions are asked for.
+        """
         longest = np.sort(self.bases.lengths)[-n_threads(self.n_jobs) :].astype(np.float64)
-        return int(_BYTES["expect"] * self.space.n_depths * (longest**2).sum())
+        return int(_BYTES[question] * self.space.n_depths * (longest**2).sum())
 
     def check_memory(self, i: int, size: int, advice: str) -> None:
         """Refuse a sequence whose tables would fill the memory."""

@@ -85,10 +85,16 @@ class NearestBatch(RNABatch):
         )
         return problem, constant
 
-    def working_bytes(self) -> int:
-        """Bytes of the tables of the longest sequences."""
+    def working_bytes(self, question: str) -> int:
+        """Bytes of the tables of the longest sequences.
+
+        Parameters
+        ----------
+        question : {"viterbi", "inside", "expect", "tangent"}
+            What the recursions are asked for.
+        """
         largest = np.sort(np.diff(self.pair_ptr))[-n_threads(self.n_jobs) :]
-        return int(_BYTES["expect"] * largest.sum())
+        return int(_BYTES[question] * largest.sum())
 
     def _check_room(self, kind: str) -> None:
         sizes = np.diff(self.pair_ptr)
