@@ -37,12 +37,12 @@ FREE, PULLED = "loops, from nothing", "loops, from the model"
 
 def family(arguments: Sequence[str]) -> None:
     """F1 by family and number of training sequences."""
-    args = options(arguments, jobs=(1, "threads"))
+    args = options(arguments, jobs=(1, "threads"), rest=(1, "0 shows what there is, and runs nothing"))
     shipped = tw.pretrained("rna").set_params(n_jobs=args.jobs)
     g6, auto = tw.RNA("g6", invalid="repair"), tw.RNA(invalid="repair")
     settings = {"max_iter": MAX_ITER, "n_jobs": args.jobs}
     done: dict[str, list[Any]] = load("rna/family")
-    for head in heads(args.data):
+    for head in heads(args.data) if args.rest else ():
         if head.accession not in FAMILIES:
             continue
         accession, data = head.accession, read_stockholm(io.StringIO(head.record + "//\n"))
