@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +17,10 @@ from trelliswork.learners.asking import rows
 from trelliswork.losses import as_loss
 from trelliswork.structures.base import Batch, Parts
 
-__all__ = ["Trial", "trial", "wrong_parts"]
+__all__ = ["Trial", "least_wrong", "row_trials", "trial", "wrong_parts"]
 
 _PARTS = 3  # one of which is held out
+_LEAST_ROWS, _FEW_ROWS, _MOST_ROWS = 12, 450, 1500  # samples with one label
 
 
 class Trial(NamedTuple):
@@ -99,6 +101,56 @@ def trial(
     share = np.ones(held.size) if weights is None else weights[held]
     new = new.as_new(known.seen_attributes())
     return Trial(known, new, None if weights is None else weights[rest], share)
+
+
+def row_trials(batch: Batch, weights: np.ndarray | None) -> list[Trial]:
+    """Trials of samples with one label each: a third of up to 1,500, of few each third in turn.
+
+    Parameters
+    ----------
+    batch : Batch
+        Samples with their true labels.
+    weights : ndarray or None
+        Weight of each sample.
+    """
+    first = trial(batch, weights, least=_LEAST_ROWS, most=_MOST_ROWS, samples=2 * _MOST_ROWS)
+    if first is None:
+        return []
+    if len(first.known) + len(first.new) > _FEW_ROWS:
+        return [first]
+    others = (
+        trial(batch, weights, least=_LEAST_ROWS, most=_MOST_ROWS, samples=2 * _MOST_ROWS, part=part)
+        for part in range(1, _PARTS)
+    )
+    return [first, *(split for split in others if split is not None)]
+
+
+def least_wrong(strengths: Sequence[float], trials: Sequence[Callable[[float], float]]) -> float:
+    """Strength with the fewest wrong parts, from strong to weak until two in a row are worse; else 1.
+
+    Parameters
+    ----------
+    strengths : sequence of float
+        What is tried.
+    trials : sequence of callable
+        Each tells the wrong parts of its held-out samples for a strength.
+
+    Examples
+    --------
+    >>> from trelliswork.learners.trial import least_wrong
+    >>> least_wrong([10.0, 1.0, 0.1], [lambda strength: abs(strength - 1.0)])
+    1.0
+    """
+    best, chosen, behind = np.inf, 1.0, 0
+    for strength in strengths if trials else ():
+        wrong = sum(ask(strength) for ask in trials)
+        if wrong < best:
+            best, chosen, behind = wrong, strength, 0
+        elif wrong > best:
+            behind += 1
+        if behind == 2:
+            break
+    return chosen
 
 
 def wrong_parts(batch: Batch, scores: Parts) -> np.ndarray:

@@ -12,21 +12,22 @@ from trelliswork._errors import InputError
 from trelliswork._signature import signature
 from trelliswork._stored import Declared, numbers
 from trelliswork._tuning import Choice, Path
-from trelliswork._validate import check_number
 from trelliswork.learners.base import StructuredEstimator
 from trelliswork.learners.calls import accepts_iterators
 from trelliswork.learners.completion import filled_in
 from trelliswork.learners.head_start import RemainingMargin
+from trelliswork.learners.moments.checks import check_parameters
 from trelliswork.learners.moments.constraints import fit_constrained
-from trelliswork.learners.moments.held_out import Setting, told_by_others
+from trelliswork.learners.moments.held_out import Scores, Setting, told_by_others, told_ridge
 from trelliswork.learners.moments.newton import newton_steps
 from trelliswork.learners.moments.reference import reference_scores, reference_weights
 from trelliswork.learners.moments.state import MomentState
 from trelliswork.learners.moments.sums import BatchMoments, MomentSums, SampledMoments
 from trelliswork.learners.optimize.progress import Progress
-from trelliswork.learners.optimize.ridge import SOLVERS, Ridge, SecondMoment
+from trelliswork.learners.optimize.ridge import Ridge, SecondMoment
 from trelliswork.learners.room import Holds
 from trelliswork.learners.strength import DataScale
+from trelliswork.learners.trial import Trial
 from trelliswork.learners.weights import combined_weights
 from trelliswork.losses import as_loss
 from trelliswork.structures.abilities import ReferenceLaw, Storable, require
@@ -35,6 +36,7 @@ from trelliswork.structures.base import Batch, Parts, Space, Structure
 __all__ = ["AnyMoments", "MomentLearner"]
 
 AnyMoments = BatchMoments | SampledMoments | MomentSums
+_LOOSE = 1e-2  # tolerance of a look
 Self = TypeVar("Self", bound="MomentLearner")
 
 # Parameters that decide what is kept of the data; models must agree on them to be merged.
@@ -296,7 +298,7 @@ class MomentLearner(StructuredEstimator):
         reference: np.ndarray | None = None,
         setting: Setting | None = None,
     ) -> BatchMoments | SampledMoments:
-        loss, margin, _ = Setting(self._loss) if setting is None else setting
+        loss, margin, *_ = Setting(self._loss) if setting is None else setting
         if loss is not None and reference is not None and margin is not None:
             loss = RemainingMargin(
                 as_loss(loss), margin, lambda part: reference_scores(part, reference), costed=True
@@ -376,7 +378,7 @@ class MomentLearner(StructuredEstimator):
         self.coef_ = theta
         self.reference_coef_ = reference
         self.lam_, self.reference_ = lam, law
-        self.loss_, self.total_margin_, self.length_ = setting
+        self.loss_, self.total_margin_, self.length_, _ = setting
         self.n_constraints_ = n_constraints
         spread = float(theta @ moments.covariance.product(theta))
         ahead = float(theta @ moments.deviation)
@@ -401,6 +403,10 @@ class MomentLearner(StructuredEstimator):
 
     def _setting(self, state: MomentState) -> Setting:
         """Loss, margin per unit of it and factor of the weights; what is "auto", held-out samples tell."""
+        if state.batch is not None and state.batch.one_label and self._ridge_is_told:
+            if state.told is None:
+                state.told = Setting(self._loss, ridge=self._told_ridge(state.batch, state.weights))
+            return state.told._replace(loss=self._loss)
         generative = self._law(state.space) == "generative"
         if self._loss is not None and generative and self.total_margin not in (None, "auto"):
             return Setting(self._loss, float(self.total_margin))
@@ -412,7 +418,7 @@ class MomentLearner(StructuredEstimator):
         if self._about == "mean":
             # A step of Newton's method is 0 where the law is right; a margin that is asked for may be huge.
             plain = Setting(None)
-        if state.batch.one_label:
+        if state.batch.one_label:  # with a ridge that is given
             return plain
         if state.told is None:
             known, margin = state.space.structure.known_weights() is not None, state.space.moment_margin
@@ -422,6 +428,32 @@ class MomentLearner(StructuredEstimator):
             samples = self._samples(state)
             state.told = told_by_others(samples, state.weights, settings, self._tried, in_turn=known)
         return state.told
+
+    @property
+    def _ridge_is_told(self) -> bool:
+        """Whether held-out samples choose the ridge of samples with one label each."""
+        plain = self.constraints is None and self.n_steps == 1 and self.moments == "exact"
+        return self.reg == "auto" and plain and self._loss is None and self.reference != "observed"
+
+    def _told_ridge(self, batch: Batch, weights: np.ndarray | None) -> float:
+        law, setting = self._law(batch.space), Setting(None)
+        unit = self._ridge(law, setting, self._moments(batch, None, weights, setting=setting), batch, weights)
+
+        def scores(split: Trial) -> Scores:
+            reference, offset = None, None
+            if law == "generative":
+                reference = reference_weights(split.known, self.smoothing, split.weights)
+                offset = reference_scores(split.known, reference)
+            moments = self._moments(split.known, offset, split.weights, setting=setting)
+
+            def told(factor: float) -> Parts:
+                ridge = Ridge(self._second(moments), factor * unit, **self._options() | {"tol": _LOOSE})
+                found = split.new.scores(self._weights(moments, ridge, False))
+                return found if reference is None else found + reference_scores(split.new, reference)
+
+            return told
+
+        return told_ridge(batch, weights, scores)
 
     def _tried(
         self, batch: Batch, weights: np.ndarray | None, setting: Setting
@@ -445,11 +477,14 @@ class MomentLearner(StructuredEstimator):
         """What is added to the diagonal of the covariance."""
         if self.reg == "auto" and law != "uniform":
             assert batch is not None  # sums are kept of uniform laws only
-            return DataScale.of(batch, weights).ridge(law if setting.margin is None else "total")
+            scale = DataScale.of(batch, weights)
+            return setting.ridge * scale.ridge(law if setting.margin is None else "total")
         if self.reg != "auto" and self.reg_mode == "absolute":
             return float(self.reg)
         variance = float(moments.covariance.diagonal().mean()) if moments.deviation.size else 0.0
-        return (self.structure.moment_ridge if self.reg == "auto" else float(self.reg)) * variance
+        return (
+            setting.ridge * self.structure.moment_ridge if self.reg == "auto" else float(self.reg)
+        ) * variance
 
     def _options(self, exact: bool = False) -> dict[str, Any]:
         # A quadratic program is only as good as the products of its solutions.
@@ -562,44 +597,5 @@ class MomentLearner(StructuredEstimator):
         if "moments" in state:
             self.moments_ = MomentState.from_state(state["moments"], self.n_jobs)
 
-    # -- checks ----------------------------------------------------------------------------
-
     def _check_parameters(self) -> None:
-        for name, allowed in (
-            ("reg_mode", ("relative", "absolute")),
-            ("reference", ("auto", "uniform", "observed", "generative")),
-            ("constraints", (None, "hard", "slack")),
-            ("slack", ("quadratic", "linear")),
-            ("moments", ("exact", "sampled")),
-            ("solver", SOLVERS),
-        ):
-            if getattr(self, name) not in allowed:
-                raise InputError(
-                    f"{name} must be one of {', '.join(map(repr, allowed))}, got {getattr(self, name)!r}"
-                )
-        if not (isinstance(self.reg, str) and self.reg == "auto"):
-            check_number("reg", self.reg, 0)
-        check_number("margin", self.margin, 0)
-        check_number("epsilon", self.epsilon, 0)
-        if self.total_margin is not None and self.total_margin != "auto":
-            check_number("total_margin", self.total_margin, 0, above=True)
-        for name in ("tol", "smoothing", "slack_penalty"):
-            check_number(name, getattr(self, name), 0, above=True)
-        for name in ("n_steps", "n_samples"):
-            check_number(name, getattr(self, name), 1, whole=True)
-        if self.max_iter is not None:
-            check_number("max_iter", self.max_iter, 1, whole=True)
-        self._check_combinations()
-
-    def _check_combinations(self) -> None:
-        for name, used in (
-            ("loss", self._loss is not None),
-            ("constraints", self.constraints is not None),
-            ("moments='sampled'", self.moments == "sampled"),
-        ):
-            if self.n_steps > 1 and used:
-                raise InputError(
-                    f"n_steps > 1 is a search on the likelihood; it cannot be combined with {name}"
-                )
-        if self.constraints is not None and self._loss is not None:
-            raise InputError("constraints and loss are two ways to treat errors; choose one")
+        check_parameters(self)

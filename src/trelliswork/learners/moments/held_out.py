@@ -11,24 +11,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from trelliswork.learners.moments.reference import reference_scores
-from trelliswork.learners.trial import Trial, trial
-from trelliswork.structures.base import Batch
+from trelliswork.learners.trial import Trial, least_wrong, row_trials, trial
+from trelliswork.structures.base import Batch, Parts
 
-__all__ = ["Setting", "told_by_others"]
+__all__ = ["Setting", "told_by_others", "told_ridge"]
 
-_LEAST = 5  # different outputs, below which there are too few to tell
-_LEAST_KNOWING = 12  # the same for a law that knows much already
+_LEAST_KNOWING = 12  # different outputs, below which there are too few for a law that knows much already
 _FEW = 30  # samples, up to which every third is held out in turn
-_MOST = 150  # different outputs that are looked at
-_SAMPLES = 4 * _MOST  # that have them
+# Different outputs, below which there are too few to tell, those that are looked at, samples that have them.
+_SIZES = {"least": 5, "most": 150, "samples": 600}
+_CHAIN_SIZES = {"least": 5, "most": 300, "samples": 1200}
+_RIDGES = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3)  # from strong to weak
 _LENGTHS = (1.0, 2.0, 4.0, 8.0, 0.5, 0.25, 0.125)
 _SHORTER = (1 / 16, 1 / 64)
+_BETWEEN = (1.4, 2.8, 5.6, 11.0, 16.0, 0.7)  # also tried on chains, whose outputs are found quickly
 
 
 class Setting(NamedTuple):
@@ -42,15 +45,20 @@ class Setting(NamedTuple):
         Margin per unit of the loss, of the scores of the whole model; None: of the weights alone.
     length : float
         Factor of the weights that are found.
+    ridge : float
+        Factor of the ridge that "auto" stands for.
     """
 
     loss: Any
     margin: float | None = None
     length: float = 1.0
+    ridge: float = 1.0
 
 
 # Weights of some samples, and those of their reference law.
 Solve = Callable[[Batch, np.ndarray | None, Setting], tuple[np.ndarray, np.ndarray]]
+# Part scores of new samples for a factor of the ridge, after learning from others.
+Scores = Callable[[float], Parts]
 
 
 def told_by_others(
@@ -90,7 +98,7 @@ def told_by_others(
         return settings[0]
     # Errors of few samples say less than their probability, unless the law knows much already.
     by_errors = in_turn or len(trials) == 1
-    lengths = (*_LENGTHS, *(_SHORTER if in_turn else ()))
+    lengths = (*_LENGTHS, *(_BETWEEN if batch.fixed_length else ()), *(_SHORTER if in_turn else ()))
     best, chosen = (-np.inf, -np.inf), settings[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a look need not be exact
@@ -105,9 +113,44 @@ def told_by_others(
     return chosen
 
 
+def told_ridge(batch: Batch, weights: np.ndarray | None, scores: Callable[[Trial], Scores]) -> float:
+    """Factor of the ridge with which held-out samples are predicted best, of samples with one label each.
+
+    From strong to weak, until two in a row are worse; 1 with few samples.
+
+    Parameters
+    ----------
+    batch : Batch
+        Samples with their true outputs.
+    weights : ndarray or None
+        Weight of each sample.
+    scores : callable
+        Learns from a part of the samples, for several ridges.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trelliswork import Classes, ZScore
+    >>> X = np.random.default_rng(0).normal(size=(60, 3))
+    >>> y = np.where(X[:, 0] > 0, "a", "b").tolist()
+    >>> ZScore(Classes()).fit(X, y).score(X, y) > 0.9
+    True
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        asked = [partial(_wrong, split, scores(split)) for split in row_trials(batch, weights)]
+        return least_wrong(_RIDGES, asked)
+
+
+def _wrong(split: Trial, scores: Scores, factor: float) -> float:
+    return split.wrong(scores(factor))
+
+
 def _trials(batch: Batch, weights: np.ndarray | None, in_turn: bool) -> list[Trial]:
     """A third of the samples held out; where asked for, and of few samples, each third in turn."""
-    sizes = {"least": _LEAST_KNOWING if in_turn else _LEAST, "most": _MOST, "samples": _SAMPLES}
+    sizes = _CHAIN_SIZES if batch.fixed_length else _SIZES
+    if in_turn:
+        sizes = sizes | {"least": _LEAST_KNOWING}
     first = trial(batch, weights, **sizes)
     if first is None:
         return []
