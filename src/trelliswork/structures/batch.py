@@ -341,7 +341,7 @@ class Batch(ABC):
         return self.kbest(scores, k)
 
     def working_bytes(self, question: str) -> int:
-        """Bytes of recursions ("viterbi", "expect", ...) for long samples and of copies of rows; here these."""
+        """Bytes of recursions ("viterbi", "expect", ...) for long samples, and of copies of rows."""
         matrices = [block.matrix for block in getattr(getattr(self, "emission", None), "blocks", ())]
         bytes_each = (m.data.nbytes + m.indices.nbytes if sp.issparse(m) else m.nbytes for m in matrices)
         return _COPIES * sum(bytes_each)
