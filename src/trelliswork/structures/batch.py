@@ -52,8 +52,7 @@ class Batch(ABC):
     # Part arrays that all samples may share, each with the number of its axes when it is shared: scores of
     # one weight vector, sums over samples. With one entry per sample (``each=True``) they have one axis more.
     shared_parts: ClassVar[Mapping[str, int]] = {}
-    # Whether ``indicators`` have all arrays that ``marginals`` have.
-    indicates_all: ClassVar[bool] = True
+    indicates_all: ClassVar[bool] = True  # whether ``indicators`` have all arrays that ``marginals`` have
 
     space: Space
     n_jobs: int | None
@@ -346,17 +345,10 @@ class Batch(ABC):
         return self.kbest(scores, k)
 
     def working_bytes(self, question: str) -> int:
-        """Bytes that recursions take for the longest samples, on all threads, and that copies of rows take.
-
-        Here few, beside copies of the rows of attributes: on one scale, sorted, transposed.
-
-        Parameters
-        ----------
-        question : {"viterbi", "inside", "expect", "tangent"}
-            What the recursions are asked for.
-        """
-        blocks = getattr(getattr(self, "emission", None), "blocks", ())
-        return _COPIES * sum(_nbytes(block.matrix) for block in blocks)
+        """Bytes of recursions ("viterbi", "expect", ...) for long samples, and of copies of rows."""
+        matrices = [block.matrix for block in getattr(getattr(self, "emission", None), "blocks", ())]
+        bytes_each = (m.data.nbytes + m.indices.nbytes if sp.issparse(m) else m.nbytes for m in matrices)
+        return _COPIES * sum(bytes_each)
 
     def sums_hold(self, scores: Parts) -> bool:
         """Whether sums over all outputs stay within the range of numbers; here always."""
@@ -615,10 +607,6 @@ class Batch(ABC):
     def log_count(self) -> np.ndarray:
         """Log of the number of outputs of each sample."""
         return self.log_partition(self.scores(np.zeros(self.space.n_features)))
-
-
-def _nbytes(matrix: Any) -> int:
-    return int(matrix.data.nbytes + matrix.indices.nbytes if sp.issparse(matrix) else matrix.nbytes)
 
 
 def _shortened(output: Any, limit: int = 200) -> str:
