@@ -15,7 +15,7 @@ __all__ = ["Indicators"]
 class Indicators(NamedTuple):
     """Matrix of zeros and ones in the CSR form without its values.
 
-    Parameters
+    Attributes
     ----------
     indptr : ndarray of int, shape (n_rows + 1,)
         Where the entries of each row begin.
