@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.structures.covariance import Covariance
+from trelliswork.structures.log_odds import log_odds
 from trelliswork.structures.parts import Decoded, Moments, Parts
 from trelliswork.structures.spread import Spread
 
@@ -170,7 +171,7 @@ class Batch(ABC):
             sample = self.subset(bad[:1])
             output = sample.unpack(sample.gold_codes)[0]
             raise InputError(
-                f"the output {_shortened(output)} breaks the constraints of "
+                f"the output {output!r:.200} breaks the constraints of "
                 f"{self.space.structure!r}; {self.space.advice()}",
                 sample=bad[0],
             )
@@ -529,14 +530,8 @@ class Batch(ABC):
         return 0.0, 0.0
 
     def attribute_sums(self, weights: np.ndarray | None = None) -> tuple[float, float]:
-        """How many attributes with weights of their own there are, and how many parts that have them.
-
-        They add up over samples. More than one per part say the same thing several times. Here none is told.
-
-        Parameters
-        ----------
-        weights : ndarray or None
-            Weight of each sample.
+        """How many attributes with weights of their own there are, and how many parts that have them, summed
+        over samples: more than one per part say the same thing several times. Here none is told.
         """
         return 0.0, 0.0
 
@@ -565,14 +560,7 @@ class Batch(ABC):
         counts : ndarray or None
             Features of the true outputs, summed, where these are expectations; None counts them.
         """
-        gold = self.gold_sum(weights) if counts is None else counts
-        uniform = self.scores(np.zeros(self.space.n_features))
-        everywhere = self.pull(self.marginals(uniform, weights=weights))
-        if min(gold.min(initial=0.0), everywhere.min(initial=0.0)) < 0:
-            raise InputError(
-                "Negative values in data: Generative needs counts, the features must not be negative"
-            )
-        return np.log((gold + smoothing) / (everywhere + smoothing))
+        return log_odds(self, smoothing, weights, counts)
 
     # -- moments of features over all outputs ---------------------------------------------
 
@@ -607,8 +595,3 @@ class Batch(ABC):
     def log_count(self) -> np.ndarray:
         """Log of the number of outputs of each sample."""
         return self.log_partition(self.scores(np.zeros(self.space.n_features)))
-
-
-def _shortened(output: Any, limit: int = 200) -> str:
-    text = repr(output)
-    return text if len(text) <= limit else f"{text[:limit]} ..."

@@ -561,8 +561,6 @@ class MomentLearner(StructuredEstimator):
             out[possible] *= scale
         return out
 
-    # -- files -----------------------------------------------------------------------------
-
     stored: ClassVar[Mapping[str, Declared]] = {"reference_coef_": numbers("features", optional=True)}
     stored_with: ClassVar[Mapping[str, tuple[str, ...]]] = {"coef_": ("reference_coef_",)}
     _FITTED = (
