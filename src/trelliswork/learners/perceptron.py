@@ -39,6 +39,7 @@ _STEPS = (30.0, 100.0, 300.0, 1000.0)
 _TRIAL = 5  # passes that tell which of them
 _GENERATIVE_STEPS = 100.0  # and than the weights of a generative model
 _LEAST, _MOST = 12, 600  # different outputs, of which a third tells what to average
+_TRIED = 20  # most passes of a look: an endless fit begins soon, and an interrupt finds weights to keep
 
 # Weights and their sum, orders of the samples, weights of samples, and the clock.
 Problem = tuple[np.ndarray, np.ndarray, Iterable[np.ndarray], np.ndarray, np.ndarray]
@@ -216,7 +217,7 @@ class Perceptron(KernelModel):
             return False
         weights = combined_weights(batch, sample_weight, self.class_weight)
         split = trial(batch, weights, least=_LEAST, most=_MOST, samples=2 * _MOST)
-        return split is not None and _late_is_better(split, self.max_iter)
+        return split is not None and _late_is_better(split, min(self.max_iter, _TRIED))
 
     def _known_weights(self, batch: Batch, sample_weight: Any) -> np.ndarray:
         """Zeros, or what the structure knows before it has seen data, so long as held-out samples say."""

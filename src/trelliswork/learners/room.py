@@ -83,7 +83,7 @@ def memory_of_fit(learner: Any, batch: Batch) -> int:
 
 def table_bytes(batch: Batch) -> tuple[int, int]:
     """Bytes of a table of scores of all parts, judged by a short sample; and of costs of the other parts."""
-    offsets = batch.part_offsets()
+    offsets = batch.part_offsets() if batch.lists_parts else {}
     lengths = {name: np.diff(rows) for name, rows in offsets.items()}
     if not lengths or sum(int(rows[-1]) for rows in offsets.values()) <= _FEW_ROWS:
         return 0, 0

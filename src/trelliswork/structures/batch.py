@@ -49,6 +49,7 @@ class Batch(ABC):
     # Whether the samples are asked a block at a time: parts are then recipes, and codes stay with the blocks.
     in_blocks: ClassVar[bool] = False
     one_label: ClassVar[bool] = False  # whether every output is a single label of ``space.labels``
+    lists_parts: ClassVar[bool] = True  # whether ``part_offsets`` are known without work
     fixed_length: ClassVar[bool] = False  # whether all outputs of a sample have the same length
     # Part arrays that all samples may share, each with the number of its axes when it is shared: scores of
     # one weight vector, sums over samples. With one entry per sample (``each=True``) they have one axis more.

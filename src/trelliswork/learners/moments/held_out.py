@@ -24,6 +24,7 @@ from trelliswork.structures.base import Batch, Parts
 __all__ = ["Setting", "told_by_others", "told_ridge"]
 
 _LEAST_KNOWING = 12  # different outputs, below which there are too few for a law that knows much already
+_DIGITS = 9  # of errors and log-probabilities that count
 _FEW = 30  # samples, up to which every third is held out in turn
 # Different outputs, below which there are too few to tell, those that are looked at, samples that have them.
 _SIZES = {"least": 5, "most": 150, "samples": 600}
@@ -106,7 +107,8 @@ def told_by_others(
             found = [
                 _reached(split, lengths, *solve(split.known, split.weights, setting)) for split in trials
             ]
-            for length, (right, log_prob) in zip(lengths, np.sum(found, axis=0).tolist(), strict=True):
+            total = np.round(np.sum(found, axis=0), _DIGITS)  # ties are ties, whatever the order of the sums
+            for length, (right, log_prob) in zip(lengths, total.tolist(), strict=True):
                 reached = (right, log_prob) if by_errors else (log_prob, right)
                 if reached > best:
                     best, chosen = reached, setting._replace(length=length)

@@ -53,6 +53,8 @@ class GrammarParts(Storable, Multinomials, PartlyKnown):
 
     space: GrammarSpace
 
+    lists_parts = False  # which would make all forests
+
     def __init__(
         self,
         space: GrammarSpace,
