@@ -18,7 +18,7 @@ from trelliswork.shards import Shards
 from trelliswork.shards.batch import ShardedBatch, sharded
 from trelliswork.shards.blocks import block_size, unpacked
 from trelliswork.shards.reading import Partition, listed, pieces_of
-from trelliswork.shards.tree import GROUP
+from trelliswork.shards.tree import groups_of
 from trelliswork.structures.base import Space, Structure
 
 __all__ = ["Parts", "as_parts", "client_of", "is_bag", "is_delayed", "is_parts"]
@@ -296,8 +296,9 @@ def _shared_out(n_blocks: int, workers: list[tuple[str, int]]) -> list[tuple[int
     slots = [worker for worker, threads in workers for _ in range(_PER_THREAD * threads)]
     if not slots:
         raise InputError("the Dask cluster has no worker")
-    unit = GROUP if n_blocks >= 2 * GROUP * len(slots) else 1  # whole groups are sent as one sum
-    marks = np.linspace(0, n_blocks / unit, min(len(slots), n_blocks) + 1).round().astype(int) * unit
-    marks[-1] = n_blocks
+    starts = np.array([first for first, _ in groups_of(n_blocks)] + [n_blocks])
+    if starts.size <= 2 * len(slots):  # whole groups, which are handed on as one sum, would not be fair
+        starts = np.arange(n_blocks + 1)
+    marks = starts[np.linspace(0, starts.size - 1, min(len(slots), n_blocks) + 1).round().astype(int)]
     homes = [slots[int(i * len(slots) / (len(marks) - 1))] for i in range(len(marks) - 1)]
     return [(int(a), int(b), home) for a, b, home in zip(marks[:-1], marks[1:], homes, strict=True)]

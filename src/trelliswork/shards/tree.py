@@ -1,21 +1,24 @@
 """Sums over blocks in an order that the number of blocks alone decides.
 
-Blocks are the leaves of a tree. Groups of eight neighbouring leaves are added up from the left, so that one
-vector takes what each of them has to say; groups are the leaves of a binary tree, where the sum of a node is
-that of its left child plus that of its right one. Whoever has some of the leaves adds up what is complete and
-hands the rest on, so that the result is the same to the last bit, however leaves are shared out and in
-whatever order they come.
+Blocks are the leaves of a tree. A node of more than eight leaves has two children, each with one half of
+them; the sum of a node is that of its left child plus that of its right one. A node of at most eight leaves
+is a group: it is added up from the left, so that one vector takes what each of its leaves has to say. Whoever
+has some of the leaves adds up what is complete and hands the rest on, so that the result is the same to the
+last bit, however leaves are shared out and in whatever order they come. Halves and quarters of the leaves are
+nodes, so that two or four workers hand on one sum each.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import Any, NamedTuple
 
 from trelliswork.structures.spread import Spread
 
-__all__ = ["GROUP", "SKIPPED", "TreeSum", "added"]
+__all__ = ["SKIPPED", "TreeSum", "added", "groups_of"]
 
-GROUP = 8  # leaves that are added up from the left
+_GROUP = 8  # leaves that are added up from the left, at most
+_Node = tuple[int, int]  # first leaf, and the one after the last
 
 SKIPPED = "skipped"  # the value of a leaf that has nothing to say
 
@@ -41,6 +44,43 @@ def added(a: Any, b: Any) -> Any:
     return a + b
 
 
+class _Tree(NamedTuple):
+    """The tree over some number of leaves."""
+
+    groups: list[_Node]
+    group_of: list[int]  # number of the group of a leaf
+    above: dict[_Node, tuple[_Node, _Node]]  # the node beside a node, and the one above both
+
+
+@functools.lru_cache(maxsize=64)
+def _tree(n_leaves: int) -> _Tree:
+    groups: list[_Node] = []
+    above: dict[_Node, tuple[_Node, _Node]] = {}
+    below = [(0, n_leaves)]
+    while below:
+        node = first, last = below.pop()
+        if last - first <= _GROUP:
+            groups.append(node)
+            continue
+        middle = first + (last - first + 1) // 2
+        left, right = (first, middle), (middle, last)
+        above[left], above[right] = (right, node), (left, node)
+        below += [right, left]
+    return _Tree(groups, [g for g, (a, b) in enumerate(groups) for _ in range(a, b)], above)
+
+
+def groups_of(n_leaves: int) -> list[tuple[int, int]]:
+    """Groups of leaves that are added up from the left: the first of each, and the one after its last.
+
+    Examples
+    --------
+    >>> from trelliswork.shards.tree import groups_of
+    >>> groups_of(20)
+    [(0, 5), (5, 10), (10, 15), (15, 20)]
+    """
+    return list(_tree(n_leaves).groups)
+
+
 class TreeSum:
     """Sums of the nodes that are known so far.
 
@@ -61,47 +101,46 @@ class TreeSum:
 
     def __init__(self, n_leaves: int):
         self.n_leaves = n_leaves
-        self.n_groups = -(-n_leaves // GROUP)
-        self.nodes: dict[tuple[int, int], Any] = {}  # by level and number; groups are level 0
+        self.nodes: dict[_Node, Any] = {}  # complete, and the node beside is not
         self.begun: dict[int, tuple[int, Any]] = {}  # by group: the leaf that is next, and the sum before it
         self.waiting: dict[int, Any] = {}  # leaves that come later in their groups
 
     def add(self, leaf: int, value: Any) -> None:
         """Take the value of a leaf."""
         self.waiting[leaf] = value
-        self._advance(leaf // GROUP)
+        self._advance(_tree(self.n_leaves).group_of[leaf])
 
     def _advance(self, group: int) -> None:
         """Add up what is there from the left."""
-        leaf, total = self.begun.pop(group, (group * GROUP, SKIPPED))
-        last = min(group * GROUP + GROUP, self.n_leaves)
-        while leaf in self.waiting:
+        first, last = _tree(self.n_leaves).groups[group]
+        leaf, total = self.begun.pop(group, (first, SKIPPED))
+        while leaf < last and leaf in self.waiting:
             total = added(total, self.waiting.pop(leaf))
             leaf += 1
         if leaf == last:
-            self._put(0, group, total)
-        elif leaf > group * GROUP:
+            self._put((first, last), total)
+        elif leaf > first:
             self.begun[group] = leaf, total
 
-    def _put(self, level: int, i: int, value: Any) -> None:
-        while True:
-            n_nodes = -(-self.n_groups >> level)
-            beside = i ^ 1
-            if n_nodes <= 1 or (beside < n_nodes and (level, beside) not in self.nodes):
-                self.nodes[level, i] = value
-                return
-            if beside < n_nodes:
-                other = self.nodes.pop((level, beside))
-                value = added(value, other) if i < beside else added(other, value)
-            level, i = level + 1, i >> 1
+    def _put(self, node: _Node, value: Any) -> None:
+        above = _tree(self.n_leaves).above
+        while node in above:
+            beside, parent = above[node]
+            if beside not in self.nodes:
+                break
+            other = self.nodes.pop(beside)
+            value = added(value, other) if node < beside else added(other, value)
+            node = parent
+        self.nodes[node] = value
 
     def merged(self, other: TreeSum) -> TreeSum:
         """These nodes and those of another; both are used up."""
-        for (level, i), value in other.nodes.items():
-            self._put(level, i, value)
+        for node, value in other.nodes.items():
+            self._put(node, value)
         self.waiting.update(other.waiting)
         self.begun.update(other.begun)  # a group is begun by whoever has its first leaf
-        for group in sorted({leaf // GROUP for leaf in self.waiting} | set(other.begun)):
+        group_of = _tree(self.n_leaves).group_of
+        for group in sorted({group_of[leaf] for leaf in self.waiting} | set(other.begun)):
             self._advance(group)
         return self
 
@@ -116,12 +155,9 @@ class TreeSum:
     @property
     def result(self) -> Any:
         """The sum of all leaves, when all are there."""
-        if self.begun or self.waiting or len(self.nodes) != 1:
+        if self.begun or self.waiting or list(self.nodes) != [(0, self.n_leaves)]:
             raise ValueError("leaves are missing")
-        [(place, value)] = self.nodes.items()
-        if -(-self.n_groups >> place[0]) > 1:
-            raise ValueError("leaves are missing")
-        return value
+        return self.nodes[0, self.n_leaves]
 
 
 def _copied(value: Any) -> Any:
