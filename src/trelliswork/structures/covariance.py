@@ -65,6 +65,7 @@ class Covariance:
         self.about = about
         self._shift: Parts | None = None
         self._zeros: Parts | None = None
+        self._decomposed: Callable[[float], Solver] | None = None
 
     @property
     def n_features(self) -> int:
@@ -171,10 +172,12 @@ class Covariance:
             Moments that are asked for what adds up over samples; None for these.
         """
         asked = self if asked is None else asked
-        sums = asked.direct_sums()
-        if sums is None:
-            return None
-        solve = self._direct(sums, lam)
+        if self._decomposed is None:
+            sums = asked.direct_sums()
+            if sums is None:
+                return None
+            self._decomposed = self._solvers(sums)
+        solve = self._decomposed(lam)
         if self.about == "mean":
             return solve
         rows = asked.deviations()
@@ -186,8 +189,8 @@ class Covariance:
         """What a direct solver is made of, as sums over samples; None where there is no such solver."""
         return None
 
-    def _direct(self, sums: Any, lam: float) -> Solver:
-        """The solver for the matrix about the mean."""
+    def _solvers(self, sums: Any) -> Callable[[float], Solver]:
+        """Solvers for the matrix about the mean, by ``lam``; they share what does not depend on it."""
         raise NotImplementedError
 
     def dense(self) -> np.ndarray:

@@ -173,6 +173,40 @@ def test_hypergraph_engine_agrees(n, D):
     assert np.allclose(probs, np.bincount(places[own], rho[own], minlength=size))
 
 
+@pytest.mark.parametrize("scale", [100.0, 1e4, 1e6])
+@pytest.mark.parametrize("D", [1, 2])
+def test_sums_of_scores_that_are_far_apart(D, scale):
+    """Beyond what doubles with a common power of two can tell apart, against sums of logarithms."""
+    n, rng = 26, np.random.default_rng(int(scale) + D)
+    seq = rng.integers(0, 4, n)
+    table = rng.normal(size=(1, D, N_RULES)) * scale
+    # Some rules are as good as others, so that not all probabilities are 0 or 1.
+    table[..., rng.integers(0, N_RULES, 8)] = 0.0
+    pair = np.where(rng.random(n * (n + 1) // 2) < 0.1, scale * rng.normal(size=n * (n + 1) // 2), 0.0)
+    node_ptr, tail_ptr, tails, rules, places = rna_graph.derivation_graph(seq, D)
+    graph = np.array([0, node_ptr.size - 1]), node_ptr, tail_ptr, tails
+    scores = np.where(rules >= 0, table.ravel()[rules], 0.0) + np.where(places >= 0, pair[places], 0.0)
+    log_beta, rho_node, rho = np.empty(node_ptr.size - 1), np.empty(node_ptr.size - 1), np.empty(rules.size)
+    hypergraph.inside(*graph, scores, 0, 1, log_beta)
+    hypergraph.marginals(*graph, scores, 0, 1, log_beta, rho_node, rho)
+    width = inside.block_width(table, pair)
+    assert width == 1
+    data = seq, np.array([0, n]), table, pair, np.array([0, pair.size]), 0, 1
+    log_z, counts, probs = np.empty(1), np.zeros((1, D, N_RULES)), np.empty(pair.size)
+    inside.expect(*data, width, inside.EVERYTHING, (table, NONE), inside.Expected(log_z, counts, probs))
+    assert np.isclose(log_z[0], log_beta[-1], rtol=1e-12)
+    own, rounding = places >= 0, 1e-12 * scale * n
+    assert np.allclose(probs, np.bincount(places[own], rho[own], minlength=pair.size), atol=rounding)
+    assert np.allclose(
+        counts.ravel(), np.bincount(rules[rules >= 0], rho[rules >= 0], minlength=D * N_RULES), atol=n * rounding
+    )
+    chart = inside.inside(seq, table[0], pair, width)
+    rows = np.empty((400, n), dtype=np.int64)
+    assert sample.sample(seq, table[0], pair, width, *chart, rng.random((400, 2 * n)), rows)
+    unpaired = probs[[i * n - (i * (i - 1)) // 2 for i in range(n)]]
+    assert np.allclose((rows < 0).mean(axis=0), unpaired, atol=0.12)
+
+
 def test_parses_are_structures():
     """G6 has exactly one derivation for every structure that it can represent."""
     rng = np.random.default_rng(5)

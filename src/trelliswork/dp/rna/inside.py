@@ -9,8 +9,9 @@ list element, S that of a list, F that of what a pair encloses::
 Only M costs more than O(1). Columns come in blocks of ``width``; the numbers of one row in one block
 are doubles with a common power of two, so that the loop over ``k`` is a sum of scaled rows, a few
 of them at once, and nothing overflows: 4,000 bases have weights of thousands of digits. Within a
-block numbers may differ by a factor of 1e300, which bounds ``width`` (see ``block_width``). All
-columns of one block are done before the next, so that the rows in use stay in the cache.
+block numbers may differ by a factor of 1e300, which bounds ``width`` (see ``block_width``); in blocks of
+one column every number has a power of two of its own. All columns of one block are done before the next, so
+that the rows in use stay in the cache.
 
 The outside pass works with probabilities of elements and of stacked pairs, which are at most 1.
 
@@ -33,8 +34,8 @@ __all__ = [
     "BLOCK",
     "DERIVATIVES",
     "EVERYTHING",
+    "LARGEST",
     "LOG_Z",
-    "WIDEST",
     "Expected",
     "block_width",
     "expect",
@@ -43,7 +44,8 @@ __all__ = [
 ]
 
 BLOCK = 64
-WIDEST = 600.0  # logarithm of the largest factor between numbers that share a power of two
+LARGEST = LN2 * (1 << 27)  # logarithm of the largest number: sums of a few exponents stay above ``NONE``
+_WIDEST = 600.0  # logarithm of the largest factor between numbers that share a power of two
 LOG_Z, EVERYTHING, DERIVATIVES = 0, 1, 2  # goals of ``expect``
 
 
@@ -66,13 +68,14 @@ class _Scores(NamedTuple):
 class _Chart(NamedTuple):
     """Weights as mantissas and exponents.
 
-    Lists ``s`` and insides ``f`` [d, block, i, column of the block] have the exponents ``e`` [d, block, i].
-    Elements are [d, i, k] in ``Lm``, ``Le`` and [d, k, i] in ``LTm``, ``LTe``.
+    Lists ``s`` and insides ``f`` [d, block, i, column of the block] have the exponents ``e`` and ``fe``
+    [d, block, i]. Elements are [d, i, k] in ``Lm``, ``Le`` and [d, k, i] in ``LTm``, ``LTe``.
     """
 
     s: np.ndarray
     f: np.ndarray
     e: np.ndarray
+    fe: np.ndarray
     Lm: np.ndarray
     Le: np.ndarray
     LTm: np.ndarray
@@ -116,9 +119,9 @@ def spread(tables: np.ndarray, pairs: np.ndarray) -> float:
 
 
 def block_width(tables: np.ndarray, pairs: np.ndarray) -> int:
-    """Widest block in which no number can underflow; where the spread is above ``WIDEST``, there is none."""
+    """Widest block in which no number can underflow."""
     each, width = spread(tables, pairs), BLOCK
-    while width > 1 and width * each > WIDEST:
+    while width > 1 and width * each > _WIDEST:
         width //= 2
     return width
 
@@ -148,7 +151,7 @@ def _chart(n_depths, n, width):
 def _inside(scores, width, chart, dual, direction, slopes):
     """Fill the chart; returns mantissa and exponent of the partition function, and the slope of its log."""
     seq, table, pair = scores
-    s, f, e, Lm, Le, LTm, LTe = chart
+    s, f, e, fe, Lm, Le, LTm, LTe = chart
     _, dtable, dpair = direction
     ds, df, dL = slopes
     n, n_depths = seq.size, table.shape[0]
@@ -195,7 +198,7 @@ def _inside(scores, width, chart, dual, direction, slopes):
                             if pair.size:
                                 pm, pe = split(table[d, L_PAIR + kind] + pair[tri + j])
                             m, ex = math.frexp(pm * below)
-                            ex += pe + e[inner, bl, i + 1]
+                            ex += pe + fe[inner, bl, i + 1]
                             if dual:
                                 slope = dtable[d, L_PAIR + kind] + df[inner, bl, i + 1, col] / below
                                 slope += dpair[tri + j] if dpair.size else 0.0
@@ -205,7 +208,7 @@ def _inside(scores, width, chart, dual, direction, slopes):
                             if pair.size:
                                 pm, pe = split(table[d, F_PAIR + kind] + pair[tri + j])
                             Qm[j - first], shift = math.frexp(pm * below)
-                            Qe[j - first] = shift + pe + e[d, bl, i + 1]
+                            Qe[j - first] = shift + pe + fe[d, bl, i + 1]
                             if dual:
                                 dQ[j - first] = dtable[d, F_PAIR + kind] + df[d, bl, i + 1, col] / below
                                 dQ[j - first] += dpair[tri + j] if dpair.size else 0.0
@@ -238,26 +241,27 @@ def _inside(scores, width, chart, dual, direction, slopes):
                             dcoef[r] = coef[r] * dL[d, i, where[r] - 1]
                         add_rows(dacc, ds[d, block], where, coef, n_rows)
                         add_rows(dacc, s[d, block], where, dcoef, n_rows)
-                # S and F, with the exponent of the largest of them.
+                # S and F, with the exponents of the largest of them.
                 a, b, c = rule_m[d, S_L], rule_m[d, S_LS], rule_m[d, F_LS]
                 ae, be, ce = rule_e[d, S_L], rule_e[d, S_LS], rule_e[d, F_LS]
-                largest, common = 0.0, NONE
+                largest, common, enclosed = 0.0, NONE, NONE
                 for j in range(lo, stop):
                     largest = max(largest, acc[j - first])
                     if Lm[d, i, j] > 0.0:
                         common = max(common, ae + Le[d, i, j])
-                    common = max(common, Qe[j - first])
+                    enclosed = max(enclosed, Qe[j - first])
                 if largest > 0.0:
-                    common = max(common, max(be, ce) + top + exponent(largest))
-                e[d, block, i] = common
+                    common = max(common, be + top + exponent(largest))
+                    enclosed = max(enclosed, ce + top + exponent(largest))
+                e[d, block, i], fe[d, block, i] = common, enclosed
                 b *= pow2(be + top - common)
-                c *= pow2(ce + top - common)
+                c *= pow2(ce + top - enclosed)
                 out, under = s[d, block, i], f[d, block, i]
                 out[: lo - first] = 0.0
                 under[: lo - first] = 0.0
                 for y in range(lo - first, stop - first):
                     one = a * Lm[d, i, first + y] * pow2(ae + Le[d, i, first + y] - common)
-                    stacked = Qm[y] * pow2(Qe[y] - common)
+                    stacked = Qm[y] * pow2(Qe[y] - enclosed)
                     out[y] = one + b * acc[y]
                     under[y] = stacked + c * acc[y]
                     if dual:
@@ -285,7 +289,7 @@ def _outside(scores, width, chart, z, ze, outer, dual, direction, slopes, slope,
     ``z``, ``ze`` and ``slope`` are what :func:`_inside` returns.
     """
     seq, table, pair = scores
-    s, f, e, Lm, Le, LTm, LTe = chart
+    s, f, e, fe, Lm, Le, LTm, LTe = chart
     om, oe, PL, PS = outer
     _, dtable, dpair = direction
     ds, df, dL = slopes
@@ -367,7 +371,8 @@ def _outside(scores, width, chart, z, ze, outer, dual, direction, slopes, slope,
                         if p == 0.0:
                             continue
                         inner_p[j - first] = p / f[d, block, i, j - first]
-                        common = max(common, rule_e[d, F_LS] - e[d, block, i] + exponent(inner_p[j - first]))
+                        scale = rule_e[d, F_LS] - fe[d, block, i]
+                        common = max(common, scale + exponent(inner_p[j - first]))
                         if dual:
                             inner_d[j - first] = (dp - inner_p[j - first] * df[d, block, i, j - first]) / f[
                                 d, block, i, j - first
@@ -382,7 +387,7 @@ def _outside(scores, width, chart, z, ze, outer, dual, direction, slopes, slope,
                             continue
                         weight = table[d, F_PAIR + kind] + (pair[tri + j] if pair.size else 0.0)
                         pm, pe = split(weight)
-                        share = pm * below * pow2(pe + e[d, bl, i + 1] - e[d, block, i])
+                        share = pm * below * pow2(pe + fe[d, bl, i + 1] - fe[d, block, i])
                         PS[d, i, j] = inner_p[j - first] * share
                         if dual:
                             change = dtable[d, F_PAIR + kind] + df[d, bl, i + 1, col] / below
@@ -398,7 +403,7 @@ def _outside(scores, width, chart, z, ze, outer, dual, direction, slopes, slope,
                 if common == NONE:
                     continue
                 b = rule_m[d, S_LS] * pow2(rule_e[d, S_LS] + top - common)
-                c = rule_m[d, F_LS] * pow2(rule_e[d, F_LS] - e[d, block, i] - common)
+                c = rule_m[d, F_LS] * pow2(rule_e[d, F_LS] - fe[d, block, i] - common)
                 around = om[d, block, i]
                 around[: lo - first] = 0.0
                 around[stop - first :] = 0.0
@@ -497,20 +502,21 @@ def inside(seq, table, pair, width):
 
     Returns
     -------
-    s, f, e : ndarray
-        Lists and insides [d, block, i, column of the block], exponents [d, block, i].
+    s, f, e, fe : ndarray
+        Lists and insides [d, block, i, column of the block], exponents of both [d, block, i].
     Lm, Le : ndarray
         Elements [d, i, k], exponents.
     """
     n, D = seq.size, table.shape[0]
     s, f, e = _chart(D, n, width)
+    fe = np.empty_like(e)
     Lm, Le = np.zeros((D, n, n)), np.zeros((D, n, n), np.int32)
     LTm, LTe = np.empty((D, n, n)), np.empty((D, n, n), np.int32)
     no4, no3, no1 = np.empty((1, 1, 1, 1)), np.empty((1, 1, 1)), np.empty(0)
     dual = no1.size > 0  # False; the constant would compile the recursion once more
-    chart = _Chart(s, f, e, Lm, Le, LTm, LTe)
+    chart = _Chart(s, f, e, fe, Lm, Le, LTm, LTe)
     _inside(_Scores(seq, table, pair), width, chart, dual, _Scores(seq, table, no1), _Slopes(no4, no4, no3))
-    return s, f, e, Lm, Le
+    return s, f, e, fe, Lm, Le
 
 
 @njit
@@ -536,13 +542,14 @@ def expect(seqs, offsets, tables, pairs, pair_offsets, start, stop, width, goal,
     dual = goal == DERIVATIVES
     o, q = n if goal != LOG_Z else 1, n if dual else 1
     s, f, e = _chart(D, n, width)
+    fe = np.empty_like(e)
     om, dom, oe = _chart(D, o, width)
     ds, df, _ = _chart(D, q, width)
     Lm, Le, dL = np.empty((D, n, n)), np.empty((D, n, n), np.int32), np.empty((D, q, q))
     LTm, LTe = np.empty((D, n, n)), np.empty((D, n, n), np.int32)
     PL, PS, dPL, dPS = np.empty((D, o, o)), np.empty((D, o, o)), np.empty((D, q, q)), np.empty((D, q, q))
     P, Q = (dPL, dPS) if dual else (PL, PS)
-    chart, slopes = _Chart(s, f, e, Lm, Le, LTm, LTe), _Slopes(ds, df, dL)
+    chart, slopes = _Chart(s, f, e, fe, Lm, Le, LTm, LTe), _Slopes(ds, df, dL)
     outer, outer_slopes = _Outer(om, oe, PL, PS), _OuterSlopes(dom, dPL, dPS)
     for i in range(start, stop):
         seq = seqs[offsets[i] : offsets[i + 1]]

@@ -14,14 +14,14 @@ _SUM, _INNER = 0, 1
 
 
 @njit
-def sample(seq, table, pair, width, s, f, e, Lm, Le, uniform, partners):
+def sample(seq, table, pair, width, s, f, e, fe, Lm, Le, uniform, partners):
     """Draw structures with probability proportional to the exponential of their score.
 
     Parameters
     ----------
     seq, table, pair, width
         One sequence and its scores, see ``dp/rna/inside.py``.
-    s, f, e, Lm, Le : ndarray
+    s, f, e, fe, Lm, Le : ndarray
         From ``inside`` of ``dp/rna/inside.py``.
     uniform : ndarray of shape (n_draws, 2 * n)
         Random numbers in [0, 1); a draw takes at most one for each base and each pair.
@@ -45,7 +45,7 @@ def sample(seq, table, pair, width, s, f, e, Lm, Le, uniform, partners):
             goal, d, i, j = stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3]
             block = j // width
             col = j - block * width
-            common = e[d, block, i]
+            common = e[d, block, i] if goal == _SUM else fe[d, block, i]
             inner = min(d + 1, n_depths - 1)
             if used == uniform.shape[1] or depth + 2 > stack.shape[0]:
                 return False
@@ -72,7 +72,7 @@ def sample(seq, table, pair, width, s, f, e, Lm, Le, uniform, partners):
                     weight = table[d, F_PAIR + kind]
                     if pair.size:
                         weight += pair[i * n - (i * (i - 1)) // 2 - i + j]
-                    share *= np.exp(weight + (e[d, before, i + 1] - common) * _LN2)
+                    share *= np.exp(weight + (fe[d, before, i + 1] - common) * _LN2)
                 if level < share:
                     partner[i], partner[j] = j, i
                     stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = (

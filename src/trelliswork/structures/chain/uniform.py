@@ -12,6 +12,8 @@ Start, end and unknown markers are columns of ``f`` like any other.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -162,8 +164,8 @@ class UniformChain(TokenSums):
         """Sums for one symbol per token; else None."""
         return schur_sums(self)
 
-    def _direct(self, sums: SchurSums, lam: float) -> Solver:
-        return schur_solver(self.batch.space, sums, lam)
+    def _solvers(self, sums: SchurSums) -> Callable[[float], Solver]:
+        return partial(schur_solver, self.batch.space, sums)
 
     def _steps(self) -> tuple[float, float]:
         lengths = np.diff(self.batch.offsets)

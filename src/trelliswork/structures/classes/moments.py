@@ -7,6 +7,7 @@ uniform law S is the same for all samples and ``C = S (x) G``, G = sum of x x'.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,21 +76,26 @@ class ClassCovariance(Covariance):
             return None
         return np.asarray((f.T @ sp.diags_array(self._sample_weights()) @ f).toarray())
 
-    def _direct(self, sums: np.ndarray, lam: float) -> Solver:
-        return _kronecker_solver(sums, self._spread(), lam)
+    def _solvers(self, sums: np.ndarray) -> Callable[[float], Solver]:
+        return _kronecker_solvers(sums, self._spread())
 
 
-def _kronecker_solver(left: np.ndarray, right: np.ndarray, lam: float) -> Solver:
-    """Solver for ``left (x) right + lam I``, both positive semidefinite; of least norm where singular."""
+def _kronecker_solvers(left: np.ndarray, right: np.ndarray) -> Callable[[float], Solver]:
+    """Solvers for ``left (x) right + lam I``, both positive semidefinite; of least norm where singular."""
     (g, v), (s, u) = la.eigh(left), la.eigh(right)
-    values = np.outer(g.clip(0.0), s.clip(0.0))
-    cut = np.finfo(float).eps * values.size * values.max(initial=0.0)
-    values = np.where(values > cut, values, 0.0) + lam
-    inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0.0)
+    products = np.outer(g.clip(0.0), s.clip(0.0))
+    cut = np.finfo(float).eps * products.size * products.max(initial=0.0)
+    products = np.where(products > cut, products, 0.0)
 
-    def solve(r: np.ndarray) -> np.ndarray:
-        table = r.reshape(g.size, s.size, -1)
-        turned = np.einsum("ia,ijn,jb->abn", v, table, u, optimize=True) * inverse[:, :, None]
-        return np.einsum("ia,abn,jb->ijn", v, turned, u, optimize=True).reshape(r.shape)
+    def solver(lam: float) -> Solver:
+        values = products + lam
+        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0.0)
 
-    return solve
+        def solve(r: np.ndarray) -> np.ndarray:
+            table = r.reshape(g.size, s.size, -1)
+            turned = np.einsum("ia,ijn,jb->abn", v, table, u, optimize=True) * inverse[:, :, None]
+            return np.einsum("ia,abn,jb->ijn", v, turned, u, optimize=True).reshape(r.shape)
+
+        return solve
+
+    return solver

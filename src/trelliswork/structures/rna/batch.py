@@ -315,6 +315,8 @@ class RNABatch(Storable, LossProfiles, CountedParts, Factored, Multinomials, Par
         from trelliswork.dp.rna import inside
 
         data = self._data(scores, costs)
+        if not self._in_range(data[2], data[3]):
+            raise InputError("the scores overflow; scale the weights or the features down")
         along = self._arrays(Parts(rule=None, pair=None) if direction is None else direction)
         width = inside.block_width(data[2], data[3])
         log_z, counts = np.empty(len(self)), np.zeros((len(self), self.space.n_depths, N_RULES))
@@ -325,10 +327,13 @@ class RNABatch(Storable, LossProfiles, CountedParts, Factored, Multinomials, Par
         return log_z, self._rules(counts), probs
 
     def sums_hold(self, scores: Parts) -> bool:
-        """Whether the scores are near enough to each other for sums with a common power of two."""
+        """Whether the scores are small enough for sums of powers of two."""
+        return self._in_range(*self._arrays(scores))
+
+    def _in_range(self, tables: np.ndarray, pairs: np.ndarray) -> bool:
         from trelliswork.dp.rna import inside
 
-        return inside.spread(*self._arrays(scores)) <= inside.WIDEST
+        return inside.spread(tables, pairs) * (int(self.bases.lengths.max(initial=0)) + 1) <= inside.LARGEST
 
     def log_partition(self, scores: Parts, costs: Parts | None = None) -> np.ndarray:
         """Log of the sum over all structures."""
