@@ -13,7 +13,7 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork.shards.batch import asked_blocks
-from trelliswork.shards.blocks import Block, Room, packed
+from trelliswork.shards.blocks import Block, Room, asked_in_turn, packed
 from trelliswork.shards.local import answer, values_of_blocks
 from trelliswork.shards.reading import Partition, Read, encoded, surveyed
 from trelliswork.shards.recipes import Asked, PerSample
@@ -153,7 +153,10 @@ class Bundle:
     """
 
     def __init__(self, blocks: Sequence[Block], lengths: Sequence[int]):
-        self.blocks, self.lengths = list(blocks), list(lengths)
+        self.blocks, self.lengths = asked_in_turn(blocks), list(lengths)
+
+    def __reduce__(self) -> Any:
+        return Bundle, (self.blocks, self.lengths)
 
     def __sizeof__(self) -> int:
         return 1000 + sum(block.__sizeof__() for block in self.blocks)

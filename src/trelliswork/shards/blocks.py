@@ -11,15 +11,35 @@ import shutil
 import tempfile
 import threading
 import weakref
+from collections.abc import Iterable
 from typing import Any
 
 from trelliswork.structures.base import Batch, Space
+from trelliswork.structures.scratch import Scratch
 
-__all__ = ["Block", "Room", "block_size", "packed", "unpacked"]
+__all__ = ["Block", "Room", "asked_in_turn", "block_size", "packed", "unpacked"]
 
 _ALIGNED = 64  # bytes, the largest unit of vector instructions
 _MOST_SAMPLES, _LEAST_BLOCKS = 4096, 8
 _SHARED = 4  # workers that get the same number of blocks, where there are enough
+
+
+def asked_in_turn(blocks: Iterable[Block]) -> list[Block]:
+    """The blocks, which share their scratch arrays.
+
+    Examples
+    --------
+    >>> from trelliswork import Chain
+    >>> from trelliswork.shards.blocks import Room, asked_in_turn
+    >>> _, batch = Chain().compile([["a", "b"]], [["A", "B"]])
+    >>> one, other = asked_in_turn([Room(1 << 20).kept(batch), Room(0).kept(batch)])
+    >>> one.scratch is other.scratch
+    True
+    """
+    blocks, scratch = list(blocks), Scratch()
+    for block in blocks:
+        block.scratch = scratch
+    return blocks
 
 
 def block_size(n_samples: int, least: int = 1) -> int:
@@ -106,11 +126,14 @@ class Block:
     ----------
     notes : dict
         What questions leave for those that follow; kept only in this process.
+    scratch : Scratch or None
+        Arrays that are shared with the blocks that are asked before and after this one.
     """
 
     def __init__(self, batch: Batch | None, nbytes: int, file: _Mapped | None = None):
         self.batch, self.nbytes, self.file = batch, nbytes, file
-        self.notes: dict[str, Any] = {"mapped": file is not None}
+        self.notes: dict[str, Any] = {}
+        self.scratch: Scratch | None = None
 
     def __sizeof__(self) -> int:
         return 1000 + self.nbytes  # told to schedulers, so that blocks stay where they are
@@ -127,7 +150,7 @@ class Block:
         """The samples; arrays of a file are read when they are used."""
         batch = self.batch if self.file is None else self.file.open()
         assert batch is not None
-        batch.notes = self.notes
+        batch.notes, batch.scratch = self.notes, self.scratch
         return batch
 
 

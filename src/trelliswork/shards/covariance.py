@@ -124,6 +124,11 @@ class ShardedCovariance(Covariance):
         """Gold less mean features of every sample."""
         return self.batch.rows(questions.law_rows, "deviations", self._key, self._scores, self.about, None)
 
+    def deviation_rows(self) -> Any:
+        """The same in the form of the structure's direct solver."""
+        law = self._key, self._scores, self.about, None
+        return self.batch.rows(questions.law_rows, "deviation_rows", *law)
+
     def deviation(self, weights: np.ndarray | None = None) -> np.ndarray:
         """Sum of the deviations."""
         own = None if self.weights is None else PerSample(self.weights)

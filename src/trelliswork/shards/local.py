@@ -9,7 +9,7 @@ import numpy as np
 
 from trelliswork._errors import InputError
 from trelliswork.shards.batch import asked_blocks
-from trelliswork.shards.blocks import Block, Room
+from trelliswork.shards.blocks import Block, Room, asked_in_turn
 from trelliswork.shards.recipes import Asked, PerSample
 from trelliswork.shards.tree import SKIPPED, TreeSum
 from trelliswork.structures.base import Batch
@@ -46,7 +46,7 @@ class LocalBlocks:
     """
 
     def __init__(self, blocks: list[Block], lengths: Any, room: Room):
-        self.blocks, self.room = blocks, room
+        self.blocks, self.room = asked_in_turn(blocks), room
         self.lengths = np.asarray(lengths, dtype=np.int64)
 
     def _answers(self, question: Asked, values: list[PerSample]) -> Iterator[tuple[int, Any]]:

@@ -34,20 +34,25 @@ def gradient(
     """``spread_expected``; with a mark, notes where the model is not sure."""
     answer = batch.spread_expected(w, costs, weights)
     if mark is not None and isinstance(batch, Settling):
-        # A batch from a file is gone with its marginals when the next question comes.
-        batch.notes["unsure"] = mark, batch.unsure(weights) if batch.notes.get("mapped") else None
+        # The marginals are gone when the next block is asked.
+        unsure = batch.unsure(weights)
+        batch.notes["unsure"] = mark, None if unsure is None else np.packbits(_marked(unsure))
     return answer
+
+
+def _marked(places: np.ndarray) -> np.ndarray:
+    """Places that ascend as a mask, which ends with the last."""
+    mask = np.zeros(int(places[-1]) + 1 if places.size else 0, dtype=bool)
+    mask[places] = True
+    return mask
 
 
 def _unsure(batch: Settling, mark: str, w: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
     """Places where a model is not sure, from the notes; asked again if these come from elsewhere."""
     if batch.notes.get("unsure", (None,))[0] != mark:
         gradient(batch, mark, w, None, weights)
-    unsure = batch.notes["unsure"][1]
-    if unsure is None:
-        unsure = batch.unsure(weights)
-        batch.notes["unsure"] = mark, unsure
-    return unsure
+    noted = batch.notes["unsure"][1]
+    return None if noted is None else np.flatnonzero(np.unpackbits(noted))
 
 
 def settled_tokens(batch: Settling, mark: str, w: np.ndarray, weights: np.ndarray | None) -> Settled | None:

@@ -14,6 +14,7 @@ from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.log_odds import log_odds
 from trelliswork.structures.parts import Decoded, Moments, Parts
+from trelliswork.structures.scratch import Scratch
 from trelliswork.structures.spread import Spread
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Batch(ABC):
     n_jobs: int | None
     known: list[Any] | None = None  # what is known of the true outputs, see ``abilities.PartlyKnown``
     notes: dict[str, Any]  # of a block of samples: what questions leave for those that follow
+    scratch: Scratch | None = None  # of a block: arrays that it shares with others that are asked in turn
 
     def __init__(self, space: Space, gold: Ragged | None, n_jobs: int | None):
         self.space = space
@@ -73,7 +75,7 @@ class Batch(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         # What was made for questions stays behind.
-        return {k: v for k, v in self.__dict__.items() if k not in ("_remembered", "notes")}
+        return {k: v for k, v in self.__dict__.items() if k not in ("_remembered", "notes", "scratch")}
 
     # -- what is odd -------------------------------------------------------------------
 

@@ -65,7 +65,7 @@ class Covariance:
         self.about = about
         self._shift: Parts | None = None
         self._zeros: Parts | None = None
-        self._decomposed: Callable[[float], Solver] | None = None
+        self._solvers: Callable[[float], Solver | None] | None = None
 
     @property
     def n_features(self) -> int:
@@ -172,26 +172,36 @@ class Covariance:
             Moments that are asked for what adds up over samples; None for these.
         """
         asked = self if asked is None else asked
-        if self._decomposed is None:
+        if self._solvers is None:
             sums = asked.direct_sums()
             if sums is None:
                 return None
-            self._decomposed = self._solvers(sums)
-        solve = self._decomposed(lam)
-        if self.about == "mean":
-            return solve
-        rows = asked.deviations()
-        if asked.weights is not None:
-            rows = sp.csr_matrix(sp.diags_array(np.sqrt(asked.weights)) @ rows)
-        return woodbury(solve, rows, self.batch.limits.deviation_floats)
+            if self.about == "mean":
+                self._solvers = self._about_mean(sums)
+            else:
+                self._solvers = self._about_gold(sums, asked.deviation_rows(), asked.weights)
+        return self._solvers(lam)
 
     def direct_sums(self) -> Any:
         """What a direct solver is made of, as sums over samples; None where there is no such solver."""
         return None
 
-    def _solvers(self, sums: Any) -> Callable[[float], Solver]:
+    def _about_mean(self, sums: Any) -> Callable[[float], Solver]:
         """Solvers for the matrix about the mean, by ``lam``; they share what does not depend on it."""
         raise NotImplementedError
+
+    def _about_gold(
+        self, sums: Any, rows: Any, weights: np.ndarray | None
+    ) -> Callable[[float], Solver | None]:
+        """The same about the gold outputs; ``rows`` is what :meth:`deviation_rows` gives."""
+        if weights is not None:
+            rows = sp.csr_matrix(sp.diags_array(np.sqrt(weights)) @ rows)
+        solvers = self._about_mean(sums)
+        return lambda lam: woodbury(solvers(lam), rows, self.batch.limits.deviation_floats)
+
+    def deviation_rows(self) -> Any:
+        """Deviations of samples in the form that a direct solver takes, with an entry per sample."""
+        return self.deviations()
 
     def dense(self) -> np.ndarray:
         """The matrix; symmetric to the last bit."""
@@ -227,5 +237,5 @@ class Covariance:
     def turned(self, about: str) -> Covariance:
         """The same law, about another origin; tables are shared."""
         out = copy.copy(self)
-        out.about = about
+        out.about, out._solvers = about, None
         return out

@@ -198,7 +198,9 @@ def test_sums_of_scores_that_are_far_apart(D, scale):
     own, rounding = places >= 0, 1e-12 * scale * n
     assert np.allclose(probs, np.bincount(places[own], rho[own], minlength=pair.size), atol=rounding)
     assert np.allclose(
-        counts.ravel(), np.bincount(rules[rules >= 0], rho[rules >= 0], minlength=D * N_RULES), atol=n * rounding
+        counts.ravel(),
+        np.bincount(rules[rules >= 0], rho[rules >= 0], minlength=D * N_RULES),
+        atol=n * rounding,
     )
     chart = inside.inside(seq, table[0], pair, width)
     rows = np.empty((400, n), dtype=np.int64)

@@ -187,6 +187,23 @@ def test_costs_a_part_at_a_time(name):
 
 
 @BOTH
+@pytest.mark.parametrize("taxonomy", [None, [("r", "a"), ("r", "s"), ("s", "b"), ("s", "c")]])
+def test_solvers_of_classes_agree(learner, taxonomy):
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(40, 5)), rng.choice(list("abc"), 40, p=[0.6, 0.3, 0.1])
+    weights = rng.random(40) + 0.5
+    weights[3] = 0.0
+    structure = tw.Classes(taxonomy, ancestor_weight=0.7) if taxonomy else tw.Classes()
+    found = {
+        s: learner(structure, 1e-2, reference="uniform", solver=s, tol=1e-12).fit(X, y, sample_weight=weights)
+        for s in ("direct", "cholesky", "cg")
+    }
+    assert [m.history_[-1]["solver"] for m in found.values()] == ["direct", "cholesky", "cg"]
+    for a, b in itertools.combinations(found.values(), 2):
+        assert_same_weights(a, b, 1e-7)
+
+
+@BOTH
 def test_solvers_agree(learner):
     X, y = tagged(np.random.default_rng(5), n=20)
     found = {

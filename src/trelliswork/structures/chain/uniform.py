@@ -164,7 +164,7 @@ class UniformChain(TokenSums):
         """Sums for one symbol per token; else None."""
         return schur_sums(self)
 
-    def _solvers(self, sums: SchurSums) -> Callable[[float], Solver]:
+    def _about_mean(self, sums: SchurSums) -> Callable[[float], Solver]:
         return partial(schur_solver, self.batch.space, sums)
 
     def _steps(self) -> tuple[float, float]:

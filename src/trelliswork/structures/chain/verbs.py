@@ -20,6 +20,7 @@ from trelliswork.structures.chain.trellis import (
     arrange,
     factors_of,
 )
+from trelliswork.structures.scratch import Scratch
 from trelliswork.structures.spread import Spread
 from trelliswork.structures.tokens import TokenMap
 
@@ -276,10 +277,9 @@ class ChainVerbs(ChainParts):
     def _scratch_expected(
         self, w: np.ndarray, costs: Parts | None, weights: np.ndarray | None
     ) -> tuple[np.ndarray, Parts]:
-        # Fresh arrays of this size cost more in page faults than the recursion: keep two.
-        shape = (self.n_tokens, self.space.n_labels)
-        if self._scratch is None:
-            self._scratch = (np.empty(shape), np.empty(shape))
+        if self._scratch is None or self.scratch is not None:
+            scratch = Scratch() if self.scratch is None else self.scratch
+            self._scratch = scratch.pair((self.n_tokens, self.space.n_labels))
         trellis = self._trellis(self.scores(w, out=self._scratch[0]), costs, in_place=True)
         return self._expected(trellis, weights, False, out=self._scratch[1])
 

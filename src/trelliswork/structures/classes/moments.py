@@ -2,7 +2,9 @@
 
 The features of class ``c`` are ``above[c] (x) x``, x the row of the sample, so that the covariance of
 a sample is ``S (x) x x'`` with S the covariance of ``above`` under the law of its classes. Under the
-uniform law S is the same for all samples and ``C = S (x) G``, G = sum of x x'.
+uniform law S is the same for all samples and ``C = S (x) G``, G = sum of x x'. The deviation of a sample
+from its mean is ``t (x) x``, t that of its class, so that the inner products of deviations, which the moments
+about the true classes need, are sums over attributes alone.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from trelliswork.structures.covariance import Covariance
-from trelliswork.structures.elimination import Solver
+from trelliswork.structures.elimination import Solver, factored
 
 if TYPE_CHECKING:
     from trelliswork.structures.classes.batch import ClassesBatch
@@ -76,26 +78,72 @@ class ClassCovariance(Covariance):
             return None
         return np.asarray((f.T @ sp.diags_array(self._sample_weights()) @ f).toarray())
 
-    def _solvers(self, sums: np.ndarray) -> Callable[[float], Solver]:
-        return _kronecker_solvers(sums, self._spread())
+    def _about_mean(self, sums: np.ndarray) -> Callable[[float], Solver]:
+        return _Kronecker(sums, self._spread()).solver
+
+    def deviation_rows(self) -> tuple[sp.csr_matrix, np.ndarray]:
+        """Attributes and classes."""
+        return self.batch.emission.token_matrix(), self.batch.gold_codes.values
+
+    def _about_gold(
+        self, sums: np.ndarray, rows: tuple[sp.csr_matrix, np.ndarray], weights: np.ndarray | None
+    ) -> Callable[[float], Solver | None]:
+        f, labels = rows
+        if f.shape[0] * max(f.shape) > self.batch.limits.deviation_floats:
+            return lambda lam: None
+        if weights is not None:
+            f = sp.csr_matrix(sp.diags_array(np.sqrt(weights)) @ f)
+        above = self.batch.space.above.toarray()
+        order = np.argsort(labels, kind="stable")
+        moved = above - above.mean(axis=0)
+        return _Kronecker(sums, self._spread()).about_gold(f[order], labels[order], moved)
 
 
-def _kronecker_solvers(left: np.ndarray, right: np.ndarray) -> Callable[[float], Solver]:
+class _Kronecker:
     """Solvers for ``left (x) right + lam I``, both positive semidefinite; of least norm where singular."""
-    (g, v), (s, u) = la.eigh(left), la.eigh(right)
-    products = np.outer(g.clip(0.0), s.clip(0.0))
-    cut = np.finfo(float).eps * products.size * products.max(initial=0.0)
-    products = np.where(products > cut, products, 0.0)
 
-    def solver(lam: float) -> Solver:
-        values = products + lam
-        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0.0)
+    def __init__(self, left: np.ndarray, right: np.ndarray):
+        (self.g, self.v), (self.s, self.u) = la.eigh(left), la.eigh(right)
+        products = np.outer(self.g.clip(0.0), self.s.clip(0.0))
+        cut = np.finfo(float).eps * products.size * products.max(initial=0.0)
+        self.products = np.where(products > cut, products, 0.0)
+
+    def _inverse(self, lam: float) -> np.ndarray:
+        values = self.products + lam
+        return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0.0)
+
+    def solver(self, lam: float) -> Solver:
+        """Solver for a ridge."""
+        inverse, u, v = self._inverse(lam), self.u, self.v
 
         def solve(r: np.ndarray) -> np.ndarray:
-            table = r.reshape(g.size, s.size, -1)
+            table = r.reshape(self.g.size, self.s.size, -1)
             turned = np.einsum("ia,ijn,jb->abn", v, table, u, optimize=True) * inverse[:, :, None]
             return np.einsum("ia,abn,jb->ijn", v, turned, u, optimize=True).reshape(r.shape)
 
         return solve
 
-    return solver
+    def about_gold(
+        self, f: sp.csr_matrix, labels: np.ndarray, moved: np.ndarray
+    ) -> Callable[[float], Solver]:
+        """Solvers for the matrix plus the sum of ``b b'``, b = x (x) moved[label]; labels ascend."""
+        turned, nodes = np.asarray(f @ self.v), moved @ self.u
+        own = moved[labels]
+
+        def solver(lam: float) -> Solver:
+            inverse, solve = self._inverse(lam), self.solver(lam)
+            small = np.eye(labels.size)
+            for label in np.unique(labels):  # inner products of its samples with those up to it
+                first, last = np.searchsorted(labels, [label, label + 1])
+                between = (inverse * nodes[label]) @ nodes[: label + 1].T
+                small[first:last, :last] += turned[first:last] @ (between[:, labels[:last]] * turned[:last].T)
+            factor = factored(np.tril(small) + np.tril(small, -1).T)
+
+            def both(r: np.ndarray) -> np.ndarray:
+                y = solve(r)
+                along = np.sum(np.asarray(f @ y.reshape(self.g.size, -1)) * own, axis=1)
+                return y - solve(np.asarray(f.T @ (factor(along)[:, None] * own)).ravel())
+
+            return both
+
+        return solver
