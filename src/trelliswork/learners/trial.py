@@ -125,8 +125,10 @@ def row_trials(batch: Batch, weights: np.ndarray | None) -> list[Trial]:
     return [first, *(split for split in others if split is not None)]
 
 
-def least_wrong(strengths: Sequence[float], trials: Sequence[Callable[[float], float]]) -> float:
-    """Strength with the fewest wrong parts, from strong to weak until two in a row are worse; else 1.
+def least_wrong(
+    strengths: Sequence[float], trials: Sequence[Callable[[float], float]], *, patience: int = 2
+) -> float:
+    """Strength with the fewest wrong parts, from strong to weak; 1 without trials.
 
     Parameters
     ----------
@@ -134,6 +136,8 @@ def least_wrong(strengths: Sequence[float], trials: Sequence[Callable[[float], f
         What is tried.
     trials : sequence of callable
         Each tells the wrong parts of its held-out samples for a strength.
+    patience : int, default=2
+        Strengths that may be worse than the best before the search ends.
 
     Examples
     --------
@@ -148,7 +152,7 @@ def least_wrong(strengths: Sequence[float], trials: Sequence[Callable[[float], f
             best, chosen, behind = wrong, strength, 0
         elif wrong > best:
             behind += 1
-        if behind == 2:
+        if behind == patience:
             break
     return chosen
 

@@ -403,7 +403,7 @@ class MomentLearner(StructuredEstimator):
 
     def _setting(self, state: MomentState) -> Setting:
         """Loss, margin per unit of it and factor of the weights; what is "auto", held-out samples tell."""
-        if state.batch is not None and state.batch.one_label and self._ridge_is_told:
+        if state.batch is not None and self._ridge_is_told(state.batch):
             if state.told is None:
                 state.told = Setting(self._loss, ridge=self._told_ridge(state.batch, state.weights))
             return state.told._replace(loss=self._loss)
@@ -429,31 +429,40 @@ class MomentLearner(StructuredEstimator):
             state.told = told_by_others(samples, state.weights, settings, self._tried, in_turn=known)
         return state.told
 
-    @property
-    def _ridge_is_told(self) -> bool:
-        """Whether held-out samples choose the ridge of samples with one label each."""
+    def _ridge_is_told(self, batch: Batch) -> bool:
+        """Whether held-out samples choose the ridge: of single labels, and of chains with an observed law."""
         plain = self.constraints is None and self.n_steps == 1 and self.moments == "exact"
-        return self.reg == "auto" and plain and self._loss is None and self.reference != "observed"
+        if self.reg != "auto" or not plain:
+            return False
+        if batch.one_label:
+            return self._loss is None and self.reference != "observed"
+        return self.reference == "observed"
 
     def _told_ridge(self, batch: Batch, weights: np.ndarray | None) -> float:
-        law, setting = self._law(batch.space), Setting(None)
+        law, setting = self._law(batch.space), Setting(self._loss)
         unit = self._ridge(law, setting, self._moments(batch, None, weights, setting=setting), batch, weights)
 
-        def scores(split: Trial) -> Scores:
+        loose = {"tol": _LOOSE} if batch.one_label else {}
+
+        def learn(split: Trial) -> tuple[Trial, Scores]:
             reference, offset = None, None
-            if law == "generative":
+            if law == "observed":
+                space = split.known.space.observed(split.known, self.symbols)
+                known, new = (require(part, Storable).into(space) for part in (split.known, split.new))
+                split = split._replace(known=known, new=new)
+            elif law == "generative":
                 reference = reference_weights(split.known, self.smoothing, split.weights)
                 offset = reference_scores(split.known, reference)
             moments = self._moments(split.known, offset, split.weights, setting=setting)
 
             def told(factor: float) -> Parts:
-                ridge = Ridge(self._second(moments), factor * unit, **self._options() | {"tol": _LOOSE})
-                found = split.new.scores(self._weights(moments, ridge, False))
+                ridge = Ridge(self._second(moments), factor * unit, **self._options() | loose)
+                found = split.new.scores(self._weights(moments, ridge, setting.loss is not None))
                 return found if reference is None else found + reference_scores(split.new, reference)
 
-            return told
+            return split, told
 
-        return told_ridge(batch, weights, scores)
+        return told_ridge(batch, weights, learn)
 
     def _tried(
         self, batch: Batch, weights: np.ndarray | None, setting: Setting

@@ -29,7 +29,8 @@ _FEW = 30  # samples, up to which every third is held out in turn
 # Different outputs, below which there are too few to tell, those that are looked at, samples that have them.
 _SIZES = {"least": 5, "most": 150, "samples": 600}
 _CHAIN_SIZES = {"least": 5, "most": 300, "samples": 1200}
-_RIDGES = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3)  # from strong to weak
+_RIDGES = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3)  # of single labels, from strong to weak
+_CHAIN_RIDGES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 _LENGTHS = (1.0, 2.0, 4.0, 8.0, 0.5, 0.25, 0.125)
 _SHORTER = (1 / 16, 1 / 64)
 _BETWEEN = (1.4, 2.8, 5.6, 11.0, 16.0, 0.7)  # also tried on chains, whose outputs are found quickly
@@ -115,10 +116,12 @@ def told_by_others(
     return chosen
 
 
-def told_ridge(batch: Batch, weights: np.ndarray | None, scores: Callable[[Trial], Scores]) -> float:
-    """Factor of the ridge with which held-out samples are predicted best, of samples with one label each.
+def told_ridge(
+    batch: Batch, weights: np.ndarray | None, learn: Callable[[Trial], tuple[Trial, Scores]]
+) -> float:
+    """Factor of the ridge with which held-out samples are predicted best, of single labels and of chains.
 
-    From strong to weak, until two in a row are worse; 1 with few samples.
+    From strong to weak: of single labels until two are worse, of chains all of them; 1 with few samples.
 
     Parameters
     ----------
@@ -126,8 +129,9 @@ def told_ridge(batch: Batch, weights: np.ndarray | None, scores: Callable[[Trial
         Samples with their true outputs.
     weights : ndarray or None
         Weight of each sample.
-    scores : callable
-        Learns from a part of the samples, for several ridges.
+    learn : callable
+        Learns from a part of the samples, for several ridges; also gives the trial with the new samples as
+        the scores are for.
 
     Examples
     --------
@@ -140,8 +144,11 @@ def told_ridge(batch: Batch, weights: np.ndarray | None, scores: Callable[[Trial
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        asked = [partial(_wrong, split, scores(split)) for split in row_trials(batch, weights)]
-        return least_wrong(_RIDGES, asked)
+        if batch.one_label:
+            asked = [partial(_wrong, *learn(split)) for split in row_trials(batch, weights)]
+            return least_wrong(_RIDGES, asked)
+        asked = [partial(_wrong, *learn(split)) for split in _trials(batch, weights, False)]
+        return least_wrong(_CHAIN_RIDGES, asked, patience=len(_CHAIN_RIDGES))
 
 
 def _wrong(split: Trial, scores: Scores, factor: float) -> float:
