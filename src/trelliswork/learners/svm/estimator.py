@@ -19,7 +19,7 @@ from trelliswork.learners.known import check_loss, known_in_part
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.room import Holds
 from trelliswork.learners.strength import DataScale
-from trelliswork.learners.svm.fit import fit_svm
+from trelliswork.learners.svm.fit import fit_svm, tell_no_optimum
 from trelliswork.learners.svm.kernel_model import KernelModel
 from trelliswork.learners.svm.rounds import fit_completed
 from trelliswork.learners.svm.weights import Expansion
@@ -322,6 +322,7 @@ class StructuredSVM(KernelModel):
                     kernel,
                     self.tol,
                 )
+        tell_no_optimum(solution, self.tol, self.epsilon)
         for name in ("coef_", "support_rows_", "dual_coef_", "linear_coef_"):
             self.__dict__.pop(name, None)
         if isinstance(model, Expansion):
