@@ -143,6 +143,8 @@ class StructuredSVM(KernelModel):
         Weight of the mean slack.
     prior_coef_ : ndarray of shape (n_features,) or None
         Weights of the prior; they are part of ``coef_``.
+    prior_margin_ : float or None
+        Margin per unit of the loss, where there is a prior.
     support_ : list of (int, output, float)
         Sample, output and dual variable of every constraint in use.
     n_constraints_ : int
@@ -284,6 +286,7 @@ class StructuredSVM(KernelModel):
         check_loss(batch, loss)
         kind = None if prior is None else "generative" if counted else "given"
         price = self._price(batch, weights, kernel, kind) * self._loss_unit(batch, loss, form)
+        margin = None
         if prior is not None:
             margin = _MARGINS[str(kind)] if isinstance(self.prior_margin, str) else self.prior_margin
             loss = RemainingMargin(loss, margin, lambda part: part.scores(prior))
@@ -330,7 +333,7 @@ class StructuredSVM(KernelModel):
         else:
             self.coef_ = model if prior is None else model + prior
         self.space_, self.C_, self.prior_coef_, self.rounds_ = space, price, prior, rounds
-        self.kernel_ = kernel
+        self.kernel_, self.prior_margin_ = kernel, margin
         self.support_, self.n_constraints_ = solution.support, solution.n_constraints
         self.primal_, self.dual_, self.gap_ = solution.primal, solution.dual, solution.gap
         self.history_, self.n_iter_, self.stop_ = progress.history, solution.n_iter, solution.stop
