@@ -71,7 +71,7 @@ class StructuredSVM(KernelModel):
         equal rows), or C itself. With the prior "generative" it is ``5 C / V``, with others ``150 C / V``.
         With one label per sample and margin rescaling ``C_`` is also times the mean loss of a wrong label, by
         which weights grow (L1 slacks), and with slack rescaling it is divided by it. (``C_ / n_samples`` is
-        what other tools call C.)
+        what other tools call C; ``n_samples / (2 C_)`` plays the part of ``l2`` of :class:`CRF`.)
     loss : str or Loss, default="hamming"
         ``"hamming"``, ``"zero-one"``, ``"tree"``, ``"f1"``, ``"edit"`` (``Edit(cap=3)``), or an object
         of :mod:`trelliswork.losses`.
