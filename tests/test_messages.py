@@ -72,6 +72,14 @@ def test_iterators_are_read_once(model):
     assert len(model.sample(map(list, X), 2, random_state=0)) == 2
 
 
+@pytest.mark.parametrize("model", LEARNERS, ids=lambda model: type(model).__name__)
+def test_samples_that_are_iterators(model):
+    model.fit(((token for token in x) for x in X), [iter(y) for y in Y])
+    assert model.predict([iter(x) for x in X]) == Y
+    assert model.predict(map(str.split, ["the old man", "cats"])) == Y
+    assert model.score((iter(x) for x in X), (iter(y) for y in Y)) == 1.0
+
+
 def test_iterators_of_other_structures():
     folds = tw.CRF(tw.RNA("g6")).fit(iter(["GGAAACC", "GAAAC"]), iter(["((...))", "(...)"]))
     assert folds.predict(iter(["GGAAACC"])) == ["((...))"]
