@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numba
 import numpy as np
 import pytest
+from numba.core import event
 
 from trelliswork import _code_cache, _jit
 
@@ -37,6 +38,26 @@ def test_compiling_is_told_once(terminal, cached, monkeypatch, capsys):
     said = capsys.readouterr().err
     assert said.count("compiling, once: viterbi and others") == terminal
     assert said.count("another processor") == (terminal and "another" in str(cached))
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+def test_compiling_of_numba_is_told(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+
+    @numba.njit
+    def half(x):
+        return x / 2.0
+
+    compiling = _jit._Compiling(patience=0.0)
+    event.register("numba:compile", compiling)
+    try:
+        assert half(3.0) == 1.5
+        assert half(3) == 1.5  # compiled once more, for another type
+    finally:
+        event.unregister("numba:compile", compiling)
+    assert capsys.readouterr().err == (
+        "compiling, once: half and others; later runs find them in the cache\n"
+    )
 
 
 def test_a_recursion_without_a_cache_is_not_from_elsewhere():

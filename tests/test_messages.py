@@ -46,6 +46,22 @@ def test_sentences(model, samples, message):
         model.fit(X, Y).predict(samples)
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_what_messages_about_tables_say_works(library):
+    frames = pytest.importorskip(library)
+    df = frames.DataFrame({"sentence": [0, 0, 0, 1], "word": [*X[0], *X[1]], "tag": [*Y[0], *Y[1]]})
+    with pytest.raises(tw.InputError, match="such as sentences: ") as caught:
+        LEARNERS[0].fit(df[["word"]], df["tag"])
+    said = str(caught.value).split("sentences: ")[1].removesuffix(", and y alike")
+    rows = eval(said, {"df": df})  # the tag is not among the columns of X
+    assert rows == [[{"word": word} for word in x] for x in X]
+    assert LEARNERS[0].fit(rows, Y).predict(rows) == Y
+    with pytest.raises(
+        tw.InputError, match=f"sample 0: .* rows are df.{'to_dicts' if library == 'polars' else 'to_dict'}"
+    ):
+        LEARNERS[0].fit([df[["word"]]], [df["tag"]])
+
+
 @pytest.mark.parametrize("model", LEARNERS, ids=lambda model: type(model).__name__)
 def test_iterators_are_read_once(model):
     model.fit(iter(X), (y for y in Y))
@@ -54,6 +70,14 @@ def test_iterators_are_read_once(model):
     assert model.predict_kbest(iter(X), k=1)[1][0].output == ["N"]
     assert model.log_prob(iter(X), y=iter(Y)).shape == (2,)
     assert len(model.sample(map(list, X), 2, random_state=0)) == 2
+
+
+@pytest.mark.parametrize("model", LEARNERS, ids=lambda model: type(model).__name__)
+def test_samples_that_are_iterators(model):
+    model.fit(((token for token in x) for x in X), [iter(y) for y in Y])
+    assert model.predict([iter(x) for x in X]) == Y
+    assert model.predict(map(str.split, ["the old man", "cats"])) == Y
+    assert model.score((iter(x) for x in X), (iter(y) for y in Y)) == 1.0
 
 
 def test_iterators_of_other_structures():

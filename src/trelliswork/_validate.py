@@ -96,9 +96,11 @@ def check_samples(X: Any, y: Any = None, *, empty: bool = False) -> None:
 def check_sentences_in(X: Any) -> None:
     """Refuse one table where a list of sequences is needed, and samples that are tables or text."""
     if is_frame(X):
+        records, groups = _words_of_library(X)
+        columns = ", ".join([*map(repr, list(X.columns)[:3]), *["..."] * (len(X.columns) > 3)])
         raise InputError(
             f"X is one table of {len(X):,} rows; expected a list of sequences, such as sentences: "
-            "[rows.to_dict('records') for _, rows in df.groupby('sentence')], and y alike"
+            f"[rows[[{columns}]].{records} for _, rows in df.{groups}], and y alike"
         )
     if isinstance(X, (list, tuple)) and set(map(type, X)) <= {list, tuple}:
         return
@@ -111,7 +113,7 @@ def check_sentences_in(X: Any) -> None:
             )
         if is_frame(x):
             raise InputError(
-                "expected a list of tokens, got a table; its rows are df.to_dict('records'), or "
+                f"expected a list of tokens, got a table; its rows are df.{_words_of_library(x)[0]}, or "
                 "df.to_numpy() where all are numbers",
                 sample=i,
             )
@@ -120,6 +122,13 @@ def check_sentences_in(X: Any) -> None:
 def is_frame(data: Any) -> bool:
     """Whether data are a data frame, of whatever library."""
     return hasattr(data, "columns") and hasattr(data, "to_numpy")
+
+
+def _words_of_library(frame: Any) -> tuple[str, str]:
+    """What the library of a data frame calls its rows as dicts, and those that belong together."""
+    if type(frame).__module__.partition(".")[0] == "polars":
+        return "to_dicts()", "group_by('sentence', maintain_order=True)"
+    return "to_dict('records')", "groupby('sentence')"
 
 
 def warn_nothing_known(what: str, n: int, example: Any, known: Any) -> None:

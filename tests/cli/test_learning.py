@@ -44,6 +44,22 @@ def test_the_command_line_has_the_defaults_of_python(kind, name):
 
 
 @pytest.mark.parametrize("kind", TABLES)
+def test_structures_have_the_defaults_of_python(run, tmp_path, kind):
+    (tmp_path / "train.txt").write_text(FILES[kind], encoding="utf-8")
+    more = ["--min-count", 1] if kind == "parse" else []  # two trees
+    done = run("train", kind, "train.txt", "-o", "m.tw", "--learner", "perceptron", "-q", *more)
+    assert (done.exit_code, done.output) == (0, "")
+    model = tw.load("m.tw")
+    structure = (model[-1] if hasattr(model, "steps") else model).structure
+    differs = {
+        "classify": {"scale": None},  # a step before it standardises the columns of files
+        "fold": {"invalid": "repair"},  # files of families have pseudoknots
+        "parse": {"min_count": 1},
+    }
+    assert structure.get_params() == {**type(structure)().get_params(), **differs.get(kind, {})}
+
+
+@pytest.mark.parametrize("kind", TABLES)
 def test_every_kind_has_every_learner(kind):
     learners = {entry.learner for entry in TABLES[kind].values()}
     missing = {tw.Fixed} | ({tw.KLRSO} if kind == "classify" else set())  # classes are no multinomials

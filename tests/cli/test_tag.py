@@ -295,6 +295,9 @@ def test_labels_that_break_the_scheme_are_repaired(run, tmp_path):
     assert tw.load("m.tw").classes_ == ["B-PER", "O"]
     done = run("train", "tag", "t.txt", "-o", "m.tw", "--scheme", "bio", "--invalid", "strict")
     assert done.stderr.startswith("trelliswork: t.txt:1: the output ['O', 'I-PER'] breaks the constraints")
+    assert done.stderr.endswith("; use invalid='repair', or drop the scheme\n")
+    done = run("train", "tag", "t.txt", "-o", "m.tw", "--invalid", "strict")
+    assert "--invalid strict needs a scheme that labels can break; give --scheme" in done.stderr
     done = run("train", "tag", "t.txt", "-o", "m.tw", "--invalid", "drop")
     assert done.stderr == "trelliswork: --invalid must be repair or strict, got 'drop'\n"
 

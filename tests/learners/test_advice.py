@@ -140,6 +140,16 @@ def test_one_line_at_most():
     assert caught[0].filename == __file__
 
 
+def test_one_line_about_all_rounds_of_completions():
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(60, 3))
+    y = [{"a", "b"} if rng.random() < 0.5 else "abc"[int(row.argmax())] for row in rows]
+    with pytest.warns(tw.FitWarning, match="relative gap") as caught:
+        model = tw.StructuredSVM(tw.Classes(labels=list("abc")), kernel="rbf", C=1e3, max_iter=1).fit(rows, y)
+    assert len(model.rounds_) > 1
+    assert [warning.filename for warning in caught] == [__file__]
+
+
 def test_unknown_attributes():
     model = tw.CRF(tw.Chain()).fit(WORDS, TAGS)
     message = r"none of the 3 attributes of these inputs, such as 'word:the'"

@@ -36,6 +36,7 @@ noise = pytest.mark.filterwarnings(
         tw.ZScore(tw.Classes()),
         tw.StructuredSVM(tw.Classes()),
         tw.Generative(tw.Classes()),
+        tw.Tuned(tw.CRF(tw.Classes()), n_values=2, cv=2),
     ],
     expected_failed_checks=expected_failed_checks,
 )

@@ -312,6 +312,15 @@ def test_early_stopping_keeps_the_best_development_weights():
     assert np.array_equal(same.coef_, model.coef_)
 
 
+@pytest.mark.parametrize("seed", range(20, 25))
+def test_early_stopping_ends_no_lower_than_the_undisturbed_run(seed):
+    X, y = problem(seed, n=12, n_words=8)
+    X_dev, y_dev = problem(seed + 100, n=30, n_words=8)
+    undisturbed = tw.CRF(tw.Chain()).fit(X, y)
+    watched = tw.CRF(tw.Chain()).fit(X, y, X_dev=X_dev, y_dev=y_dev)
+    assert watched.score(X_dev, y_dev) >= undisturbed.score(X_dev, y_dev)
+
+
 def test_scores_of_the_development_set_by_name():
     X, y = [["a", "b"], ["b", "a"], ["c"]], [["O", "B-X"], ["B-X", "O"], ["O"]]
     X_dev, y_dev = [["a", "b", "b", "c"]], [["O", "B-X", "O", "O"]]

@@ -28,7 +28,9 @@ def scale(structure, X, y, weights=None):
         tw.CRF(tw.Classes(bias=False, scale=None), tol=1e-10, max_iter=1000),
         tw.StructuredSVM(tw.Classes(bias=False, scale=None), tol=1e-6),
         tw.VotedCRF(tw.Classes(bias=False, scale=None), tol=1e-9, max_iter=2000),
+        tw.StructBoost(tw.Classes(bias=False, scale=None), tol=1e-9, max_iter=2000),
         tw.ZScore(tw.Classes(bias=False, scale=None)),
+        tw.SODA(tw.Classes(bias=False, scale=None)),
     ],
     ids=lambda m: type(m).__name__,
 )
@@ -74,6 +76,19 @@ def test_a_weight_of_two_is_the_sample_twice(structure):
     np.testing.assert_allclose(scale(structure, WORDS, TAGS, np.array([2.0, 1.0, 1.0])), twice)
 
 
+def test_samples_twice_are_formulas_of_twice_as_many():
+    def chosen(X, y):
+        crf, svm = tw.CRF(tw.Chain()).fit(X, y), tw.StructuredSVM(tw.Chain()).fit(X, y)
+        voted, moments = tw.VotedCRF(tw.Chain()).fit(X, y), tw.ZScore(tw.Chain()).fit(X, y)
+        return np.array([crf.l2_, svm.C_, voted.penalty_unit_, voted.l2_, moments.lam_])
+
+    once, twice = scale(tw.Chain(), WORDS, TAGS), scale(tw.Chain(), WORDS * 2, TAGS * 2)
+    np.testing.assert_allclose(twice, np.array(once) * [1.0, 2.0, 2.0])
+    root = 2.0**0.5  # of m, which is twice as large; penalties of voted models are shares of n
+    factors = chosen(WORDS * 2, TAGS * 2) / chosen(WORDS, TAGS)
+    np.testing.assert_allclose(factors, [root, 2.0, root / 2.0, root / 2.0, root])
+
+
 def test_norm_and_support_of_a_chain():
     found = scale(tw.Chain(start=False, end=False), WORDS, TAGS)
     assert found.norm == 3.0  # a word, the bias of its label, a pair of labels
@@ -103,7 +118,9 @@ def test_units_are_told():
     folds = next(iter(tw.RNA.examples()))[1:]
     # The same for any number of samples.
     expected = 2.0 * scale(tw.RNA("g6"), *folds).prior_price("generative")
-    assert pytest.approx(expected) == tw.StructuredSVM(tw.RNA("g6"), 2.0).fit(*folds).C_
+    pulled = tw.StructuredSVM(tw.RNA("g6"), 2.0).fit(*folds)
+    assert (pulled.C_, pulled.prior_margin_) == (pytest.approx(expected), 0.1)
+    assert tw.StructuredSVM(tw.Chain()).fit(WORDS, TAGS).prior_margin_ is None
     voted = tw.VotedCRF(tw.Chain()).fit(WORDS, TAGS)
     assert voted.penalty_unit_ == pytest.approx(found.l1 / 3)
     assert voted.r_ @ np.bincount(voted.family_of_) == pytest.approx(voted.coef_.size)  # 1 on average

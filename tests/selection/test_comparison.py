@@ -180,6 +180,14 @@ def test_with_little_time_learners_are_compared_as_they_are():
     assert re.search("slow .*no time to tune", str(found))
 
 
+def test_no_learner_is_left_out_for_the_sake_of_tuning():
+    class Leisurely(Slow):
+        seconds = 0.3  # 2.4 for two folds of four learners
+
+    found = tw.compare(X, Y, learners=[Leisurely(tw.Chain()) for _ in range(4)], budget=2.8, cv=2)
+    assert found.table["failure"] == [None] * 5
+
+
 def test_a_learner_that_cannot_be_ended_does_not_take_the_time_of_others():
     learners = {"slow": Slower(tw.Chain()), "quick": tw.Generative(tw.Chain())}
     found = tw.compare(X, Y, learners=learners, budget=2.0)

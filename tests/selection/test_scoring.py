@@ -98,6 +98,30 @@ def test_scorers_in_a_grid():
         assert pickle.loads(pickle.dumps(scoring)).measure is scoring.measure
 
 
+@pytest.mark.parametrize(
+    ("name", "structure", "X", "y"),
+    [
+        ("entity_f1", tw.Chain(), [["a", "b"], ["b"], ["a"]], [["O", "B-X"], ["B-X"], ["O"]]),
+        ("pair_f1", tw.RNA("g6"), ["GGAAACC", "GAAAC", "GGAAAAC"], ["((...))", "(...)", "(.....)"]),
+        ("bracket_f1", tw.Grammar(min_count=1), [["cats", "sit"]] * 3, TREES[:1] * 3),
+        ("columns", tw.Alignment(), [("ACC", "AC"), ("CAC", "CC")], [("ACC", "AC-"), ("CAC", "C-C")]),
+        ("edit", tw.Transducer(min_context=1), ["ab", "ba"], ["xy", "yx"]),
+        ("tree", tw.Classes({"p": {"a": {}, "b": {}}, "q": {"c": {}}}), [[0.0], [1.0], [2.0]], list("abc")),
+        ("error", tw.Classes(), [[0.0], [1.0], [2.0]], list("abc")),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_every_structure_has_a_scorer(name, structure, X, y):
+    folds = KFold(2, shuffle=True, random_state=0)
+    grid = GridSearchCV(tw.CRF(structure), {"l2": [0.01, 0.1]}, cv=folds, scoring=tw.scorers[name])
+    rows = np.array(X * 4) if isinstance(structure, tw.Classes) else X * 4
+    grid.fit(rows, y * 4)
+    assert np.isfinite(grid.best_score_)
+    measure = MEASURES[name]
+    best = measure.evaluate(grid.best_estimator_, rows, y * 4).score
+    assert grid.score(rows, y * 4) == measure.sign * best  # greater is better
+
+
 def test_own_measures():
     def metric(y_true, y_pred):
         return float(len(y_true) == len(y_pred))

@@ -103,7 +103,9 @@ def _plain(value: Any) -> Any:
 
 
 def as_samples(data: Any, *, outputs: bool = False) -> Any:
-    """Iterators and columns of data frames by place, what only NumPy can read as an array, all else as it is.
+    """Iterators and columns of data frames as lists, what only NumPy can read as an array, all else as it is.
+
+    Samples that are iterators, such as generators of tokens, become lists, too, if the first one is.
 
     Parameters
     ----------
@@ -113,11 +115,17 @@ def as_samples(data: Any, *, outputs: bool = False) -> Any:
         Whether a column of labels is to stay an array.
     """
     if isinstance(data, Iterator):
-        return list(data)
+        data = list(data)
+    if type(data) in (list, tuple) and data and isinstance(data[0], Iterator):
+        return [*map(_listed, data)]
     if hasattr(data, "to_numpy") and not hasattr(data, "columns"):
         return data.to_numpy() if outputs else list(data)
     unread = hasattr(data, "__array__") and not (hasattr(data, "__len__") or hasattr(data, "shape"))
     return np.asarray(data) if unread else data
+
+
+def _listed(sample: Any) -> Any:
+    return list(sample) if isinstance(sample, Iterator) else sample
 
 
 def accepts_iterators(method: _Function) -> _Function:

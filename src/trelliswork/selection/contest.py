@@ -34,7 +34,7 @@ from trelliswork.structures.base import Structure
 __all__ = ["Entry", "FoldResult", "compare"]
 
 _HELD_OUT = 0.25  # of the training samples of a fold, by which settings are chosen
-_AS_THEY_ARE = 0.6  # of the budget at most is for learners with their own settings
+_FIRST_FOLD = 0.6  # of the budget at most is for the first fold of all learners
 _FEW = 8  # samples that are enough for all code to be compiled
 _AT_LEAST = 0.1  # of the budget is left, whatever was spent
 BASELINE = "most frequent"
@@ -151,9 +151,10 @@ def compare(
         Learners by the names of their classes (``"CRF"``), as estimators, or estimators by any names.
         ``"all"`` are those that the structure can do.
     budget : float, default=60.0
-        Seconds for everything. All learners are first fitted as they are, in 60 % of it at most; what is left
-        goes into tuning, in equal shares. A fit that would take longer than the learner's share is ended with
-        the weights that it has, which the table tells. Code that is compiled for the first time comes on top.
+        Seconds for everything. All learners are first fitted as they are, to the first fold in 60 % of it at
+        most; what is left after all folds goes into tuning, in equal shares. A fit that would take longer
+        than the learner's share is ended with the weights that it has, which the table tells. Code that is
+        compiled for the first time comes on top.
     scoring : str, callable or None, default=None
         As in :class:`Tuned`.
     features : transformer or None, default=None
@@ -271,9 +272,10 @@ class _Contest:
         for k in range(len(self.pairs)):
             racing = [entry for entry in entries if not entry.failure]
             for number, entry in enumerate(sorted(racing, key=_quickness)):
-                # The first fold may take what all of them may; then it is known who needs how much.
+                # The first fold tells who needs how much; what was cut short there has no more elsewhere.
                 rest = len(racing) * (1 if k == 0 else len(self.pairs) - k) - number
-                self._plain(entry, k, self._left(_AS_THEY_ARE) / rest)
+                share = self._left(_FIRST_FOLD if k == 0 else 1.0) / rest
+                self._plain(entry, k, min(share, entry.folds[0].fit_seconds) if entry.cut else share)
         able = [entry for entry in entries if entry.can_be_tuned and not entry.failure and not entry.cut]
         for number, entry in enumerate(sorted(able, key=_quickness)):
             self._tuned(entry, time.perf_counter() + self._left() / (len(able) - number))

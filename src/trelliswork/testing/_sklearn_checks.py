@@ -20,8 +20,8 @@ def expected_failed_checks(learner: Any) -> dict[str, str]:
 
     Parameters
     ----------
-    learner : StructuredEstimator
-        A learner whose structure is ``Classes``.
+    learner : StructuredEstimator or Tuned
+        A learner whose structure is ``Classes``, or the search for its settings.
 
     Returns
     -------
@@ -40,6 +40,7 @@ def expected_failed_checks(learner: Any) -> dict[str, str]:
     ['check_classifiers_train', 'check_dtype_object']
     >>> _ = check_estimator(model, expected_failed_checks=expected)  # doctest: +SKIP
     """
+    learner = getattr(learner, "learner", learner)
     if learner.sequential:
         return _ALL | dict.fromkeys(_WEIGHTS, _ORDER)
     if type(learner).__name__ in ("StructuredSVM", "StructBoost"):

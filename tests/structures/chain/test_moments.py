@@ -325,3 +325,16 @@ def test_observed_limits_meet_the_users_own():
     assert batch.allowed.tolist() == [[False, True], [False, True]]
     stuck = limited.pack([["b"]], allowed=[[["X"]]])  # never seen: the user has the last word
     assert stuck.allowed.tolist() == [[True, False]]
+
+
+def test_matrices_that_take_a_sweep_per_feature_are_not_made(monkeypatch):
+    X = [[f"w{i}{j}" for j in range(8)] for i in range(8)]
+    y = [["ABC"[(i * j) % 3] for j in range(8)] for i in range(8)]
+    model = tw.ZScore(tw.Chain().with_limits(increment_features=50), reference="generative")
+    swept = []
+    product = gibbs.GibbsChain.product
+    monkeypatch.setattr(gibbs.GibbsChain, "product", lambda self, v: swept.append(v.ndim) or product(self, v))
+    model.fit(X, y)
+    assert model.coef_.size > 50
+    assert set(swept) == {1}
+    assert len(swept) < model.coef_.size

@@ -102,7 +102,8 @@ def test_sets_are_read_in_a_fixed_order():
 def test_labels_that_break_the_scheme():
     for model in learners(scheme="BIO", invalid="strict"):
         with pytest.raises(
-            tw.InputError, match=r"sample 1: the output \['O', 'I-X'\] breaks the constraints"
+            tw.InputError,
+            match=r"sample 1: the output \['O', 'I-X'\] breaks the constraints .* use invalid='repair'",
         ):
             model.fit([["a"], ["b", "c"]], [["O"], ["O", "I-X"]])
         with pytest.raises(tw.InputError, match="label 'N' is neither 'O' nor B-TYPE or I-TYPE"):

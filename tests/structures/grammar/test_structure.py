@@ -257,7 +257,7 @@ def test_brackets_as_tags_and_in_given_rules():
         (["a", "b"], "( (N a) (N b))", r"sample 1: the outer bracket has no label"),
         (["a", "b"], "(S (N a) b)", r"sample 1: the node \(S ...\) has words beside phrases"),
         ([], "(S (N a))", r"sample 1: the sentence is empty"),
-        ("ab", "(S (N a))", r"sample 1: expected a list of tokens, got ab"),
+        ("ab", "(S (N a))", r"sample 1: expected a list of tokens, got the string 'ab'; split it first"),
         ([None], "(S (N a))", r"sample 1: token 0: expected a string or a pair"),
     ],
 )

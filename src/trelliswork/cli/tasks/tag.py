@@ -112,6 +112,8 @@ def train(
         raise InputError(f"--scheme: unknown scheme {scheme!r}; expected {' or '.join(_SCHEMES)}")
     if invalid not in ("repair", "strict"):
         raise InputError(f"--invalid must be repair or strict, got {invalid!r}")
+    if invalid == "strict" and scheme is None:
+        raise InputError("--invalid strict needs a scheme that labels can break; give --scheme BIO or BIOES")
     chosen, between = _options.parse_columns(columns), _options.parse_separator(separator)
     usual = _usual_template(learning.entry.learner.__name__)
     text = _template(usual if template is None else template, chosen)

@@ -36,7 +36,9 @@ class ZScore(MomentLearner):
         without constraints and loss, it is 100, 30, 10, 3, 1 or 0.3 times that, whatever predicts a third
         of up to 1,500 samples best after learning from the others (of 450 or fewer, each third in turn).
     reg_mode : {"relative", "absolute"}, default="relative"
-        Whether a number ``reg`` is in units of the mean variance of a feature, or absolute.
+        Whether a number ``reg`` is in units of the mean variance of a feature, or absolute. It is added to
+        the sum of the covariances of all samples, so that ``lam_ / 2`` plays the part of ``l2`` of
+        :class:`CRF`, whose first Newton step this is.
     reference : {"auto", "uniform", "observed", "generative"}, default="auto"
         Law of the outputs that the given one is compared with: uniform over all outputs;
         uniform over those made of parts seen in training (prediction then keeps to them, too);

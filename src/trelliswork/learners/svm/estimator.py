@@ -19,7 +19,7 @@ from trelliswork.learners.known import check_loss, known_in_part
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.room import Holds
 from trelliswork.learners.strength import DataScale
-from trelliswork.learners.svm.fit import fit_svm
+from trelliswork.learners.svm.fit import fit_svm, tell_no_optimum
 from trelliswork.learners.svm.kernel_model import KernelModel
 from trelliswork.learners.svm.rounds import fit_completed
 from trelliswork.learners.svm.weights import Expansion
@@ -71,7 +71,7 @@ class StructuredSVM(KernelModel):
         equal rows), or C itself. With the prior "generative" it is ``5 C / V``, with others ``150 C / V``.
         With one label per sample and margin rescaling ``C_`` is also times the mean loss of a wrong label, by
         which weights grow (L1 slacks), and with slack rescaling it is divided by it. (``C_ / n_samples`` is
-        what other tools call C.)
+        what other tools call C; ``n_samples / (2 C_)`` plays the part of ``l2`` of :class:`CRF`.)
     loss : str or Loss, default="hamming"
         ``"hamming"``, ``"zero-one"``, ``"tree"``, ``"f1"``, ``"edit"`` (``Edit(cap=3)``), or an object
         of :mod:`trelliswork.losses`.
@@ -143,6 +143,8 @@ class StructuredSVM(KernelModel):
         Weight of the mean slack.
     prior_coef_ : ndarray of shape (n_features,) or None
         Weights of the prior; they are part of ``coef_``.
+    prior_margin_ : float or None
+        Margin per unit of the loss, where there is a prior.
     support_ : list of (int, output, float)
         Sample, output and dual variable of every constraint in use.
     n_constraints_ : int
@@ -284,6 +286,7 @@ class StructuredSVM(KernelModel):
         check_loss(batch, loss)
         kind = None if prior is None else "generative" if counted else "given"
         price = self._price(batch, weights, kernel, kind) * self._loss_unit(batch, loss, form)
+        margin = None
         if prior is not None:
             margin = _MARGINS[str(kind)] if isinstance(self.prior_margin, str) else self.prior_margin
             loss = RemainingMargin(loss, margin, lambda part: part.scores(prior))
@@ -322,6 +325,7 @@ class StructuredSVM(KernelModel):
                     kernel,
                     self.tol,
                 )
+        tell_no_optimum(solution, self.tol, self.epsilon)
         for name in ("coef_", "support_rows_", "dual_coef_", "linear_coef_"):
             self.__dict__.pop(name, None)
         if isinstance(model, Expansion):
@@ -329,7 +333,7 @@ class StructuredSVM(KernelModel):
         else:
             self.coef_ = model if prior is None else model + prior
         self.space_, self.C_, self.prior_coef_, self.rounds_ = space, price, prior, rounds
-        self.kernel_ = kernel
+        self.kernel_, self.prior_margin_ = kernel, margin
         self.support_, self.n_constraints_ = solution.support, solution.n_constraints
         self.primal_, self.dual_, self.gap_ = solution.primal, solution.dual, solution.gap
         self.history_, self.n_iter_, self.stop_ = progress.history, solution.n_iter, solution.stop

@@ -25,7 +25,7 @@ from trelliswork.losses.forms import Form
 from trelliswork.structures.abilities import Rows, RowView, require
 from trelliswork.structures.base import Batch
 
-__all__ = ["fit_svm"]
+__all__ = ["fit_svm", "tell_no_optimum"]
 
 _MAX_SHARDS = 8
 
@@ -120,8 +120,11 @@ def fit_svm(
         solution.support = [(i, output, alpha * solution.stretch) for i, output, alpha in solution.support]
     if solution.stop == "interrupted":
         warn_interrupted(f"StructuredSVM after {solution.n_iter} rounds")
-    elif not solution.converged:
-        _tell_no_optimum(solution, form, "tol" if epsilon is None else "epsilon", epsilon or tol, max_iter)
+    elif not solution.converged and form.slack == "none" and not np.isfinite(solution.primal):
+        raise InputError(
+            f"no separating weights after max_iter={max_iter} rounds; use slack='l1' or slack='l2', or "
+            "raise max_iter"
+        )
     return solution, model
 
 
@@ -197,17 +200,22 @@ def _kernel_shards(batch: Batch, cache_mb: float, rows_per_shard: int) -> int:
     return max(1, min(len(batch), -(-n_rows // rows_per_shard)))
 
 
-def _tell_no_optimum(solution: Solution, form: Form, name: str, tol: float, max_iter: int) -> None:
-    """Warn that the tolerance was not met; raise if there are no weights at all."""
-    if form.slack == "none" and not np.isfinite(solution.primal):
-        raise InputError(
-            f"no separating weights after max_iter={max_iter} rounds; use slack='l1' or slack='l2', or "
-            "raise max_iter"
-        )
+def tell_no_optimum(solution: Solution, tol: float, epsilon: float | None) -> None:
+    """Warn the caller of ``fit`` that the tolerance was not met.
+
+    Parameters
+    ----------
+    solution : Solution
+        The one that is kept.
+    tol, epsilon
+        As in :class:`~trelliswork.StructuredSVM`.
+    """
+    if solution.converged or solution.stop == "interrupted":
+        return
+    missed = f"above tol={tol:g}" if epsilon is None else f"before epsilon={epsilon:g} was met"
     warnings.warn(
         f"StructuredSVM stopped after {solution.n_iter} rounds at a relative gap of {solution.gap:.2g}, "
-        f"{'above' if name == 'tol' else 'before'} {name}={tol:g}"
-        f"{'' if name == 'tol' else ' was met'}; raise max_iter, or lower C",
+        f"{missed}; raise max_iter, or lower C",
         FitWarning if solution.gap > WIDE_GAP else ConvergenceWarning,
-        stacklevel=7,
+        stacklevel=6,
     )

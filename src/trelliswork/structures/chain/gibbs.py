@@ -91,6 +91,10 @@ class GibbsChain(TokenSums):
             unary *= self.token_weights()[:, None]
         return Parts(unary=unary, trans=self.tables.pairs, edge=None)
 
+    def most_dense(self, size: float) -> int:
+        """Number of features up to which the matrix is summed over graphs; more would take a sweep each."""
+        return min(super().most_dense(size), self.batch.limits.increment_features)
+
     def product(self, v: np.ndarray) -> np.ndarray:
         """The matrix times a vector or the columns of a matrix."""
         return super().product(v) if self.tables is not None else Covariance.product(self, v)

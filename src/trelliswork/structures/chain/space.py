@@ -421,7 +421,8 @@ class ChainSpace(Space):
     def advice(self) -> str:
         """What to do about an output that breaks the constraints."""
         if isinstance(self.structure.transitions, str):
-            return super().advice()
+            strict = self.structure.scheme is not None and self.structure.invalid == "strict"
+            return "use invalid='repair', or drop the scheme" if strict else super().advice()
         named = {label for pair in self.structure.transitions for label in pair}
         strange = sorted_labels(named - set(self.labels))
         hint = f" (transitions has {listed(strange)}, not in the data)" if strange else ""

@@ -22,7 +22,9 @@ def check_inputs(X: Any) -> Sequence[Any]:
 
 def tokens(i: int, x: Any) -> list[Any]:
     """Tokens of a sentence: strings, or pairs (word, tag)."""
-    if isinstance(x, (str, bytes, Mapping)) or not hasattr(x, "__iter__"):
+    if isinstance(x, (str, bytes)):
+        raise InputError(f"expected a list of tokens, got the string {x!r:.60}; split it first", sample=i)
+    if isinstance(x, Mapping) or not hasattr(x, "__iter__"):
         raise InputError(f"expected a list of tokens, got {short(x)}", sample=i)
     out: list[Any] = []
     for t, token in enumerate(x):
