@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import trelliswork as tw
 from trelliswork.learners.moments.held_out import Setting, told_by_others
@@ -31,3 +32,26 @@ def test_errors_count_and_not_how_sure_weights_are():
     assert told.loss == "hamming"
     assert told.length == 0.125  # as many errors with every length: the least sure is the most probable
     assert told_by_others(batch.subset(np.arange(5)), None, settings, solve) == Setting(None)  # too few
+
+
+@pytest.mark.parametrize("kind", [tw.ZScore, tw.SODA])
+@pytest.mark.parametrize("rare", [0.03, 0.6])
+def test_ridge_of_an_observed_law_suits_rare_and_frequent_labels(kind, rare):
+    """Its size derived from the data alone was worse than the most frequent label."""
+    rng = np.random.default_rng(int(100 * rare))
+
+    def drawn(n):
+        labels = [
+            rng.choice(["O", "A", "B"], 12, p=[1 - rare, rare / 2, rare / 2]).tolist() for _ in range(n)
+        ]
+        return [
+            [f"{b if rng.random() < 0.7 else 'x'}{rng.integers(40)}" for b in row] for row in labels
+        ], labels
+
+    (X, y), (X_new, y_new) = drawn(90), drawn(60)
+    model = kind(tw.Chain(), reference="observed").fit(X, y)
+    wrong, most = (
+        np.mean([a != b for row, other in zip(y_new, found) for a, b in zip(row, other)])
+        for found in (model.predict(X_new), [["O"] * 12] * 60)
+    )
+    assert wrong <= most * (1.0 if rare < 0.1 else 0.8)
