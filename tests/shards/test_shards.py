@@ -11,6 +11,8 @@ import pytest
 
 import trelliswork as tw
 from trelliswork.features import TokenWindow
+from trelliswork.shards.blocks import Room
+from trelliswork.shards.leaves import in_leaves
 from trelliswork.shards.tree import TreeSum
 from trelliswork.structures import STRUCTURES
 
@@ -364,3 +366,16 @@ def test_settings_are_chosen_on_partitions():
     assert close(parts.best_estimator_.coef_, whole.best_estimator_.coef_)
     some = shards.subset(np.arange(5, 25))
     assert close(tw.CRF(tw.Chain()).fit(some).coef_, tw.CRF(tw.Chain()).fit(X[5:25], y[5:25]).coef_)
+
+
+def test_memory_of_blocks():
+    """Workers count what blocks take; one in a file takes nothing, and arrays of recursions are shared."""
+    X, y = [["a", "b"] * 50] * 20, [["A", "B"] * 50] * 20
+    space, batch = tw.Chain().compile(X, y)
+    kept, mapped = Room(1 << 30).kept(batch), Room(0).kept(batch)
+    assert mapped.__sizeof__() < 2000 < kept.__sizeof__()
+    leaves = in_leaves(tw.Chain().with_limits(leaf_samples=5).compile(X, y)[1])
+    leaves.expected(np.zeros(space.n_features))
+    first, *others = (block.batch._scratch[0] for block in leaves.blocks.blocks)
+    assert len(others) >= 2
+    assert all(np.shares_memory(first, other) for other in others)

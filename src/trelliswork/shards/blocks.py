@@ -136,7 +136,9 @@ class Block:
         self.scratch: Scratch | None = None
 
     def __sizeof__(self) -> int:
-        return 1000 + self.nbytes  # told to schedulers, so that blocks stay where they are
+        # Told to Dask: blocks stay where they are. What is in a file takes no memory, which workers would
+        # otherwise try to free by writing it to another file, and read back into memory as a whole.
+        return 1000 + (self.nbytes if self.file is None else 0)
 
     def __reduce__(self) -> Any:
         return Block, (self.open(), self.nbytes)  # to another process go the samples, not the file
