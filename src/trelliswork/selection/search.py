@@ -21,6 +21,7 @@ __all__ = ["Search"]
 
 _BEYOND = 6  # values by which a path may be extended on either side
 _CLEARLY = 2  # values in a row that must be clearly worse for a path to end
+_WORSE = 3  # weaker values in a row than the learner's own that are worse at all: they take the longest
 
 
 class Search:
@@ -176,6 +177,8 @@ class Search:
             go(i)
             if self._clearly_worse(list(along.values())):
                 break
+            if walk.values is None and i >= walk.middle + _WORSE and self._declining(along, i):
+                break
         if walk.values is None and walk.n_values > 1:
             for direction in (1, -1):
                 for _ in range(_BEYOND):
@@ -191,6 +194,13 @@ class Search:
             return False
         best = max(along, key=self.score)
         return all(trial.behind(best, self.measure) > self.limit for trial in along[-_CLEARLY:])
+
+    def _declining(self, along: Mapping[int, Trial], last: int) -> bool:
+        """Whether the last values of a path are all worse than the best before them."""
+        if self.limit is None:
+            return False
+        best = max(self.score(trial) for i, trial in along.items() if i <= last - _WORSE)
+        return all(self.score(along[i]) < best for i in range(last - _WORSE + 1, last + 1))
 
     def _try(self, settings: Settings, path: int, strength: float) -> Trial:
         key = signature({name: settings.get(name, self.own[name]) for name in {*self.plan.names, *settings}})
