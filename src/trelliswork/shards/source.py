@@ -233,4 +233,4 @@ class _Spooled:
 
     def __call__(self) -> Any:
         with open(self.path, "rb") as file:
-            return pickle.load(file)
+            return pickle.load(file)  # what this object wrote; model files are never read in this way
