@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
-__all__ = ["FitWarning", "InputError", "InputWarning", "ModelFileError", "Unsupported"]
+__all__ = [
+    "FitWarning",
+    "InputError",
+    "InputWarning",
+    "ModelFileError",
+    "Unsupported",
+    "convergence_warning",
+    "is_not_fitted",
+    "not_fitted",
+]
 
 _LONGEST = 500
 
@@ -159,3 +169,26 @@ class Unsupported(TypeError):
     ...     print(error)
     Derivations does not offer weights and costs of labels ...; these structures do: Chain...
     """
+
+
+# Classes of scikit-learn, imported where one is needed: most programs never see one, and the import is slow.
+
+
+def convergence_warning() -> type[Warning]:
+    """Class of warnings about searches that were cut short."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    return ConvergenceWarning
+
+
+def not_fitted(model: object, call: str = "fit(X, y)") -> Exception:
+    """Error of a model that is asked before it has learnt anything."""
+    from sklearn.exceptions import NotFittedError
+
+    return NotFittedError(f"this {type(model).__name__} is not fitted yet; call {call} first")
+
+
+def is_not_fitted(error: BaseException) -> bool:
+    """Whether an exception is scikit-learn's about a model that was not fitted."""
+    exceptions = sys.modules.get("sklearn.exceptions")
+    return exceptions is not None and isinstance(error, exceptions.NotFittedError)

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from trelliswork._errors import InputError, Unsupported
+from trelliswork._errors import InputError, Unsupported, is_not_fitted
 
 __all__ = ["FOREIGN", "blame_file", "from_file", "readable"]
 
@@ -99,10 +99,8 @@ def blame_file(model: Any, method: str, error: Exception) -> InputError | None:
     ...     print(blame_file(model, "predict", error))
     None
     """
-    from sklearn.exceptions import NotFittedError  # many commands need no scikit-learn
-
     source = getattr(model, "__dict__", {}).get(_SOURCE)
-    meant = isinstance(error, (InputError, Unsupported, NotFittedError))
+    meant = isinstance(error, (InputError, Unsupported)) or is_not_fitted(error)
     of_the_call = error.__traceback__ is None or error.__traceback__.tb_next is None
     if source is None or meant or of_the_call or getattr(error, "__notes__", None):
         return None

@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping, Set
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ __all__ = [
     "check_weights",
     "count_samples",
     "is_frame",
+    "random_numbers",
     "warn_nothing_known",
     "weights_or_ones",
 ]
@@ -188,3 +189,14 @@ def weights_or_ones(sample_weight: Any, n: int) -> np.ndarray:
     """Sample weights as :func:`check_weights` has them; 1 for every sample where there are none."""
     weights = check_weights(sample_weight, n)
     return np.ones(n) if weights is None else weights
+
+
+def random_numbers(seed: Any) -> np.random.RandomState:
+    """Generator of random numbers for ``random_state``, as scikit-learn reads it."""
+    if isinstance(seed, np.random.RandomState):
+        return seed
+    if seed is None or seed is np.random:
+        return np.random.mtrand._rand
+    if isinstance(seed, Integral):
+        return np.random.RandomState(seed)  # type: ignore[arg-type]
+    raise InputError(f"random_state must be None, a number or a numpy RandomState, got {seed!r:.80}")

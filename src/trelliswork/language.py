@@ -7,12 +7,11 @@ import math
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
-from trelliswork._errors import InputError
+from trelliswork._errors import InputError, not_fitted
 from trelliswork._front_door import readable
 from trelliswork._ngrams import Coded, encode, match_rows, ngram_windows
+from trelliswork._parameters import Parametrised
 from trelliswork._validate import as_number, weights_or_ones
 
 __all__ = ["NGramModel"]
@@ -21,7 +20,7 @@ _SMOOTHINGS = ("kneser-ney", "add")
 _MAX_TABLE = 50_000_000  # conditional probabilities in one dense table
 
 
-class NGramModel(BaseEstimator):
+class NGramModel(Parametrised):
     """Probability of a string, each symbol given the ``n - 1`` before it.
 
     Strings are padded with start symbols and end with one end symbol, so that all strings
@@ -167,7 +166,7 @@ class NGramModel(BaseEstimator):
         if known is not None:
             return known
         if not hasattr(self, "symbols_"):
-            raise NotFittedError("this NGramModel is not fitted yet; call fit(y) first")
+            raise not_fitted(self, "fit(y)")
         size = len(self.symbols_) + 2
         if self.smoothing == "add" or not context:
             # With added counts every order mixes with the uniform distribution, not with a shorter order.
@@ -221,7 +220,7 @@ class NGramModel(BaseEstimator):
         [0.125, 0.625]
         """
         if not hasattr(self, "symbols_"):
-            raise NotFittedError("this NGramModel is not fitted yet; call fit(y) first")
+            raise not_fitted(self, "fit(y)")
         width = rows.shape[1]
         out = np.full(len(rows), 1.0 / (len(self.symbols_) + 2))
         shortest = width - 1 if self.smoothing == "add" else 0
@@ -237,7 +236,7 @@ class NGramModel(BaseEstimator):
 
     def _codes(self, y: Any) -> Coded:
         if not hasattr(self, "symbols_"):
-            raise NotFittedError("this NGramModel is not fitted yet; call fit(y) first")
+            raise not_fitted(self, "fit(y)")
         coded, _ = encode(y, self.symbols_, what="y")
         return coded
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
 
 from trelliswork._errors import InputError
 from trelliswork._front_door import readable
+from trelliswork._parameters import Transformer
 from trelliswork._stored import fitting, numbers
 
 __all__ = ["RowScaler"]
@@ -19,7 +19,7 @@ __all__ = ["RowScaler"]
 _STORED = {"idf_": numbers("words", low=0), "center_": numbers("columns"), "scale_": numbers("columns")}
 
 
-class RowScaler(TransformerMixin, BaseEstimator):
+class RowScaler(Transformer):
     """Scale rows that are dicts, as :func:`~trelliswork.io.read_rows` gives them.
 
     Words of a text column are multiplied by ``1 + log((1 + n) / (1 + n_word))``, for ``n`` training rows of

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin
 
 from trelliswork._errors import InputError
 from trelliswork._front_door import readable
+from trelliswork._parameters import Transformer
 from trelliswork._ragged import Ragged
 from trelliswork._tokens import TokenBlock, TokenTable
 from trelliswork.features._distinct import DistinctTokens, check_sentences
@@ -38,7 +38,7 @@ _PER_OFFSET = (
 )
 
 
-class TokenWindow(TransformerMixin, BaseEstimator):
+class TokenWindow(Transformer):
     """Features of words and of their neighbours, for sequence labelling.
 
     Sentences go in as lists of words, or of tuples of columns (word, part of speech,

@@ -6,16 +6,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 
 from trelliswork._errors import InputError
 from trelliswork._front_door import readable
+from trelliswork._parameters import Parametrised
 from trelliswork._tuning import Path, Tunable
 
 __all__ = ["RBF", "Kernel", "Linear", "Polynomial"]
 
 
-class Kernel(BaseEstimator):
+class Kernel(Parametrised):
     """Base of all kernels: ``kernel(A, B)`` is the matrix of similarities of two sets of rows.
 
     Examples

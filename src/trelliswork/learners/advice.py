@@ -9,9 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from trelliswork._errors import FitWarning, InputWarning
+from trelliswork._errors import FitWarning, InputWarning, convergence_warning
 from trelliswork._validate import count_samples
 from trelliswork.learners.classifier import has_single_labels
 from trelliswork.metrics._crossval import take
@@ -36,7 +35,7 @@ def advised(fit: _Function) -> _Function:
     @functools.wraps(fit)
     def looked_at(self: StructuredEstimator, *args: Any, **more: Any) -> Any:
         result = fit(self, *args, **more)
-        outermost = inspect.unwrap(type(self).fit)
+        outermost = inspect.unwrap(type(self).fit)  # type: ignore[attr-defined]
         if outermost is inspect.unwrap(fit):  # a subclass that calls this one is not done yet
             given = dict(zip(("X", "y"), args)) | more
             self._look_at_fit(given.get("X"), given.get("y"))
@@ -76,7 +75,7 @@ def remark(model: StructuredEstimator, X: Any, y: Any) -> None:
         max_iter, tol = (model.get_params(deep=False).get(key) for key in ("max_iter", "tol"))
         warnings.warn(
             f"{name} ended at max_iter={max_iter} before tol={tol} was met; raise one of them",
-            ConvergenceWarning,
+            convergence_warning(),
             stacklevel=_USER + 1,
         )
 

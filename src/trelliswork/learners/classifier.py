@@ -6,11 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import ClassifierTags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import column_or_1d, validate_data
 
 from trelliswork._errors import InputError
+from trelliswork._parameters import available_if
 from trelliswork.learners.calls import accepts_iterators
 
 if TYPE_CHECKING:
@@ -47,6 +45,8 @@ class ClassifierVerbs:
         _asked_for_sums: Callable[[Any, dict[str, Any]], tuple[Batch, Parts]]
 
     def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags
+
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.target_tags.required = True
         tags.input_tags.two_d_array = tags.input_tags.sparse = has_single_labels(self)
@@ -151,6 +151,8 @@ class ClassifierVerbs:
             return
         if reset and not shape[1]:
             raise InputError(f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+        from sklearn.utils.validation import validate_data
+
         try:
             validate_data(self, X, reset=reset, skip_check_array=True)
         except ValueError as error:
@@ -166,6 +168,8 @@ class ClassifierVerbs:
             return y
         y = np.asarray(y)
         if y.ndim == 2 and y.shape[1] == 1:
+            from sklearn.utils.validation import column_or_1d
+
             y = column_or_1d(y, warn=True)
         if y.ndim != 1:
             raise InputError(

@@ -7,12 +7,11 @@ from itertools import islice
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from trelliswork._errors import InputError, Unsupported
 from trelliswork._stored import Declared, matrix, numbers
 from trelliswork._tuning import Choice
-from trelliswork._validate import check_number, check_samples
+from trelliswork._validate import check_number, check_samples, random_numbers
 from trelliswork.accelerated import find
 from trelliswork.kernels import Precomputed, as_kernel
 from trelliswork.kernels._compose import fitted
@@ -244,7 +243,7 @@ class Perceptron(KernelModel):
         n = len(batch)
         weights = combined_weights(batch, sample_weight, self.class_weight)
         weights = np.ones(n) if weights is None else weights
-        rng, means, done = check_random_state(self.random_state), np.zeros_like(w), 0
+        rng, means, done = random_numbers(self.random_state), np.zeros_like(w), 0
         stop: StopReason = "max_iter"
         seen = batch.seen if self.verbose else None
         with Progress("Perceptron", self.max_iter, self.verbose, seen) as progress:
@@ -344,7 +343,7 @@ class Perceptron(KernelModel):
     ) -> None:
         weights = combined_weights(batch, sample_weight, self.class_weight)
         weights = np.ones(len(batch)) if weights is None else weights
-        rng = check_random_state(self.random_state)
+        rng = random_numbers(self.random_state)
         n = len(batch)
         orders = (rng.permutation(n) if self.shuffle else np.arange(n) for _ in range(n_passes))
         done = 0

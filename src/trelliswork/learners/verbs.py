@@ -6,9 +6,8 @@ import inspect
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 
-from trelliswork._errors import InputError, Unsupported
+from trelliswork._errors import InputError, Unsupported, not_fitted
 from trelliswork._sketch import candidates_html
 from trelliswork._validate import check_number, check_samples, check_weights, count_samples
 from trelliswork.learners.calls import Outputs, Ranked, accepts_iterators
@@ -76,7 +75,7 @@ class ModelVerbs(ClassifierVerbs):
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
+            raise not_fitted(self)
 
     @accepts_iterators
     def pack(self, X: Any, y: Any = None, **constraints: Any) -> Batch:

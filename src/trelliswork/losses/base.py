@@ -7,10 +7,10 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from trelliswork._errors import InputError
 from trelliswork._front_door import readable
+from trelliswork._parameters import Parametrised
 from trelliswork._ragged import Ragged
 from trelliswork.losses.automata import MAX_STATES, LossAutomaton
 from trelliswork.structures.abilities import Labelled, require
@@ -21,7 +21,7 @@ __all__ = ["Loss", "PartCosts", "is_label", "losses_of", "symbols_of"]
 PartCosts = tuple[Parts, np.ndarray]
 
 
-class Loss(BaseEstimator):
+class Loss(Parametrised):
     """Base of all losses.
 
     ``loss(y_true, y_pred)`` is the loss of one pair of outputs: not negative, zero for

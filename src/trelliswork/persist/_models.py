@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from trelliswork._errors import InputError, ModelFileError
 from trelliswork._stored import fitting, numbers
@@ -213,6 +211,9 @@ def _check_steps(steps: Any) -> None:
         raise ValueError("a step of a pipeline is not a name and an object")
     if not isinstance(getattr(steps[-1][1], "space_", None), Space):
         return
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
     for name, step in steps[:-1]:
         try:
             if step is not None and not isinstance(step, str):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
 
 from trelliswork._errors import InputError, Unsupported
 from trelliswork._ragged import offsets_of
@@ -331,6 +330,8 @@ class KLRSO(StructuredEstimator):
             return 1.0
         weights = check_weights(sample_weight, n)
         rest, some = np.flatnonzero(~held), np.flatnonzero(held)
+        from sklearn.base import clone
+
         model = clone(self).set_params(mixture=None, verbose=0)
         model.fit(pick(X, rest), pick(y, rest), None if weights is None else weights[rest])
         share = np.ones(some.size) if weights is None else weights[some]

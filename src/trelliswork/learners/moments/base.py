@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from trelliswork._errors import InputError
 from trelliswork._signature import signature
 from trelliswork._tuning import Choice, Path
+from trelliswork._validate import random_numbers
 from trelliswork.learners.calls import accepts_iterators
 from trelliswork.learners.completion import filled_in
 from trelliswork.learners.head_start import RemainingMargin
@@ -304,7 +304,7 @@ class MomentLearner(MomentModel):
             )
         if self.moments == "exact":
             return BatchMoments(batch, scores, weights, loss)
-        seed = check_random_state(self.random_state).randint(2**31)
+        seed = random_numbers(self.random_state).randint(2**31)
         rng = np.random.default_rng([seed, seen] if seen else seed)  # errors of shards must not add up
         return SampledMoments(batch, scores, weights, loss, self.n_samples, rng)
 

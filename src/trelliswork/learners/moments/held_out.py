@@ -15,7 +15,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from trelliswork.learners.moments.reference import reference_scores
 from trelliswork.learners.trial import Trial, least_wrong, row_trials, trial
@@ -103,7 +102,7 @@ def told_by_others(
     lengths = (*_LENGTHS, *(_BETWEEN if batch.fixed_length else ()), *(_SHORTER if in_turn else ()))
     best, chosen = (-np.inf, -np.inf), settings[0]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a look need not be exact
+        warnings.filterwarnings("ignore", "conjugate gradients stopped")  # a look need not be exact
         for setting in settings:
             found = [
                 _reached(split, lengths, *solve(split.known, split.weights, setting)) for split in trials
@@ -143,7 +142,7 @@ def told_ridge(
     True
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "conjugate gradients stopped")
         if batch.one_label:
             asked = [partial(_wrong, *learn(split)) for split in row_trials(batch, weights)]
             return least_wrong(_RIDGES, asked)

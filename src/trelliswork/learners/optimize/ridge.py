@@ -8,9 +8,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.linalg as la
-from sklearn.exceptions import ConvergenceWarning
 
-from trelliswork._errors import InputError
+from trelliswork._errors import InputError, convergence_warning
 from trelliswork.learners.base import warn_interrupted
 from trelliswork.learners.optimize.stops import StopReason
 from trelliswork.structures.covariance import check_dense
@@ -215,7 +214,7 @@ class Ridge:
             warnings.warn(
                 f"conjugate gradients stopped after max_iter={self.max_iter} iterations at a relative "
                 f"residual of {residual:.2g}, above {tol:.2g}; raise max_iter, tol or the ridge reg",
-                ConvergenceWarning,
+                convergence_warning(),
                 stacklevel=3,
             )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from trelliswork._errors import InputError
+from trelliswork._parameters import Parametrised
 from trelliswork.kernels import Precomputed, as_kernel
 from trelliswork.kernels._compose import diagonal_of, similarities
 from trelliswork.learners.regression.codes import Code
@@ -19,7 +19,7 @@ _MOST_OUTPUTS = 10_000
 _SMALL = 1e-10  # of the largest eigenvalue; what is below is rounding
 
 
-class Candidates(BaseEstimator):
+class Candidates(Parametrised):
     """Outputs of any kind, compared by a kernel: the prediction is the candidate nearest to the regression.
 
     The regression predicts a point in the space of the output kernel, as a weighted sum of training outputs.

@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import NotFittedError
 
 from trelliswork._blas import one_blas_thread
-from trelliswork._errors import InputError
+from trelliswork._errors import InputError, not_fitted
 from trelliswork._ngrams import check_sequences
+from trelliswork._parameters import Parametrised
 from trelliswork._ragged import Ragged
 from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_samples, check_weights, count_samples
@@ -35,7 +34,7 @@ _SOLVERS = ("auto", "dual", "primal")
 _BASES = ("greedy", "cholesky", "random")
 
 
-class KernelRegression(BaseEstimator):
+class KernelRegression(Parametrised):
     """Learn strings from strings: regress the features of the output on the input, then find the output.
 
     One ridge regression predicts all features (n-gram counts, or indicators of the symbol at each position)
@@ -202,7 +201,11 @@ class KernelRegression(BaseEstimator):
         needs_counts = counted or bool(self.vote) or getattr(code, "needs_thresholds", False)
         self._install(self._solve(kernel, code, X, y, weights, columns, needs_counts), code)
         self.n_columns_ = n_columns
-        self.voters_ = [clone(v)._fit(*given, counted=True) for v in self.vote or ()]
+        self.voters_ = []
+        if self.vote:
+            from sklearn.base import clone
+
+            self.voters_ = [clone(v)._fit(*given, counted=True) for v in self.vote]
         return self
 
     def _check(self) -> None:
@@ -320,7 +323,7 @@ class KernelRegression(BaseEstimator):
 
     def _decide(self, X: Any) -> tuple[np.ndarray, np.ndarray | None]:
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(X, y) first")
+            raise not_fitted(self)
         check_samples(X, empty=True)
         code = self.code_
         if not isinstance(code, PositionCode):

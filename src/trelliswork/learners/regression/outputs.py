@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
 
 from trelliswork._errors import InputError
 from trelliswork._ngrams import distinct_rows, encode, ngram_windows, padded
+from trelliswork._parameters import Parametrised
 from trelliswork.language import NGramModel
 from trelliswork.learners.regression.candidates import Candidates
 from trelliswork.learners.regression.codes import NGramCode, PositionCode, ValueCode, kind_of, value_matrix
@@ -19,7 +19,7 @@ _PREIMAGES = ("repair", "euler")
 _THRESHOLDS = ("loo", "train")
 
 
-class Positions(BaseEstimator):
+class Positions(Parametrised):
     """One symbol for each position of the input: outputs are as long as inputs.
 
     Parameters
@@ -82,7 +82,7 @@ class Positions(BaseEstimator):
         return PositionCode(self, symbols, kind_of(y), int(coded.lengths.max(initial=0)), model)
 
 
-class NGrams(BaseEstimator):
+class NGrams(Parametrised):
     """Counts of n-grams: outputs are strings of any length, found as pre-images of predicted counts.
 
     Parameters
@@ -170,7 +170,7 @@ class NGrams(BaseEstimator):
         return NGramCode(self, symbols, kind_of(y), tables, _trained(self, y, weights))
 
 
-class Values(BaseEstimator):
+class Values(Parametrised):
     """Plain numbers: outputs are rows of a matrix, and no pre-image is needed.
 
     Examples
@@ -208,5 +208,7 @@ def _trained(output: Any, y: Any, weights: np.ndarray | None) -> Any:
         raise InputError(
             f"language_model must be an NGramModel or None, got {type(output.language_model).__name__}"
         )
+    from sklearn.base import clone
+
     model = clone(output.language_model)
     return model.fit(y, sample_weight=weights) if output.corpus is None else model.fit(output.corpus)

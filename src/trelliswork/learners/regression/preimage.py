@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 
-from trelliswork._errors import InputError
+from trelliswork._errors import InputError, not_fitted
 from trelliswork._front_door import readable
 from trelliswork._ngrams import encode, match_rows, ngram_windows, padded, sorted_symbols
 from trelliswork.language import NGramModel
@@ -243,7 +242,7 @@ class Search:
                     f"language_model must be an NGramModel or None, got {type(language_model).__name__}"
                 )
             if not hasattr(language_model, "symbols_"):
-                raise NotFittedError("the language_model is not fitted yet; call fit(y) first")
+                raise not_fitted(language_model, "fit(y)")
             place = {s: i for i, s in enumerate(language_model.symbols_)}
             self.translate = [place.get(s, -1) for s in symbols]
             if lm_weight:

@@ -6,10 +6,9 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
-from trelliswork._errors import FitWarning, InputError
+from trelliswork._errors import FitWarning, InputError, convergence_warning
+from trelliswork._validate import random_numbers
 from trelliswork.accelerated.ascent import Ascent
 from trelliswork.learners.advice import WIDE_GAP
 from trelliswork.learners.base import warn_interrupted
@@ -85,7 +84,7 @@ def fit_svm(
     progress = Progress("StructuredSVM", max_iter, 0) if progress is None else progress
     share = np.ones(len(batch)) if weights is None else weights
     shares = C * share / share.sum()
-    rng = check_random_state(random_state)
+    rng = random_numbers(random_state)
     solution = Solution()
     if batch.in_blocks:
         solver = "one-slack"  # all others keep what they found of every sample
@@ -216,6 +215,6 @@ def tell_no_optimum(solution: Solution, tol: float, epsilon: float | None) -> No
     warnings.warn(
         f"StructuredSVM stopped after {solution.n_iter} rounds at a relative gap of {solution.gap:.2g}, "
         f"{missed}; raise max_iter, or lower C",
-        FitWarning if solution.gap > WIDE_GAP else ConvergenceWarning,
+        FitWarning if solution.gap > WIDE_GAP else convergence_warning(),
         stacklevel=6,
     )
