@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -464,15 +464,19 @@ class MomentLearner(MomentModel):
         return told_ridge(batch, weights, learn)
 
     def _tried(
-        self, batch: Batch, weights: np.ndarray | None, setting: Setting
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Weights of some samples beside a generative law, and those of the law."""
+        self, batch: Batch, weights: np.ndarray | None
+    ) -> Callable[[Setting], tuple[np.ndarray, np.ndarray]]:
+        """Weights of some samples beside a generative law, for a setting, and those of the law."""
         reference = reference_weights(batch, self.smoothing, weights)
-        offset = reference_scores(batch, reference)
-        moments = self._moments(batch, offset, weights, reference=reference, setting=setting)
-        lam = DataScale.of(batch, weights).ridge("generative" if setting.margin is None else "total")
-        ridge = Ridge(self._second(moments), lam, **self._options())
-        return self._weights(moments, ridge, setting.loss is not None), reference
+        offset, scale = reference_scores(batch, reference), DataScale.of(batch, weights)
+
+        def solved(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
+            moments = self._moments(batch, offset, weights, reference=reference, setting=setting)
+            lam = scale.ridge("generative" if setting.margin is None else "total")
+            ridge = Ridge(self._second(moments), lam, **self._options())
+            return self._weights(moments, ridge, setting.loss is not None), reference
+
+        return solved
 
     def _ridge(
         self,

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from trelliswork.learners.asking import rows
 from trelliswork.learners.moments.reference import reference_scores
-from trelliswork.learners.trial import Trial, least_wrong, row_trials, trial
+from trelliswork.learners.trial import Trial, least_wrong, row_trials, trial, wrong_parts
 from trelliswork.structures.base import Batch, Parts
 
 __all__ = ["Setting", "told_by_others", "told_ridge"]
@@ -56,8 +57,8 @@ class Setting(NamedTuple):
     ridge: float = 1.0
 
 
-# Weights of some samples, and those of their reference law.
-Solve = Callable[[Batch, np.ndarray | None, Setting], tuple[np.ndarray, np.ndarray]]
+# Looks at some samples; then gives weights for a setting, and those of the reference law.
+Solve = Callable[[Batch, np.ndarray | None], Callable[[Setting], tuple[np.ndarray, np.ndarray]]]
 # Part scores of new samples for a factor of the ridge, after learning from others.
 Scores = Callable[[float], Parts]
 
@@ -81,7 +82,7 @@ def told_by_others(
     settings : sequence of Setting
         What is tried.
     solve : callable
-        Makes weights.
+        Looks at samples, and then makes weights for a setting.
     in_turn : bool, default=False
         Whether every third of the outputs is held out in turn, not only one: for a law that knows much
         already, where a few samples do not tell by how little it should be corrected.
@@ -103,10 +104,9 @@ def told_by_others(
     best, chosen = (-np.inf, -np.inf), settings[0]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "conjugate gradients stopped")  # a look need not be exact
+        solved = [solve(split.known, split.weights) for split in trials]
         for setting in settings:
-            found = [
-                _reached(split, lengths, *solve(split.known, split.weights, setting)) for split in trials
-            ]
+            found = [_reached(split, lengths, *weigh(setting)) for split, weigh in zip(trials, solved)]
             total = np.round(np.sum(found, axis=0), _DIGITS)  # ties are ties, whatever the order of the sums
             for length, (right, log_prob) in zip(lengths, total.tolist(), strict=True):
                 reached = (right, log_prob) if by_errors else (log_prob, right)
@@ -171,9 +171,16 @@ def _trials(batch: Batch, weights: np.ndarray | None, in_turn: bool) -> list[Tri
 def _reached(split: Trial, lengths: Sequence[float], found: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Wrong parts, with a minus sign, and log-probability of held-out samples, for every length."""
     offset, change = reference_scores(split.new, reference), split.new.scores(found)
-    out = np.empty((len(lengths), 2))
-    for i, length in enumerate(lengths):
+    reached = rows(split.new, _at_lengths, offset, change, tuple(lengths))
+    out = [float(split.share @ column) for column in np.ascontiguousarray(reached.T)]
+    return np.array(out).reshape(-1, 2)
+
+
+def _at_lengths(batch: Batch, offset: Parts, change: Parts, lengths: Sequence[float]) -> np.ndarray:
+    """The same for each sample, two columns per length: in one question, for which parts are made once."""
+    columns = []
+    for length in lengths:
         scores = offset + length * change
-        log_prob = split.new.evaluate(split.new.gold_codes, scores) - split.new.log_partition(scores)
-        out[i] = -split.wrong(scores), float(split.share @ log_prob)
-    return out
+        columns.append(-wrong_parts(batch, scores))
+        columns.append(batch.evaluate(batch.gold_codes, scores) - batch.log_partition(scores))
+    return np.stack(columns, axis=1)
