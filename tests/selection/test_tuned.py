@@ -469,3 +469,20 @@ def test_labels_are_spread_evenly_and_groups_stay_together():
         assert not set(groups[train]) & set(groups[test])
     a, b = (make_splits(y, 3) for _ in range(2))
     assert all(np.array_equal(s[1], t[1]) for s, t in zip(a, b, strict=True))
+
+
+def test_trials_are_as_exact_as_a_comparison_needs_and_the_model_as_asked(monkeypatch):
+    tolerances = []
+    fit = tw.CRF.fit
+
+    def recorded(self, *args, **more):
+        tolerances.append(self.tol)
+        return fit(self, *args, **more)
+
+    monkeypatch.setattr(tw.CRF, "fit", recorded)
+    model = tw.Tuned(tw.CRF(tw.Chain(), tol=1e-5), n_values=2, cv=2).fit(X, Y)
+    assert set(tolerances[:-1]) == {tw.CRF.compared_at * 1e-5}
+    assert tolerances[-1] == model.best_estimator_.tol == 1e-5
+    tolerances.clear()
+    tw.Tuned(tw.CRF(tw.Chain()), tune={"tol": [1e-3, 1e-5]}, cv=2).fit(X, Y)
+    assert set(tolerances) <= {1e-3, 1e-5}

@@ -77,6 +77,9 @@ class StructuredEstimator(ModelVerbs, Parametrised):
     # Whether ``max_iter`` cuts a search short, about which the solver itself says nothing.
     searches: ClassVar[bool] = False
 
+    # Factor of ``tol`` where settings are compared; the model that is kept is fitted as tightly as asked.
+    compared_at: ClassVar[float] = 1.0
+
     # Whether it can learn from samples that are asked a block at a time (``Shards``).
     by_blocks: ClassVar[bool] = False
 

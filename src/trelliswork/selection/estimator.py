@@ -290,6 +290,9 @@ class Tuned(ChosenModel, BaseEstimator):
         quiet = on_a_part(self.learner)
         verbose = {name: 0 for name in quiet.get_params() if name.split("__")[-1] == "verbose"}
         quiet.set_params(**verbose)
+        last = final_step(quiet)
+        if getattr(last, "compared_at", 1.0) != 1.0 and "tol" not in plan.names:
+            last.set_params(tol=last.compared_at * last.tol)
         options: dict[str, Any] = {"measure": measure, "method": self.method, "decoding": plan.decoding}
         if X_dev is not None:
             check_samples(X_dev, y_dev)

@@ -21,7 +21,7 @@ __all__ = ["Search"]
 
 _BEYOND = 6  # values by which a path may be extended on either side
 _CLEARLY = 2  # values in a row that must be clearly worse for a path to end
-_WORSE = 3  # weaker values in a row than the learner's own that are worse at all: they take the longest
+_WORSE = 2  # weaker values in a row than the learner's own that are worse at all: they take the longest
 
 
 class Search:
