@@ -199,7 +199,7 @@ def predict(
         encoding=encoding or None,
     )
     if dask is None:
-        open_model(model, _options.check_jobs(jobs)).run("predict", request)
+        open_model(model, _options.check_jobs(jobs), bare=True).run("predict", request)
         return
     from trelliswork.cli._cluster import predict_files
 
@@ -262,7 +262,7 @@ def evaluate(
         comment=comment or None,
         encoding=encoding or None,
     )
-    open_model(model, _options.check_jobs(jobs)).run("evaluate", request)
+    open_model(model, _options.check_jobs(jobs), bare=True).run("evaluate", request)
 
 
 app.command("fold")(fold)

@@ -128,7 +128,7 @@ class OpenModel:
         getattr(TASKS[self.task], action)(self, request)
 
 
-def open_model(path: str, jobs: int | None = None) -> OpenModel:
+def open_model(path: str, jobs: int | None = None, *, bare: bool = False) -> OpenModel:
     """Load a model file.
 
     Parameters
@@ -137,11 +137,13 @@ def open_model(path: str, jobs: int | None = None) -> OpenModel:
         The file.
     jobs : int or None
         Threads, instead of those of the training.
+    bare : bool
+        Whether steps are enough in the place of a pipeline, for which scikit-learn would be imported.
     """
-    from trelliswork.persist import load, read_info
+    from trelliswork.persist import load, load_steps, read_info
 
     info = read_info(path)
-    opened = opened_model(path, load(path), info)
+    opened = opened_model(path, load_steps(path) if bare else load(path), info)
     if jobs is not None and hasattr(opened.learner, "n_jobs"):
         opened.learner.set_params(n_jobs=jobs)
     return opened

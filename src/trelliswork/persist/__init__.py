@@ -23,10 +23,10 @@ from trelliswork._errors import InputError, ModelFileError
 from trelliswork._front_door import from_file
 from trelliswork.persist import _archive
 from trelliswork.persist._classes import class_name
-from trelliswork.persist._models import ModelDecoder, ModelEncoder, WrongStructure
+from trelliswork.persist._models import ModelDecoder, ModelEncoder, Steps, WrongStructure
 from trelliswork.structures.base import Structure
 
-__all__ = ["load", "read_info", "save"]
+__all__ = ["load", "load_steps", "read_info", "save"]
 
 
 def save(model: Any, path: str | os.PathLike[str], *, info: Mapping[str, Any] | None = None) -> None:
@@ -128,6 +128,27 @@ def load(
     ...
     FileNotFoundError: [Errno 2] there is no such model file: 'no-such-model.tw'
     """
+    return _load(path, structure, functions, max_bytes)
+
+
+def load_steps(path: str | os.PathLike[str]) -> Any:
+    """Read a model as :func:`load` does, with an object that has ``steps`` in the place of a pipeline.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    """
+    return _load(path, None, None, 8 << 30, bare=True)
+
+
+def _load(
+    path: str | os.PathLike[str],
+    structure: Structure | None,
+    functions: Mapping[str, Any] | None,
+    max_bytes: int,
+    bare: bool = False,
+) -> Any:
     source = _as_path(path)
     if structure is not None and not isinstance(structure, Structure):
         raise InputError(f"structure must be a Structure, got {type(structure).__name__}")
@@ -135,7 +156,7 @@ def load(
         given = archive.manifest["given"]
         wanted = {item["name"]: (item["holder"], bool(item["in_structure"])) for item in given}
         _check_given(source, wanted, structure, functions or {})
-        decoder = ModelDecoder(archive.array, max_bytes, structure, functions or {})
+        decoder = ModelDecoder(archive.array, max_bytes, structure, functions or {}, bare)
         try:
             model = decoder.decode(archive.manifest["model"])
             archive.finish()
@@ -193,6 +214,8 @@ def read_info(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def _is_model(value: Any) -> bool:
     """Whether a value is a learner or a pipeline of this package, or a pipeline of scikit-learn."""
+    if isinstance(value, Steps):
+        return True
     name = class_name(type(value)) or ""
     return bool(name) and (not name.startswith("sklearn.") or name == "sklearn.Pipeline")
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from trelliswork._errors import InputError, ModelFileError
+from trelliswork._parameters import Parametrised
 from trelliswork._stored import fitting, numbers
 from trelliswork.persist import _sklearn
 from trelliswork.persist._classes import class_name, class_of, space_class
@@ -29,6 +30,21 @@ def _is_pipeline(cls: type) -> bool:
     """Whether a class is a pipeline; nothing is one before pipelines have been imported."""
     pipelines = sys.modules.get("sklearn.pipeline")
     return pipelines is not None and issubclass(cls, pipelines.Pipeline)
+
+
+class Steps:
+    """Steps of a pipeline in the place of the pipeline, which only scikit-learn can make.
+
+    Parameters
+    ----------
+    steps : list of (str, estimator)
+        Names and objects, the learner last.
+    transform_input, memory, verbose : object
+        As in :class:`~trelliswork.Pipeline`; of no account here.
+    """
+
+    def __init__(self, steps: Any, transform_input: Any = None, memory: Any = None, verbose: bool = False):
+        self.steps = steps
 
 
 class WrongStructure(InputError):
@@ -113,8 +129,16 @@ class ModelEncoder(Encoder):
 class ModelDecoder(Decoder):
     """Inverse of :class:`ModelEncoder`."""
 
-    def __init__(self, array: Any, budget: int, structure: Structure | None, functions: Mapping[str, Any]):
+    def __init__(
+        self,
+        array: Any,
+        budget: int,
+        structure: Structure | None,
+        functions: Mapping[str, Any],
+        bare: bool = False,
+    ):
         super().__init__(array, budget)
+        self.bare = bare  # steps in place of pipelines
         self.structure = structure
         self.functions = functions
         self.structure_used = False
@@ -157,12 +181,12 @@ class ModelDecoder(Decoder):
 
     def _estimator(self, content: Any, depth: int) -> Any:
         name, params, space, state = content
-        cls = class_of(name)
+        cls = Steps if self.bare and name == "pipelines.Pipeline" else class_of(name)
         known = _parameters(cls) - _CACHES.get(name, set())
         for key in params:
             if key not in known:
                 raise ModelFileError(f"{cls.__name__} of this release has no parameter {key!r:.60}")
-        if _is_pipeline(cls):
+        if cls is Steps or _is_pipeline(cls):
             params = {**params, "steps": [{"!tuple": step} for step in params["steps"]]}
         values = {k: self.decode(v, depth + 1) for k, v in params.items()}
         if issubclass(cls, Structure) and self.structure is not None:
@@ -178,7 +202,7 @@ class ModelDecoder(Decoder):
                 raise ValueError("space_ is not a space")
             model.space_ = fitted
         self._restore(model, {k: self.decode(v, depth + 1) for k, v in state.items()})
-        if _is_pipeline(cls):
+        if cls is Steps or _is_pipeline(cls):
             _check_steps(model.steps)
         return model
 
@@ -211,15 +235,24 @@ def _check_steps(steps: Any) -> None:
         raise ValueError("a step of a pipeline is not a name and an object")
     if not isinstance(getattr(steps[-1][1], "space_", None), Space):
         return
+    for name, step in steps[:-1]:
+        if step is not None and not isinstance(step, str) and not _is_fitted(step):
+            raise ValueError(f"step {name!r:.60} of a pipeline is not fitted")
+
+
+def _is_fitted(step: Any) -> bool:
+    """Whether a transformer has the state that it needs."""
+    if isinstance(step, Parametrised):
+        told = getattr(step, "__sklearn_is_fitted__", None)
+        return bool(told()) if told is not None else any(map(_is_fitted_name, vars(step)))
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
-    for name, step in steps[:-1]:
-        try:
-            if step is not None and not isinstance(step, str):
-                check_is_fitted(step)
-        except (NotFittedError, TypeError) as error:
-            raise ValueError(f"step {name!r:.60} of a pipeline is not fitted") from error
+    try:
+        check_is_fitted(step)
+    except (NotFittedError, TypeError):
+        return False
+    return True
 
 
 def _compare(structure: Structure, cls: type, values: dict[str, Any]) -> None:
