@@ -45,6 +45,16 @@ def trained(tmp_path_factory):
     return folder, *call("train", "tag", "-", "-o", "m.tw", stdin=conll(30).encode(), cwd=folder)
 
 
+def test_predicting_needs_no_sklearn(trained, monkeypatch):
+    """Whose import, with pandas, takes longer than all the rest of a short prediction."""
+    monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
+    code, out, err = call("predict", "m.tw", stdin=b"Ana\nRuiz\n", cwd=trained[0])
+    assert (code, out) == (0, "Ana B-PER\nRuiz I-PER\n")
+    imported = {line.rpartition("|")[2].strip() for line in err.splitlines()}
+    assert "numba" in imported
+    assert not imported & {"sklearn", "pandas", "scipy.stats", "scipy.optimize"}
+
+
 def test_pipeline(trained, run):
     folder, code, out, err = trained
     assert (code, out) == (0, "")
