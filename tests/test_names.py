@@ -30,8 +30,17 @@ def test_numbers_equal_single_look_ups(pairs, stems, prefixes, random):
         chosen = np.array([j for j in range(len(stems)) if random.random() < 0.7], dtype=np.int64)
         lists.append(Names(stems, chosen, p))
     asked = [*lists, ["a", "nothing", "+1:a"]]
-    for numbers, one in zip(alphabet.numbers(asked), asked, strict=True):
-        assert numbers.tolist() == [alphabet.get(name, -1) for name in one]
+    for _ in range(60):  # at first one by one, later by stems
+        for numbers, one in zip(alphabet.numbers(asked), asked, strict=True):
+            assert numbers.tolist() == [alphabet.get(name, -1) for name in one]
+
+
+def test_stems_are_looked_up_once_there_are_many():
+    alphabet = Alphabet({"a": 0, "+1:a": 1})
+    lists = [Names(["a"], np.array([0]), prefix) for prefix in ("", "+1:")]
+    for _ in range(20):
+        assert [numbers.tolist() for numbers in alphabet.numbers(lists)] == [[0], [1]]
+    assert list(alphabet._split) == [("", "+1:")]
 
 
 def test_names_are_a_sequence():

@@ -17,6 +17,8 @@ from trelliswork._errors import InputError
 
 __all__ = ["Alphabet", "Names", "attribute_of"]
 
+_MANY = 8  # look-ups for each name of an alphabet, from which on those of stems are prepared
+
 
 def attribute_of(name: tuple[Any, ...]) -> str:
     """The attribute in a feature name ``(kind, attribute, ...)``, which must be a string."""
@@ -75,6 +77,7 @@ class Alphabet(dict[str, int]):
     def __init__(self, *args: Any):
         super().__init__(*args)
         self._split: dict[tuple[str, ...], tuple[dict[str, int], np.ndarray]] = {}
+        self._looked_up = 0  # names so far
 
     def __reduce__(self) -> Any:
         return Alphabet, (dict(self),)
@@ -87,7 +90,7 @@ class Alphabet(dict[str, int]):
         numbers_of: dict[int, np.ndarray] = {}
         for members in groups.values():
             together = [names for i in members if isinstance(names := lists[i], Names)]
-            if len(together) > 1:
+            if len(together) > 1 and self._worth_splitting(together):
                 numbers_of.update(zip(members, self._by_stem(together), strict=True))
             else:
                 for i in members:
@@ -95,8 +98,15 @@ class Alphabet(dict[str, int]):
                     numbers_of[i] = np.fromiter(numbers, dtype=np.int64, count=len(lists[i]))
         return [numbers_of[i] for i in range(len(lists))]
 
+    def _worth_splitting(self, lists: list[Names]) -> bool:
+        """Whether so many names are looked up that it pays to cut all names of the alphabet into stems."""
+        if _prefixes(lists) in self._split:
+            return True
+        self._looked_up += sum(map(len, lists))
+        return self._looked_up > _MANY * len(self)
+
     def _by_stem(self, lists: list[Names]) -> list[np.ndarray]:
-        prefixes = tuple(sorted({names.prefix for names in lists}))
+        prefixes = _prefixes(lists)
         if prefixes not in self._split:
             self._split[prefixes] = self._split_at(prefixes)
         stems, table = self._split[prefixes]
@@ -120,3 +130,7 @@ class Alphabet(dict[str, int]):
         for row, (places, numbers) in zip(table, entries, strict=True):
             row[places] = numbers
         return stems, table
+
+
+def _prefixes(lists: Sequence[Names]) -> tuple[str, ...]:
+    return tuple(sorted({names.prefix for names in lists}))
