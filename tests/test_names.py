@@ -37,7 +37,8 @@ def test_numbers_equal_single_look_ups(pairs, stems, prefixes, random):
 
 def test_stems_are_looked_up_once_there_are_many():
     alphabet = Alphabet({"a": 0, "+1:a": 1})
-    lists = [Names(["a"], np.array([0]), prefix) for prefix in ("", "+1:")]
+    stems = ["a"]
+    lists = [Names(stems, np.array([0]), prefix) for prefix in ("", "+1:")]
     for _ in range(20):
         assert [numbers.tolist() for numbers in alphabet.numbers(lists)] == [[0], [1]]
     assert list(alphabet._split) == [("", "+1:")]
