@@ -73,7 +73,7 @@ def memory_of_fit(learner: Any, batch: Batch) -> int:
     True
     """
     held, n = learner.holds(), batch.space.n_features
-    of_scores, of_costs = table_bytes(batch)
+    of_scores, of_costs = table_bytes(batch, held.question)
     total = 8.0 * held.vectors * n + held.tables * of_scores + held.costs * of_costs
     if held.matrices and n <= batch.limits.matrix_features:
         total += 8.0 * held.matrices * n**2
@@ -81,9 +81,9 @@ def memory_of_fit(learner: Any, batch: Batch) -> int:
     return int(total + batch.working_bytes(held.question))
 
 
-def table_bytes(batch: Batch) -> tuple[int, int]:
+def table_bytes(batch: Batch, question: str) -> tuple[int, int]:
     """Bytes of a table of scores of all parts, judged by a short sample; and of costs of the other parts."""
-    offsets = batch.part_offsets() if batch.lists_parts else {}
+    offsets = batch.rough_part_offsets(question)
     lengths = {name: np.diff(rows) for name, rows in offsets.items()}
     if not lengths or sum(int(rows[-1]) for rows in offsets.values()) <= _FEW_ROWS:
         return 0, 0
