@@ -70,10 +70,10 @@ def problems(small: bool) -> Iterator[tuple[str, Any, Any, Any]]:
     y = ["(" * len(h) + "...." + ")" * len(h) for h in half]
     yield "RNA, g6", tw.RNA("g6"), X, y
     yield "RNA, loops", tw.RNA(), X, y
-    length = 20 if small else 1500
+    length = 80 if small else 3000
     X = ["".join(rng.choice(list("ACGT"), length)) for _ in range(2)]
     yield "Alignment", tw.Alignment("substitution-affine"), [(x, x) for x in X], [(x, x) for x in X]
-    y = [random_tree(rng, 5 if small else 15) for _ in range(3 if small else 150)]
+    y = [random_tree(rng, 5 if small else 11) for _ in range(3 if small else 50)]
     yield "Grammar", tw.Grammar(), [re.findall(r"w\d+", tree) for tree in y], y
     X = ["".join(rng.choice(list("abcdefghij"), 8)) for _ in range(20 if small else 2000)]
     y = ["".join(rng.choice(WRITTEN[k]) for k in x) for x in X]

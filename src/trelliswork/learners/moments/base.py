@@ -65,7 +65,7 @@ class MomentLearner(MomentModel):
 
     def holds(self) -> Holds:
         """What a fit holds at the same time beside the samples."""
-        return Holds(vectors=12, tables=8, matrices=4, question="tangent")
+        return Holds(vectors=12, tables=8, expected=1, matrices=4, question="tangent")
 
     def __init__(
         self,
