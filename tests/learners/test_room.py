@@ -53,7 +53,7 @@ def test_estimates_grow_with_what_they_are_made_of():
 @pytest.fixture(scope="module")
 def treebank():
     rng = np.random.default_rng(4)
-    y = [random_tree(rng, n) for n in rng.integers(4, 15, size=40)]
+    y = [random_tree(rng, n) for n in rng.integers(4, 18, size=40)]
     return [re.findall(r"w\d+", tree) for tree in y], y
 
 

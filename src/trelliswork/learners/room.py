@@ -41,6 +41,8 @@ class Holds(NamedTuple):
         Tables of one expectation per part, for parts that have neither scores nor costs in a table.
     matrices : float
         Matrices of second moments of the features, as long as these are dense.
+    deviations : float
+        Tables of one number per sample and feature, as long as the matrices above are dense.
     pairs : float
         Matrices of one number per pair of samples.
     question : {"viterbi", "inside", "expect", "tangent"}
@@ -53,6 +55,7 @@ class Holds(NamedTuple):
     costs: float = 0.0
     expected: float = 0.0
     matrices: float = 0.0
+    deviations: float = 0.0
     pairs: float = 0.0
     question: str = "expect"
 
@@ -80,9 +83,10 @@ def memory_of_fit(learner: Any, batch: Batch) -> int:
     total = 8.0 * held.vectors * n + held.tables * of_scores + held.costs * of_costs
     total += held.expected * of_expected
     if held.matrices and n <= batch.limits.matrix_features:
-        total += 8.0 * held.matrices * n**2
+        rows = min(len(batch), batch.limits.leaf_samples)
+        total += 8.0 * n * (held.matrices * n + held.deviations * rows)
     total += min(8.0 * held.pairs * len(batch) ** 2, _PAIRS)
-    return int(total + batch.working_bytes(held.question))
+    return int(total + batch.working_bytes(held.question, costs=held.costs > 0))
 
 
 def table_bytes(batch: Batch, question: str) -> tuple[int, int, int]:

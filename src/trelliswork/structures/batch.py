@@ -351,7 +351,7 @@ class Batch(ABC):
         """``part_offsets``, estimated where they would take work; for the question that a learner asks."""
         return self.part_offsets()
 
-    def working_bytes(self, question: str) -> int:
+    def working_bytes(self, question: str, *, costs: bool = False) -> int:
         """Bytes of recursions ("viterbi", "expect", ...) for long samples, and of copies of rows."""
         matrices = [block.matrix for block in getattr(getattr(self, "emission", None), "blocks", ())]
         bytes_each = (m.data.nbytes + m.indices.nbytes if sp.issparse(m) else m.nbytes for m in matrices)

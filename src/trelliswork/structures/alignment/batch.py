@@ -203,13 +203,15 @@ class AlignmentBatch(Storable, LossProfiles, Factored, Multinomials, PartlyKnown
         """Residues of the first sequence, and cells, of every pair."""
         return {"miss": self.first.offsets, "cell": self.cell_ptr}
 
-    def working_bytes(self, question: str) -> int:
+    def working_bytes(self, question: str, *, costs: bool = False) -> int:
         """Bytes of the choices that a search keeps, and of the rows of cells that sums keep.
 
         Parameters
         ----------
         question : {"viterbi", "inside", "expect", "tangent"}
             What the recursions are asked for.
+        costs : bool
+            Whether parts have costs.
         """
         cells = self.first.lengths.astype(np.float64) * self.second.lengths
         largest = np.argsort(cells)[-n_threads(self.n_jobs) :]

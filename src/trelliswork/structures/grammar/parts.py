@@ -278,13 +278,15 @@ class GrammarParts(Storable, Multinomials, PartlyKnown):
             return {}
         return {"node": offsets_of(np.ceil(self._sizes()[0]).astype(np.int64))}
 
-    def working_bytes(self, question: str) -> int:
+    def working_bytes(self, question: str, *, costs: bool = False) -> int:
         """Bytes of the forests that are kept, and of what is made of the largest ones.
 
         Parameters
         ----------
         question : {"viterbi", "inside", "expect", "tangent"}
             What the recursions are asked for.
+        costs : bool
+            Whether parts have costs.
         """
         busy = n_threads(self.n_jobs)
         longest = np.sort(self._lengths)[-busy:].astype(np.float64)

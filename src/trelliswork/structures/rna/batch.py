@@ -243,13 +243,15 @@ class RNABatch(Storable, LossProfiles, CountedParts, Factored, Multinomials, Par
             size = _BYTES[kind] * self.space.n_depths * int(n[i]) ** 2
             self.check_memory(i, size, "; cut the sequence into windows")
 
-    def working_bytes(self, question: str) -> int:
+    def working_bytes(self, question: str, *, costs: bool = False) -> int:
         """Bytes of the tables of the longest sequences.
 
         Parameters
         ----------
         question : {"viterbi", "inside", "expect", "tangent"}
             What the recursions are asked for.
+        costs : bool
+            Whether parts have costs.
         """
         longest = np.sort(self.bases.lengths)[-n_threads(self.n_jobs) :].astype(np.float64)
         return int(_BYTES[question] * self.space.n_depths * (longest**2).sum())

@@ -85,13 +85,15 @@ class NearestBatch(RNABatch):
         )
         return problem, constant
 
-    def working_bytes(self, question: str) -> int:
+    def working_bytes(self, question: str, *, costs: bool = False) -> int:
         """Bytes of the tables of the longest sequences.
 
         Parameters
         ----------
         question : {"viterbi", "inside", "expect", "tangent"}
             What the recursions are asked for.
+        costs : bool
+            Whether parts have costs.
         """
         largest = np.sort(np.diff(self.pair_ptr))[-n_threads(self.n_jobs) :]
         return int(_BYTES[question] * largest.sum())
