@@ -45,9 +45,9 @@ class Holds(NamedTuple):
         Tables of one number per sample and feature, as long as the matrices above are dense.
     pairs : float
         Matrices of one number per pair of samples.
-    question : {"viterbi", "inside", "expect", "tangent"}
-        The question to the recursions that takes the largest tables: best outputs, sums, expectations or
-        their derivatives.
+    question : {"viterbi", "generative", "expect", "tangent"}
+        The question to the recursions that takes the largest tables: best outputs, weights of a generative
+        model, expectations or their derivatives.
     """
 
     vectors: float = 4.0
@@ -79,7 +79,7 @@ def memory_of_fit(learner: Any, batch: Batch) -> int:
     True
     """
     held, n = learner.holds(), batch.space.n_features
-    of_scores, of_costs, of_expected = table_bytes(batch, held.question)
+    of_scores, of_costs, of_expected = table_bytes(batch, held.question, held.costs > 0)
     total = 8.0 * held.vectors * n + held.tables * of_scores + held.costs * of_costs
     total += held.expected * of_expected
     if held.matrices and n <= batch.limits.matrix_features:
@@ -89,12 +89,12 @@ def memory_of_fit(learner: Any, batch: Batch) -> int:
     return int(total + batch.working_bytes(held.question, costs=held.costs > 0))
 
 
-def table_bytes(batch: Batch, question: str) -> tuple[int, int, int]:
+def table_bytes(batch: Batch, question: str, costs: bool) -> tuple[int, int, int]:
     """Bytes of tables of all parts, judged by a short sample.
 
     Of scores; of costs of the other parts; and of the expectations of parts that have no costs either.
     """
-    offsets = batch.rough_part_offsets(question)
+    offsets = batch.rough_part_offsets(question, costs=costs)
     lengths = {name: np.diff(rows) for name, rows in offsets.items()}
     if not lengths or sum(int(rows[-1]) for rows in offsets.values()) <= _FEW_ROWS:
         return 0, 0, 0

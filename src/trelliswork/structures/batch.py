@@ -347,7 +347,7 @@ class Batch(ABC):
             return [Decoded(best.codes[np.array([i])], best.values[i : i + 1]) for i in range(len(self))]
         return self.kbest(scores, k)
 
-    def rough_part_offsets(self, question: str) -> Mapping[str, np.ndarray]:
+    def rough_part_offsets(self, question: str, *, costs: bool = False) -> Mapping[str, np.ndarray]:
         """``part_offsets``, estimated where they would take work; for the question that a learner asks."""
         return self.part_offsets()
 

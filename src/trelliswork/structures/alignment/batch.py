@@ -208,7 +208,7 @@ class AlignmentBatch(Storable, LossProfiles, Factored, Multinomials, PartlyKnown
 
         Parameters
         ----------
-        question : {"viterbi", "inside", "expect", "tangent"}
+        question : {"viterbi", "generative", "expect", "tangent"}
             What the recursions are asked for.
         costs : bool
             Whether parts have costs.
@@ -217,7 +217,7 @@ class AlignmentBatch(Storable, LossProfiles, Factored, Multinomials, PartlyKnown
         largest = np.argsort(cells)[-n_threads(self.n_jobs) :]
         n1, n2, cells = self.first.lengths[largest], self.second.lengths[largest], cells[largest]
         traced = np.where(cells <= self.limits.lane_cells, cells, n2 * np.sqrt(_CHECKPOINTS * n1))
-        if question in ("viterbi", "inside"):
+        if question in ("viterbi", "generative"):
             return int(traced.sum())
         per_row, per_block = _BYTES[question]
         step = np.maximum(np.minimum(np.sqrt(n1), 300_000 / np.maximum(n2, 1)), 8)  # as in ``inside.py``

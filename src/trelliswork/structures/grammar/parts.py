@@ -272,9 +272,9 @@ class GrammarParts(Storable, Multinomials, PartlyKnown):
         """Nodes of every forest."""
         return {"node": self.node_ptr}
 
-    def rough_part_offsets(self, question: str) -> Mapping[str, np.ndarray]:
+    def rough_part_offsets(self, question: str, *, costs: bool = False) -> Mapping[str, np.ndarray]:
         """The same, estimated from the forests of a few sentences; none where no forest is needed."""
-        if question == "viterbi" and not len(self.space.spans):
+        if question in ("viterbi", "generative") and not (costs or len(self.space.spans)):
             return {}
         return {"node": offsets_of(np.ceil(self._sizes()[0]).astype(np.int64))}
 
@@ -283,7 +283,7 @@ class GrammarParts(Storable, Multinomials, PartlyKnown):
 
         Parameters
         ----------
-        question : {"viterbi", "inside", "expect", "tangent"}
+        question : {"viterbi", "generative", "expect", "tangent"}
             What the recursions are asked for.
         costs : bool
             Whether parts have costs.
@@ -291,7 +291,7 @@ class GrammarParts(Storable, Multinomials, PartlyKnown):
         busy = n_threads(self.n_jobs)
         longest = np.sort(self._lengths)[-busy:].astype(np.float64)
         chart = _BYTES_OF_CHART * self.grammar.context.shape[1] * (longest**2).sum()
-        if question == "viterbi" and not len(self.space.spans):
+        if question in ("viterbi", "generative") and not (costs or len(self.space.spans)):
             return int(chart)
         nodes, edges = self._sizes()
         if question == "expect" and not len(self.space.spans):  # sums over the trees of others need no forest

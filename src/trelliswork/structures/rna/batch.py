@@ -38,7 +38,7 @@ __all__ = ["RNABatch"]
 
 # Bytes per squared length and depth that the recursions take.
 _QUICK_GRAPH = 120  # bases of a sequence whose derivation graph is made in no time
-_BYTES = {"viterbi": 16, "inside": 56, "expect": 88, "tangent": 144}
+_BYTES = {"viterbi": 16, "generative": 16, "inside": 56, "expect": 88, "tangent": 144}
 
 
 class RNABatch(Storable, LossProfiles, CountedParts, Factored, Multinomials, PartlyKnown):
@@ -248,7 +248,7 @@ class RNABatch(Storable, LossProfiles, CountedParts, Factored, Multinomials, Par
 
         Parameters
         ----------
-        question : {"viterbi", "inside", "expect", "tangent"}
+        question : {"viterbi", "generative", "expect", "tangent"}
             What the recursions are asked for.
         costs : bool
             Whether parts have costs.

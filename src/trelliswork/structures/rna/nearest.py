@@ -37,7 +37,7 @@ _COUNTED = frozenset(
     + ("internal symmetric", "multiloop", "outer", "lonely pair")
 )
 # Bytes per cell that the recursions take.
-_BYTES = {"viterbi": 32, "inside": 32, "expect": 56, "tangent": 112}
+_BYTES = {"viterbi": 32, "generative": 56, "inside": 32, "expect": 56, "tangent": 112}
 
 
 class NearestBatch(RNABatch):
@@ -90,7 +90,7 @@ class NearestBatch(RNABatch):
 
         Parameters
         ----------
-        question : {"viterbi", "inside", "expect", "tangent"}
+        question : {"viterbi", "generative", "expect", "tangent"}
             What the recursions are asked for.
         costs : bool
             Whether parts have costs.

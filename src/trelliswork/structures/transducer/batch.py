@@ -208,12 +208,12 @@ class TransducerBatch(DerivationBatch, JointLaw):
 
         Parameters
         ----------
-        question : {"viterbi", "inside", "expect", "tangent"}
+        question : {"viterbi", "generative", "expect", "tangent"}
             What the recursions are asked for.
         costs : bool
             Whether parts have costs.
         """
-        if question == "inside" and costs:
+        if question == "viterbi" and costs:
             return _BYTES_OF_COSTS * self.n_edges
         if question != "tangent" and not costs:
             return 0
