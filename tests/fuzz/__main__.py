@@ -10,7 +10,7 @@ import time
 from tests.fuzz.cases import KEPT
 from tests.fuzz.driver import run
 
-STEP = 20_000  # cases of one server
+STEP = 100_000  # cases of one server
 
 
 def main():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
 import io
@@ -11,6 +12,7 @@ import struct
 import zipfile
 import zlib
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -18,23 +20,23 @@ from tests.fuzz.samples import extremes, given, save_all, targets
 from tests.fuzz.verbs import VERBS, Caught, Nonsense, ask_everything
 
 from trelliswork import InputError, ModelFileError, load
+from trelliswork.persist import _archive
 
-VERBS_OF_A_MUTANT = 4  # few questions to many mutants find more than many to few
+VERBS_OF_A_MUTANT = 2  # few questions to many mutants find more than many to few
+WHOLE = 10  # in long runs, one in so many mutants is written to a file and asked everything
 
 
 class Members:
-    """Manifest and arrays of a model file, to be changed and written again."""
+    """Manifest and arrays of a model file, to be changed, and read or written again."""
 
     def __init__(self, path):
         with zipfile.ZipFile(path) as archive:
-            manifest = json.loads(archive.read("manifest.json"))
+            self.manifest = json.loads(archive.read("manifest.json"))
             packed = {n: archive.read(n) for n in archive.namelist() if n.endswith(".npy")}
         self.arrays = {name: np.load(io.BytesIO(raw)) for name, raw in packed.items()}
         self._known = {id(array): _member(packed[name]) for name, array in self.arrays.items()}
-        self._model = json.dumps(manifest.pop("model"))
-        del manifest["members"]
-        self._head = json.dumps(manifest)[:-1]
-        self.places = [path for path in nodes(json.loads(self._model)) if path]
+        self._model = json.dumps(self.manifest["model"])
+        self._places = [path for path in nodes(self.manifest["model"]) if path]
         self._tree = None
 
     def copy(self):
@@ -50,9 +52,28 @@ class Members:
             self._tree = json.loads(self._model)
         return self._tree
 
+    @property
+    def seen(self):
+        """The tree of the model, which is only looked at."""
+        return self.manifest["model"] if self._tree is None else self._tree
+
+    @property
+    def places(self):
+        """Paths of all values in the tree."""
+        if self._places is None:
+            self._places = [path for path in nodes(self._tree) if path]
+        return self._places
+
     def tree_changed(self):
         """Note that places are not where they were."""
-        self.places = [path for path in nodes(self.tree) if path]
+        self._places = None
+
+    @contextlib.contextmanager
+    def opened(self, path, max_bytes):
+        """What ``persist`` reads of a file, without one: all but the zip, whose checksums would be right."""
+        with _archive.reported(path):
+            manifest = {**self.manifest, "members": dict.fromkeys(self.arrays), "model": self.seen}
+            yield Unwritten(self.arrays, manifest)
 
     def write(self, path):
         """Write the file with checksums that are right."""
@@ -64,11 +85,22 @@ class Members:
                 np.lib.format.write_array(out, np.asanyarray(array), version=(1, 0))
                 known = _member(out.getvalue())
             members[name], claims[name] = known
-        model = self._model if self._tree is None else json.dumps(self._tree)
-        text = f'{self._head}, "members": {json.dumps(claims)}, "model": {model}}}'.encode()
+        text = json.dumps({**self.manifest, "members": claims, "model": self.seen}).encode()
         check = f"{hashlib.sha256(text).hexdigest()}  manifest.json\n".encode()
         packed = {"manifest.json": (text, zlib.crc32(text)), "manifest.sha256": (check, zlib.crc32(check))}
         path.write_bytes(_zipped({**packed, **members}))
+
+
+class Unwritten(_archive.Archive):
+    """Members of a model file that nobody has written."""
+
+    def __init__(self, arrays, manifest):
+        super().__init__(None, manifest)
+        self.arrays = arrays
+
+    def _parsed(self, name, claim):
+        """A copy of an array, in the order in which a file would have it."""
+        return np.array(self.arrays[name], order="A")
 
 
 def _member(raw):
@@ -196,7 +228,7 @@ def edit_json(rng, file, other):
         holder[key] = copy.deepcopy(get(tree, places[rng.integers(len(places))]))
     elif kind == 2:
         paths = [(), *other.places]
-        holder[key] = copy.deepcopy(get(other.tree, paths[rng.integers(len(paths))]))
+        holder[key] = copy.deepcopy(get(other.seen, paths[rng.integers(len(paths))]))
     elif kind == 3:
         del holder[key]
     elif isinstance(holder, list) and holder:
@@ -221,16 +253,18 @@ class Attack:
         self.names = json.loads(table.read_text()) if table.exists() else save_all(self.folder, self.targets)
         self.files = sorted(self.names)
         self.members = {}
+        self.whole = 1
         memory = Path("/dev/shm")  # files that nobody writes to a disk
         self.scratch = memory if os.access(memory, os.W_OK) else self.folder
 
     def warm_up(self):
-        """Load all files, and get the code of all verbs ready."""
+        """Load all files, and get the code of all verbs ready; most mutants are then asked a few things."""
         for file in self.files:
             name = self.names[file]
             _, X, y = self.targets[name]
             ask_everything(load(self.folder / file, **given(name, self.targets)), X, y)
             self._members(file)
+        self.whole = WHOLE
 
     def _members(self, file):
         if file not in self.members:
@@ -245,22 +279,31 @@ class Attack:
         other = self._members(self.files[rng.integers(len(self.files))])
         for _ in range(int(rng.integers(1, 3))):
             MUTATIONS[rng.integers(len(MUTATIONS))](rng, members, other)
-        path = self.scratch / f"trelliswork-mutant-{os.getpid()}-{number}.tw"
+        whole = number % self.whole == 0
+        try:
+            model = self._written(members, file) if whole else self._read(members, file)
+        except (InputError, ModelFileError, OSError, MemoryError) as error:
+            if "\n" in str(error):
+                raise Nonsense(f"a message of several lines: {error!r:.300}") from None
+            return "refused"
+        _, X, y = self.targets[self.names[file]]
+        some = range(len(VERBS)) if whole else sorted(rng.permutation(len(VERBS))[:VERBS_OF_A_MUTANT])
+        try:
+            caught = ask_everything(model, X, y, [VERBS[i] for i in some])
+        except NotFittedError:  # models that are not fitted may be saved
+            return "refused"
+        return Caught(caught[0]) if caught else "answered"
+
+    def _written(self, members, file):
+        """The model of a mutant that is written to a file."""
+        path = self.scratch / f"trelliswork-mutant-{os.getpid()}.tw"
         try:
             members.write(path)
-            name = self.names[file]
-            try:
-                model = load(path, **given(name, self.targets))
-            except (InputError, ModelFileError, OSError, MemoryError) as error:
-                if "\n" in str(error):
-                    raise Nonsense(f"a message of several lines: {error!r:.300}") from None
-                return "refused"
-            _, X, y = self.targets[name]
-            some = rng.permutation(len(VERBS))[:VERBS_OF_A_MUTANT]
-            try:
-                caught = ask_everything(model, X, y, [VERBS[i] for i in sorted(some)])
-            except NotFittedError:  # models that are not fitted may be saved
-                return "refused"
-            return Caught(caught[0]) if caught else "answered"
+            return load(path, **given(self.names[file], self.targets))
         finally:
             path.unlink(missing_ok=True)
+
+    def _read(self, members, file):
+        """The model of a mutant that is not written: ``load`` gets its manifest and arrays as they are."""
+        with mock.patch.object(_archive, "read", members.opened):
+            return load("mutant.tw", **given(self.names[file], self.targets))

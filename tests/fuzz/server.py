@@ -24,6 +24,7 @@ OUTCOMES = ("answered", "refused", "caught")
 MANY = 3000  # cases of one child; also from how many on it pays to get compiled code ready first
 MEMORY = 6 << 30
 GROWTH = 1 << 20  # kB that one case may take
+STILL = 10  # times the patience that a case may stand still, taking no processor time
 
 
 def main():
@@ -41,19 +42,22 @@ def main():
     print("ready", flush=True)
     tallies = [f"{kind} {outcome}" for kind in attacks for outcome in OUTCOMES]
     board = np.frombuffer(mmap.mmap(-1, 8 * (1 + len(tallies))), dtype=np.int64)  # shared with children
-    place = 0
+    place, alone = 0, False
     while place < len(cases):
         board[0] = place
+        size = 1 if alone else MANY
         child = os.fork()
         if child == 0:
-            try_cases(attacks, cases[place : place + MANY], place, board, tallies)
+            try_cases(attacks, cases[place : place + size], place, board, tallies)
         word = watched(child, board, float(patience))
         if word is None:
-            place += MANY
-            continue
-        place = int(board[0]) + 1
-        if word:
-            print("bad", cases[place - 1], word, flush=True)
+            place, alone = place + size, False
+        elif isinstance(word, Hang) and not alone:  # once more: perhaps the machine stood still
+            place, alone = int(board[0]), True
+        else:
+            place, alone = int(board[0]) + 1, False
+            if word:
+                print("bad", cases[place - 1], word, flush=True)
     print("counts", json.dumps(dict(zip(tallies, board[1:].tolist(), strict=True))), flush=True)
 
 
@@ -87,9 +91,17 @@ def described(error):
     return " ".join(f"{type(error).__name__}: {error}".split())[:300] + f" at {place}"
 
 
+class Hang(str):
+    """What is said of a case that does not end."""
+
+
 def watched(child, board, patience):
-    """None when a child has come to its end, else what became of it ("" if it has said so itself)."""
-    current, since = int(board[0]), time.monotonic()
+    """None when a child has come to its end, else what became of it ("" if it has said so itself).
+
+    A case hangs when it has taken ``patience`` seconds of the processor, however long these took on a
+    machine that is busy, or when it has stood still for several times as long.
+    """
+    current, since, used = int(board[0]), time.monotonic(), 0.0
     pause = 0.001
     while True:
         done, status = os.waitpid(child, os.WNOHANG)
@@ -98,15 +110,26 @@ def watched(child, board, patience):
         time.sleep(pause)
         pause = min(2 * pause, 0.1)
         if board[0] != current:
-            current, since = int(board[0]), time.monotonic()
+            current, since, used = int(board[0]), time.monotonic(), processor_seconds(child)
         elif time.monotonic() - since > patience:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return f"no answer in {patience:.0f} s"
+            taken = processor_seconds(child) - used
+            if taken > patience or time.monotonic() - since > STILL * (patience + taken):
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                return Hang(f"no answer in {patience:.0f} s")
     if os.WIFSIGNALED(status):
         return f"the process died: {signal.Signals(os.WTERMSIG(status)).name}"
     code = os.WEXITSTATUS(status)
     return None if code == 0 else "" if code == 3 else f"the process ended with code {code}"
+
+
+def processor_seconds(child):
+    """Processor time that a process has taken, as the kernel tells it."""
+    try:
+        fields = Path(f"/proc/{child}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    except OSError:  # it has ended, or there is no such folder
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

@@ -1,15 +1,17 @@
 """Fits that cannot fit into memory are refused before they begin."""
 
 import os
+import re
 import warnings
 
 import numpy as np
 import pytest
-from benchmarks.room import growth, problems
+from benchmarks.room import growth, problems, random_tree
 
 import trelliswork as tw
 from trelliswork.learners import LEARNERS, room
 from trelliswork.structures import Unsupported
+from trelliswork.structures.grammar.sizes import forest_sizes
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +48,34 @@ def test_estimates_grow_with_what_they_are_made_of():
         assert room.memory_of_fit(learner(structure), few) < room.memory_of_fit(learner(structure), many)
     longer = tw.RNA("g6").compile(["GAAAC" * 40], ["(...)" * 40])[1]
     assert longer.working_bytes("expect") > 80 * 200**2 > longer.working_bytes("viterbi") > 0
+
+
+@pytest.fixture(scope="module")
+def treebank():
+    rng = np.random.default_rng(4)
+    y = [random_tree(rng, n) for n in rng.integers(4, 18, size=40)]
+    return [re.findall(r"w\d+", tree) for tree in y], y
+
+
+def test_sizes_of_forests_are_known_from_a_few(treebank):
+    batch = tw.Grammar().compile(*treebank)[1]
+    nodes, edges = forest_sizes(batch.store, batch.index)
+    made = [batch.forest(i) for i in range(len(batch))]
+    for estimated, true in (
+        (nodes, [forest.n_nodes for forest in made]),
+        (edges, [forest.rule.size for forest in made]),
+    ):
+        assert sum(true) / 1.5 < estimated.sum() < 1.5 * sum(true)
+        assert np.corrcoef(estimated, true)[0, 1] > 0.95
+
+
+def test_treebank_that_is_too_large_is_refused(monkeypatch, treebank):
+    monkeypatch.setattr(room, "_SMALL", 1 << 20)
+    monkeypatch.setattr(room, "available", lambda: 4 << 20)
+    for learner in (tw.CRF, tw.StructuredSVM, tw.ZScore):
+        with pytest.raises(tw.InputError, match=r"on 40 samples .* would take about 0.0 GiB"):
+            learner(tw.Grammar()).fit(*treebank)
+    tw.Perceptron(tw.Grammar(), max_iter=1).fit(*treebank)  # which lists no trees
 
 
 @pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="peaks are not told here")

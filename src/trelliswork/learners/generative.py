@@ -108,7 +108,7 @@ class Generative(StructuredEstimator):
 
     def holds(self) -> Holds:
         """What a fit holds at the same time beside the samples."""
-        return Holds(vectors=4, tables=1, question="viterbi")
+        return Holds(vectors=4, tables=1, question="generative")
 
     # What models had that were saved before the parameter was there.
     _before: ClassVar[Mapping[str, Any]] = {"evidence": 1.0}

@@ -316,7 +316,7 @@ class Perceptron(KernelModel):
             self._check_columns(X)
             if self.structure is not self.space_.structure:
                 raise InputError("structure was replaced after training; call fit to begin anew")
-            if not all(name in vars(self) for name in ("last_", "sum_", "clock_")):
+            if any(vars(self).get(name) is None for name in ("last_", "sum_", "clock_")):
                 raise InputError("this model has no sums to go on with; call fit to begin anew")
             X = self._checked_structure().prepare(X)
             space = self.space_.grown(X, y)
@@ -324,7 +324,7 @@ class Perceptron(KernelModel):
             batch.check_gold()
             w = carry_over(self.space_, space, self.last_)
             u = carry_over(self.space_, space, self.sum_)
-            clock, history = self.clock_, self.history_
+            clock, history = self.clock_, getattr(self, "history_", [])  # which a file may lack
         self._run(batch, w, u, clock, 1, sample_weight, history)
         self.space_ = space
         return self

@@ -37,19 +37,25 @@ class Holds(NamedTuple):
         Tables of one number per part of all outputs.
     costs : float
         Tables of one cost per part, for parts whose scores need no table.
+    expected : float
+        Tables of one expectation per part, for parts that have neither scores nor costs in a table.
     matrices : float
         Matrices of second moments of the features, as long as these are dense.
+    deviations : float
+        Tables of one number per sample and feature, as long as the matrices above are dense.
     pairs : float
         Matrices of one number per pair of samples.
-    question : {"viterbi", "inside", "expect", "tangent"}
-        The question to the recursions that takes the largest tables: best outputs, sums, expectations or
-        their derivatives.
+    question : {"viterbi", "generative", "expect", "tangent"}
+        The question to the recursions that takes the largest tables: best outputs, weights of a generative
+        model, expectations or their derivatives.
     """
 
     vectors: float = 4.0
     tables: float = 1.0
     costs: float = 0.0
+    expected: float = 0.0
     matrices: float = 0.0
+    deviations: float = 0.0
     pairs: float = 0.0
     question: str = "expect"
 
@@ -73,32 +79,41 @@ def memory_of_fit(learner: Any, batch: Batch) -> int:
     True
     """
     held, n = learner.holds(), batch.space.n_features
-    of_scores, of_costs = table_bytes(batch)
+    of_scores, of_costs, of_expected = table_bytes(batch, held.question, held.costs > 0)
     total = 8.0 * held.vectors * n + held.tables * of_scores + held.costs * of_costs
+    total += held.expected * of_expected
     if held.matrices and n <= batch.limits.matrix_features:
-        total += 8.0 * held.matrices * n**2
+        rows = min(len(batch), batch.limits.leaf_samples)
+        total += 8.0 * n * (held.matrices * n + held.deviations * rows)
     total += min(8.0 * held.pairs * len(batch) ** 2, _PAIRS)
-    return int(total + batch.working_bytes(held.question))
+    return int(total + batch.working_bytes(held.question, costs=held.costs > 0))
 
 
-def table_bytes(batch: Batch) -> tuple[int, int]:
-    """Bytes of a table of scores of all parts, judged by a short sample; and of costs of the other parts."""
-    offsets = batch.part_offsets() if batch.lists_parts else {}
+def table_bytes(batch: Batch, question: str, costs: bool) -> tuple[int, int, int]:
+    """Bytes of tables of all parts, judged by a short sample.
+
+    Of scores; of costs of the other parts; and of the expectations of parts that have no costs either.
+    """
+    offsets = batch.rough_part_offsets(question, costs=costs)
     lengths = {name: np.diff(rows) for name, rows in offsets.items()}
     if not lengths or sum(int(rows[-1]) for rows in offsets.values()) <= _FEW_ROWS:
-        return 0, 0
+        return 0, 0, 0
     some = np.flatnonzero(np.min(list(lengths.values()), axis=0) > 0)
     if not some.size:
-        return 0, 0
+        return 0, 0, 0
     i = int(some[np.argmin(next(iter(lengths.values()))[some])])
     parts = batch.subset([i]).scores(np.zeros(batch.space.n_features))
-    of_scores = of_costs = 0
+    of_scores = of_costs = of_expected = 0
     for name, array in parts.items():
-        if name in offsets and array is not None:
+        if name not in offsets:
+            continue
+        if array is not None:
             of_scores += array.nbytes // max(array.shape[0], 1) * int(offsets[name][-1])
-        elif name in offsets and batch.indicates_all:
+        elif batch.indicates_all:
             of_costs += 8 * int(offsets[name][-1])
-    return of_scores, of_costs
+        else:
+            of_expected += 8 * int(offsets[name][-1])
+    return of_scores, of_costs, of_expected
 
 
 def available() -> int | None:

@@ -26,7 +26,7 @@ from trelliswork._errors import InputError, ModelFileError
 from trelliswork._files import replacing
 from trelliswork.persist._values import storable
 
-__all__ = ["FORMAT", "LIMITS", "VERSION", "Archive", "Limits", "read", "write"]
+__all__ = ["FORMAT", "LIMITS", "VERSION", "Archive", "Limits", "read", "reported", "write"]
 
 FORMAT = "trelliswork-model"
 VERSION = 1
@@ -176,7 +176,9 @@ class Archive:
         name = f"{number}.npy"
         if name not in self._unread:
             raise ValueError(f"{name} is missing, or used twice")
-        claim = self._unread.pop(name)
+        return self._parsed(name, self._unread.pop(name))
+
+    def _parsed(self, name: str, claim: dict[str, Any]) -> np.ndarray:
         info = self._archive.getinfo(name)
         if claim["bytes"] != info.file_size:
             raise ValueError(f"the size of {name} differs from the manifest")
@@ -195,8 +197,7 @@ class Archive:
 def read(path: str, max_bytes: int, limits: Limits = LIMITS) -> Iterator[Archive]:
     """Open a model file and check everything that can be checked before arrays are read.
 
-    Exceptions inside the block, too, are reported as a damaged file, except
-    ``InputError``, ``MemoryError`` and real input/output errors.
+    Exceptions inside the block, too, are reported as a damaged file, see :func:`reported`.
 
     Parameters
     ----------
@@ -214,23 +215,35 @@ def read(path: str, max_bytes: int, limits: Limits = LIMITS) -> Iterator[Archive
     if not stat.S_ISREG(mode):
         what = "a directory" if stat.S_ISDIR(mode) else "a device or pipe"
         raise ModelFileError(f"{path}: this is {what}, not a model file")
-    with open(path, "rb") as file:
-        try:
-            size = os.fstat(file.fileno()).st_size
-            _check_start(file.read(4), size)
-            _check_directory(file, size, limits)
-            with zipfile.ZipFile(file) as archive:
-                _check_members(archive.infolist(), size, max_bytes, limits)
-                yield Archive(archive, _manifest(archive, limits))
-        except ModelFileError as error:
-            raise ModelFileError(f"{path}: {error}") from None
-        except (InputError, MemoryError):
+    with open(path, "rb") as file, reported(path):
+        size = os.fstat(file.fileno()).st_size
+        _check_start(file.read(4), size)
+        _check_directory(file, size, limits)
+        with zipfile.ZipFile(file) as archive:
+            _check_members(archive.infolist(), size, max_bytes, limits)
+            yield Archive(archive, _manifest(archive, limits))
+
+
+@contextmanager
+def reported(path: str) -> Iterator[None]:
+    """Report exceptions as a damaged file, but ``InputError``, ``MemoryError`` and real input/output errors.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    """
+    try:
+        yield
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
-        except Exception as error:
-            if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
-                raise
-            reason = " ".join(f"{error}".split())[:200] or type(error).__name__
-            raise ModelFileError(f"{path}: the model file is damaged ({reason})") from None
+        reason = " ".join(f"{error}".split())[:200] or type(error).__name__
+        raise ModelFileError(f"{path}: the model file is damaged ({reason})") from None
 
 
 def _check_start(head: bytes, size: int) -> None:

@@ -50,7 +50,6 @@ class Batch(ABC):
     # Whether the samples are asked a block at a time: parts are then recipes, and codes stay with the blocks.
     in_blocks: ClassVar[bool] = False
     one_label: ClassVar[bool] = False  # whether every output is a single label of ``space.labels``
-    lists_parts: ClassVar[bool] = True  # whether ``part_offsets`` are known without work
     fixed_length: ClassVar[bool] = False  # whether all outputs of a sample have the same length
     # Part arrays that all samples may share, each with the number of its axes when it is shared: scores of
     # one weight vector, sums over samples. With one entry per sample (``each=True``) they have one axis more.
@@ -348,7 +347,11 @@ class Batch(ABC):
             return [Decoded(best.codes[np.array([i])], best.values[i : i + 1]) for i in range(len(self))]
         return self.kbest(scores, k)
 
-    def working_bytes(self, question: str) -> int:
+    def rough_part_offsets(self, question: str, *, costs: bool = False) -> Mapping[str, np.ndarray]:
+        """``part_offsets``, estimated where they would take work; for the question that a learner asks."""
+        return self.part_offsets()
+
+    def working_bytes(self, question: str, *, costs: bool = False) -> int:
         """Bytes of recursions ("viterbi", "expect", ...) for long samples, and of copies of rows."""
         matrices = [block.matrix for block in getattr(getattr(self, "emission", None), "blocks", ())]
         bytes_each = (m.data.nbytes + m.indices.nbytes if sp.issparse(m) else m.nbytes for m in matrices)

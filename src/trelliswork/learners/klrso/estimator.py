@@ -188,7 +188,7 @@ class KLRSO(StructuredEstimator):
 
     def holds(self) -> Holds:
         """What a fit holds at the same time beside the samples."""
-        return Holds(vectors=4, tables=1, pairs=4 if self.n_basis is None else 0, question="viterbi")
+        return Holds(vectors=4, tables=1, pairs=4 if self.n_basis is None else 0, question="generative")
 
     def __init__(
         self,

@@ -206,7 +206,7 @@ class StructuredSVM(KernelModel):
 
     def holds(self) -> Holds:
         """What a fit holds at the same time beside the samples."""
-        return Holds(vectors=4, tables=3, costs=2, question="inside")
+        return Holds(vectors=4, tables=3, costs=2, question="viterbi")
 
     def __init__(
         self,

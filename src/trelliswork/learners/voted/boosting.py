@@ -100,7 +100,7 @@ class StructBoost(Voted):
 
     def holds(self) -> Holds:
         """What a fit holds at the same time beside the samples."""
-        return Holds(vectors=15 + 2 * self.memory, tables=5, costs=10)
+        return Holds(vectors=15 + 2 * self.memory, tables=5, costs=10, expected=1)
 
     def __init__(
         self,

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["AlignmentBatch", "Law"]
 
 _LARGEST = 300.0  # scores beyond are summed as logarithms
+_CHECKPOINTS = 24.0  # bytes of a cell of the rows that a search keeps where it does not keep all choices
+_BYTES = {"expect": (72, 24), "tangent": (88, 40)}  # of a cell of a block of rows, and of those between
 
 
 class AlignmentBatch(Storable, LossProfiles, Factored, Multinomials, PartlyKnown):
@@ -200,6 +202,26 @@ class AlignmentBatch(Storable, LossProfiles, Factored, Multinomials, PartlyKnown
     def part_offsets(self) -> Mapping[str, np.ndarray]:
         """Residues of the first sequence, and cells, of every pair."""
         return {"miss": self.first.offsets, "cell": self.cell_ptr}
+
+    def working_bytes(self, question: str, *, costs: bool = False) -> int:
+        """Bytes of the choices that a search keeps, and of the rows of cells that sums keep.
+
+        Parameters
+        ----------
+        question : {"viterbi", "generative", "expect", "tangent"}
+            What the recursions are asked for.
+        costs : bool
+            Whether parts have costs.
+        """
+        cells = self.first.lengths.astype(np.float64) * self.second.lengths
+        largest = np.argsort(cells)[-n_threads(self.n_jobs) :]
+        n1, n2, cells = self.first.lengths[largest], self.second.lengths[largest], cells[largest]
+        traced = np.where(cells <= self.limits.lane_cells, cells, n2 * np.sqrt(_CHECKPOINTS * n1))
+        if question in ("viterbi", "generative"):
+            return int(traced.sum())
+        per_row, per_block = _BYTES[question]
+        step = np.maximum(np.minimum(np.sqrt(n1), 300_000 / np.maximum(n2, 1)), 8)  # as in ``inside.py``
+        return int(np.maximum(traced, n2 * (per_row * step + per_block * n1 / step)).sum())
 
     # -- verbs ---------------------------------------------------------------------------------------
 

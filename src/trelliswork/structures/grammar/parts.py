@@ -16,6 +16,7 @@ from trelliswork.structures.abilities import Multinomials, PartlyKnown, Storable
 from trelliswork.structures.base import Batch, Parts, Space
 from trelliswork.structures.grammar.forest import Forest, ForestStore
 from trelliswork.structures.grammar.known import RestrictedStore, forbidden_nodes
+from trelliswork.structures.grammar.sizes import forest_sizes
 from trelliswork.structures.known import joined_known
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from trelliswork.structures.limits import GrammarLimits
 
 __all__ = ["GrammarParts"]
+
+_BYTES_KEPT, _BYTES_OF_NODE = 34, 32  # of a forest, per edge and per node
+_BYTES_MADE = 100  # per edge, while a forest is made and asked
+_BYTES_OF_CHART = 24  # per symbol and square of the length
 
 
 class GrammarParts(Storable, Multinomials, PartlyKnown):
@@ -52,8 +57,6 @@ class GrammarParts(Storable, Multinomials, PartlyKnown):
     shared_parts: ClassVar[Mapping[str, int]] = {"rule": 1}
 
     space: GrammarSpace
-
-    lists_parts = False  # which would make all forests
 
     def __init__(
         self,
@@ -268,6 +271,38 @@ class GrammarParts(Storable, Multinomials, PartlyKnown):
     def part_offsets(self) -> Mapping[str, np.ndarray]:
         """Nodes of every forest."""
         return {"node": self.node_ptr}
+
+    def rough_part_offsets(self, question: str, *, costs: bool = False) -> Mapping[str, np.ndarray]:
+        """The same, estimated from the forests of a few sentences; none where no forest is needed."""
+        if question in ("viterbi", "generative") and not (costs or len(self.space.spans)):
+            return {}
+        return {"node": offsets_of(np.ceil(self._sizes()[0]).astype(np.int64))}
+
+    def working_bytes(self, question: str, *, costs: bool = False) -> int:
+        """Bytes of the forests that are kept, and of what is made of the largest ones.
+
+        Parameters
+        ----------
+        question : {"viterbi", "generative", "expect", "tangent"}
+            What the recursions are asked for.
+        costs : bool
+            Whether parts have costs.
+        """
+        busy = n_threads(self.n_jobs)
+        longest = np.sort(self._lengths)[-busy:].astype(np.float64)
+        chart = _BYTES_OF_CHART * self.grammar.context.shape[1] * (longest**2).sum()
+        if question in ("viterbi", "generative") and not (costs or len(self.space.spans)):
+            return int(chart)
+        nodes, edges = self._sizes()
+        if question == "expect" and not len(self.space.spans):  # sums over the trees of others need no forest
+            edges = edges * self.store.listed[self.index]
+        kept = min(float(edges.sum()), self.limits.kept_edges) / max(float(edges.sum()), 1.0)
+        held = kept * (_BYTES_KEPT * edges.sum() + _BYTES_OF_NODE * nodes.sum())
+        return int(chart + held + _BYTES_MADE * np.sort(edges)[-busy:].sum())
+
+    def _sizes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes and edges of every forest, about."""
+        return self.remembered("sizes", lambda: forest_sizes(self.store, self.index))
 
     def _run(self, task: Callable[[int, int], Any]) -> list[Any]:
         work = offsets_of(self._lengths**3 + 100)

@@ -38,7 +38,7 @@ __all__ = ["RNABatch"]
 
 # Bytes per squared length and depth that the recursions take.
 _QUICK_GRAPH = 120  # bases of a sequence whose derivation graph is made in no time
-_BYTES = {"viterbi": 16, "inside": 56, "expect": 88, "tangent": 144}
+_BYTES = {"viterbi": 16, "generative": 16, "inside": 56, "expect": 88, "tangent": 144}
 
 
 class RNABatch(Storable, LossProfiles, CountedParts, Factored, Multinomials, PartlyKnown):
@@ -243,13 +243,15 @@ class RNABatch(Storable, LossProfiles, CountedParts, Factored, Multinomials, Par
             size = _BYTES[kind] * self.space.n_depths * int(n[i]) ** 2
             self.check_memory(i, size, "; cut the sequence into windows")
 
-    def working_bytes(self, question: str) -> int:
+    def working_bytes(self, question: str, *, costs: bool = False) -> int:
         """Bytes of the tables of the longest sequences.
 
         Parameters
         ----------
-        question : {"viterbi", "inside", "expect", "tangent"}
+        question : {"viterbi", "generative", "expect", "tangent"}
             What the recursions are asked for.
+        costs : bool
+            Whether parts have costs.
         """
         longest = np.sort(self.bases.lengths)[-n_threads(self.n_jobs) :].astype(np.float64)
         return int(_BYTES[question] * self.space.n_depths * (longest**2).sum())

@@ -37,7 +37,7 @@ _COUNTED = frozenset(
     + ("internal symmetric", "multiloop", "outer", "lonely pair")
 )
 # Bytes per cell that the recursions take.
-_BYTES = {"viterbi": 32, "inside": 32, "expect": 56, "tangent": 112}
+_BYTES = {"viterbi": 32, "generative": 56, "inside": 32, "expect": 56, "tangent": 112}
 
 
 class NearestBatch(RNABatch):
@@ -85,13 +85,15 @@ class NearestBatch(RNABatch):
         )
         return problem, constant
 
-    def working_bytes(self, question: str) -> int:
+    def working_bytes(self, question: str, *, costs: bool = False) -> int:
         """Bytes of the tables of the longest sequences.
 
         Parameters
         ----------
-        question : {"viterbi", "inside", "expect", "tangent"}
+        question : {"viterbi", "generative", "expect", "tangent"}
             What the recursions are asked for.
+        costs : bool
+            Whether parts have costs.
         """
         largest = np.sort(np.diff(self.pair_ptr))[-n_threads(self.n_jobs) :]
         return int(_BYTES[question] * largest.sum())

@@ -203,6 +203,24 @@ class TransducerBatch(DerivationBatch, JointLaw):
         joins = sp.csr_matrix((parts.edge, lattice.join, self.edge_ptr), (n, len(self.joins)))
         return sp.hstack([arcs @ self.windows.csr(), joins @ self.grams.csr()], format="csr")
 
+    def working_bytes(self, question: str, *, costs: bool = False) -> int:
+        """Bytes of the features of all edges, twice while they are joined, or of what costs are made of.
+
+        Parameters
+        ----------
+        question : {"viterbi", "generative", "expect", "tangent"}
+            What the recursions are asked for.
+        costs : bool
+            Whether parts have costs.
+        """
+        if question == "viterbi" and costs:
+            return _BYTES_OF_COSTS * self.n_edges
+        if question != "tangent" and not costs:
+            return 0
+        of_arcs = np.append(np.diff(self.windows.indptr), 0)[self.lattice.arc]
+        of_joins = np.append(np.diff(self.grams.indptr), 0)[self.lattice.join]
+        return 2 * _BYTES_OF_FEATURE * int(of_arcs.sum() + of_joins.sum())
+
     # -- sums over outputs, with hidden alignments and without --------------------------------
 
     def _sums(
@@ -393,6 +411,7 @@ class TransducerBatch(DerivationBatch, JointLaw):
             raise InputError(store.NOT_WRITTEN, sample=int(bad[0]))
 
 
+_BYTES_OF_FEATURE, _BYTES_OF_COSTS = 12, 120  # of an entry, and of an edge
 _LISTED = 64  # paths up to which every node keeps a list of its best
 _LARGE = 300.0  # scores of joins whose exponentials could leave the range of numbers
 _KERNEL_CHUNKS = 32  # the scaled recursion does so many times more edges at a time than that of all graphs
