@@ -180,6 +180,10 @@ class Multinomials(Batch):
     def multinomials(self) -> dict[Any, np.ndarray]:
         """The choices: head -> features that are its outcomes."""
 
+    def choices(self) -> Multinomials:
+        """The same samples as a law of outputs given inputs, whose features are choices; here as they are."""
+        return self
+
     def log_probabilities(
         self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
     ) -> np.ndarray:
