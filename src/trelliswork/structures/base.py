@@ -60,7 +60,7 @@ class Structure(Parametrised):
         Examples
         --------
         >>> from trelliswork.structures import RNA, Chain, abilities
-        >>> Chain.offers(abilities.Rows), RNA.offers(abilities.Rows)
+        >>> Chain.offers(abilities.Labelled), RNA.offers(abilities.Labelled)
         (True, False)
         """
         return cls.batch_class is not None and issubclass(cls.batch_class, ability)

@@ -16,9 +16,11 @@ from trelliswork.dp.alignment.pairs import Expected, Law, Pairs
 from trelliswork.structures.abilities import Factored, LossProfiles, Multinomials, PartlyKnown, Storable
 from trelliswork.structures.alignment import graph, search
 from trelliswork.structures.alignment.columns import Columns, gapped_texts
+from trelliswork.structures.alignment.contexts import match_contexts
 from trelliswork.structures.alignment.generative import generative_weights
 from trelliswork.structures.alignment.sample import draw
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
+from trelliswork.structures.contexts import Contextual, PartContexts
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.factors import Factors, RuleFactors
 from trelliswork.structures.known import joined_known
@@ -32,7 +34,7 @@ __all__ = ["AlignmentBatch", "Law"]
 _LARGEST = 300.0  # scores beyond are summed as logarithms
 
 
-class AlignmentBatch(Storable, LossProfiles, Factored, Multinomials, PartlyKnown):
+class AlignmentBatch(Storable, LossProfiles, Factored, Multinomials, Contextual, PartlyKnown):
     """Packed pairs of sequences.
 
     Part arrays: ``feature`` (n_features,), or (n_samples, n_features) for weights or values per sample;
@@ -200,6 +202,16 @@ class AlignmentBatch(Storable, LossProfiles, Factored, Multinomials, PartlyKnown
     def part_offsets(self) -> Mapping[str, np.ndarray]:
         """Residues of the first sequence, and cells, of every pair."""
         return {"miss": self.first.offsets, "cell": self.cell_ptr}
+
+    def part_contexts(self) -> PartContexts:
+        """Matches with the residues around them."""
+        return match_contexts(self)
+
+    def context_places(self, codes: Ragged) -> tuple[np.ndarray, np.ndarray]:
+        """Cells that given alignments match."""
+        columns = Columns.of(self, codes)
+        owner = columns.owner
+        return owner, self.cell_ptr[owner] + columns.first * self.second.lengths[owner] + columns.second
 
     # -- verbs ---------------------------------------------------------------------------------------
 

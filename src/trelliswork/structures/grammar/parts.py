@@ -14,6 +14,8 @@ from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork._trees import Node, brackets
 from trelliswork.structures.abilities import Multinomials, PartlyKnown, Storable
 from trelliswork.structures.base import Batch, Parts, Space
+from trelliswork.structures.contexts import Contextual, PartContexts
+from trelliswork.structures.grammar.contexts import span_contexts
 from trelliswork.structures.grammar.forest import Forest, ForestStore
 from trelliswork.structures.grammar.known import RestrictedStore, forbidden_nodes
 from trelliswork.structures.known import joined_known
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["GrammarParts"]
 
 
-class GrammarParts(Storable, Multinomials, PartlyKnown):
+class GrammarParts(Storable, Multinomials, Contextual, PartlyKnown):
     """Sentences with the trees that a grammar gives them.
 
     Part arrays: ``rule``, a value per rule (n_features,), or per sample and rule
@@ -131,6 +133,16 @@ class GrammarParts(Storable, Multinomials, PartlyKnown):
                 self.space, self.inputs, store, np.arange(len(self)), self._gold, self.n_jobs
             )
         return self._restricted, None
+
+    def restricted_scores(self, scores: Parts) -> Parts:
+        """The same scores for the copies of nodes that restricted forests have."""
+        if scores.node is None:
+            return scores
+        batch, _ = self.restricted()
+        store = cast("RestrictedStore", cast("GrammarParts", batch).store)
+        offsets = self.node_ptr
+        node = [scores.node[offsets[i] + store.origins(i)] for i in range(len(self))]
+        return Parts(rule=scores.rule, node=np.concatenate([np.zeros(0), *node]))
 
     def _forbidden(self) -> Parts:
         offsets = self.node_ptr
@@ -268,6 +280,15 @@ class GrammarParts(Storable, Multinomials, PartlyKnown):
     def part_offsets(self) -> Mapping[str, np.ndarray]:
         """Nodes of every forest."""
         return {"node": self.node_ptr}
+
+    def part_contexts(self) -> PartContexts:
+        """Symbols with the words that they span and those around."""
+        return span_contexts(self)
+
+    def context_places(self, codes: Ragged) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes that the rules of given trees derive."""
+        owner = np.repeat(np.arange(len(codes)), codes.lengths)
+        return owner, self._nodes(codes) + self.node_ptr[owner]
 
     def _run(self, task: Callable[[int, int], Any]) -> list[Any]:
         work = offsets_of(self._lengths**3 + 100)
