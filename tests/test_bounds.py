@@ -359,8 +359,46 @@ def test_factors_of_folds_are_edges_with_their_rules(grammar):
         assert (n_nodes, n_edges) == (made.graph.node_ptr.size - 1, made.scores.size)
     drawn = [batch.factors().draw(np.random.default_rng(k)) for k in range(300)]
     assert np.allclose(np.mean(np.square(drawn), axis=0), batch.factors().usage(), rtol=0.5)
-    with pytest.raises(tw.Unsupported, match="nearest-neighbour model of RNA does not tell"):
-        tw.RNA("nearest-neighbour").bind(X).pack(X).factors()
+
+
+@pytest.mark.parametrize("grammar", ["auto", "nearest-neighbour"])
+def test_factors_of_loops_are_the_edges_of_their_graph(grammar):
+    from trelliswork.structures.rna.factors import entry_features
+
+    X = ["GGGAAAUCCC", "GGCGAAAGCCGCAUUCGGCAAAC"]
+    space = tw.RNA(grammar).bind(X)
+    batch, rng = space.pack(X), np.random.default_rng(0)
+    w = rng.normal(size=space.n_features)
+    factors, rows, owner = batch.factors(), [], []
+    listed = zip(batch.loop_entries(), batch._graphs(batch.scores(w)), strict=True)
+    for i, ((n_nodes, entries), made) in enumerate(listed):
+        phi = entry_features(entries, space.map)
+        assert np.allclose(phi @ w, made.scores)  # edge by edge
+        assert (n_nodes, len(entries)) == (factors.counts[i], factors.values[i])
+        rows.append(phi.toarray())
+        owner += [i] * len(entries)
+    phi, scale = np.concatenate(rows), factors.counts[owner]
+    assert np.allclose(factors.usage(), scale @ (phi != 0))
+    share = np.array([2.0, 0.5])
+    assert np.allclose(factors.usage(share), (scale * share[owner]) @ (phi != 0))
+    assert np.allclose(factors.largest(), np.abs(phi).max(axis=0))
+    assert np.isclose(factors.norm(), np.sqrt((phi**2).sum(axis=1).max()))
+    drawn = np.array([factors.draw(rng) for _ in range(600)])
+    expected = scale @ phi**2
+    used = expected > 0
+    assert np.allclose(drawn[:, ~used], 0.0)
+    assert np.allclose(np.mean(drawn**2, axis=0)[used], expected[used], rtol=0.35)
+
+
+def test_penalties_and_bounds_of_loops_follow_their_families():
+    X, y = ["GGGAAAUCCC", "GGCGAAAGCC"], ["(((....)))", "(((....)))"]
+    plain = tw.VotedCRF(tw.RNA("nearest-neighbour"), 1e-3, 1e-3).fit(X, y)
+    assert np.ptp(plain.r_) == 0.0  # listing all loops takes longer than learning
+    asked = tw.VotedCRF(tw.RNA("nearest-neighbour"), 1e-3, 1e-3, r="sparsity").fit(X, y)
+    assert np.ptp(asked.r_) > 0.0
+    closed = bounds.factor_graph_complexity(asked.space_, X, norm="l1")
+    drawn = bounds.factor_graph_complexity(asked.space_, X, norm="l1", method="monte_carlo", n_draws=60)
+    assert 0.0 < drawn.value < closed.value
 
 
 def test_penalties_of_trees_and_alignments_follow_their_families():

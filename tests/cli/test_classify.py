@@ -234,8 +234,8 @@ MISTAKES = [
     ),
     (
         "good.csv --learner hmm",
-        "--learner: unknown learner 'hmm'; expected one of crf, bayes, perceptron, soda, structboost, svm, "
-        "vcrf, zscore",
+        "--learner: unknown learner 'hmm'; expected one of crf, bayes, klrso, perceptron, soda, structboost, "
+        "svm, vcrf, zscore",
     ),
     ("- --dev -", "--dev: the training data and --dev cannot both be standard input"),
 ]

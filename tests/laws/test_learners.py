@@ -235,13 +235,7 @@ def test_laws_on_classes(name, kind, check):
     else:
         model = MAKE.get(name, LEARNERS[name])(structure)
     done = check(model, X, y)
-    if name == "KLRSO":  # classes have no generative model of multinomials: what needs a fit is skipped
-        assert done.laws == ["cloning", "not fitted"]
-        assert all(
-            "Classes does not offer" in reason for reason in done.skipped if "warm start" not in reason
-        )
-    else:
-        assert {"fitting", "deterministic", "threads", "alone", "model files", "pipeline"} <= set(done.laws)
+    assert {"fitting", "deterministic", "threads", "alone", "model files", "pipeline"} <= set(done.laws)
 
 
 @pytest.mark.parametrize("l1", [0.0, 0.3])

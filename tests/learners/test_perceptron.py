@@ -376,4 +376,4 @@ def test_a_kernel_finds_what_no_line_divides(tmp_path):
     with pytest.raises(tw.InputError, match="partial_fit knows no kernel"):
         model.partial_fit(X, y)
     with pytest.raises(tw.Unsupported, match="rows"):
-        tw.Perceptron(tw.RNA(), kernel="rbf").fit(["GAAAC"], ["(...)"])
+        tw.Perceptron(tw.Retrieval(), kernel="rbf").fit([("ab", ["b", "a"])], [(0, ("ab", "-b"))])

@@ -7,7 +7,7 @@ import pytest
 
 from trelliswork import RNA, Chain, Derivations, Edge, Unsupported
 from trelliswork.structures import Decoded, Parts
-from trelliswork.structures.abilities import LossProfiles, Rows, require, unsupported
+from trelliswork.structures.abilities import Labelled, LossProfiles, require, unsupported
 from trelliswork.structures.chain.batch import ChainBatch
 from trelliswork.testing import _structure_laws, check_structure
 
@@ -56,10 +56,10 @@ def test_abilities_that_lack_are_skipped(monkeypatch):
 
 def test_unsupported_message():
     batch = RNA("g6").bind(["GAAAC"], ["(...)"]).pack(["GAAAC"])
-    assert not RNA.offers(Rows)
-    able = "RNA does not offer kernels on input rows; these structures do: Chain, Classes"
+    assert not RNA.offers(Labelled)
+    able = r"RNA does not offer weights and costs of labels .*; these structures do: Chain, Classes"
     with pytest.raises(Unsupported, match=able):
-        require(batch, Rows)
+        require(batch, Labelled)
     assert require(batch, LossProfiles) is batch
 
 

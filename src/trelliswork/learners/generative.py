@@ -153,7 +153,7 @@ class Generative(StructuredEstimator):
         if isinstance(batch, JointLaw):
             self.coef_ = np.zeros(space.n_features)
         elif partly is not None and partly.known is not None and batch.is_generative:
-            self.coef_, self.history_ = _em(batch, self.smoothing_, weights)
+            self.coef_, self.history_ = em_weights(batch, self.smoothing_, weights)
         else:
             batch, self.completed_by_ = filled_in(batch, weights)
             self.coef_ = batch.generative_weights(self.smoothing_, weights)
@@ -211,7 +211,7 @@ def _tempered(w: np.ndarray, attributes: np.ndarray, factor: float) -> np.ndarra
     return np.where(attributes, factor * w, w)
 
 
-def _em(
+def em_weights(
     batch: Batch, smoothing: float, weights: np.ndarray | None
 ) -> tuple[np.ndarray, list[dict[str, Any]]]:
     """Weights by expectation-maximisation, from expected counts over all outputs that agree."""

@@ -65,8 +65,9 @@ class Perceptron(KernelModel):
         Passes over the data; ends earlier after a pass without a mistake. More passes fit the training data
         more closely and take longer.
     kernel : str, Kernel, callable or None, default=None
-        Similarity of input rows, as in :class:`StructuredSVM`: rows of ``Classes``, tokens of ``Chain``. The
-        model is then a sum over the rows of mistakes; no ``warm_start`` and no ``partial_fit``.
+        Similarity of input rows, as in :class:`StructuredSVM`: rows of ``Classes``, tokens of ``Chain``, what
+        is around base pairs (``RNA``), matches (``Alignment``) and symbols (``Grammar``). The model is then a
+        sum over the rows of mistakes; no ``warm_start`` and no ``partial_fit``.
     average : {"auto", True, False, "half"}, default="auto"
         Return the average over all visits (True), over those of the second half of the passes ("half"), or
         the last weights (False). What the first passes learn is soon unlearnt where tokens have few
@@ -280,7 +281,7 @@ class Perceptron(KernelModel):
             raise InputError("a kernel needs outputs that are known as a whole; use kernel=None")
         view = require(batch, Rows).row_view()
         self.kernel_ = fitted(kernel, view.rows)
-        w = np.zeros(view.batch.space.n_features)
+        w = np.zeros(view.batch.n_features)
         self._run(batch, w, np.zeros_like(w), 0.0, self.max_iter, sample_weight, [], view)
         expansion = Expansion.of(view, self.coef_)
         self.support_rows_, self.dual_coef_, self.linear_coef_ = expansion
@@ -307,10 +308,11 @@ class Perceptron(KernelModel):
         """
         if self.kernel is not None:
             raise InputError("partial_fit knows no kernel; use kernel=None")
+        history: list[dict[str, Any]] = []
         if not hasattr(self, "coef_"):
             space, batch = self._start(X, y, sample_weight, classes=classes)
             w, u = self._known_weights(batch, sample_weight), np.zeros(space.n_features)
-            clock, history = 0.0, []
+            clock = 0.0
         else:
             check_samples(X, y)
             self._check_columns(X)

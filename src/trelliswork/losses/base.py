@@ -265,7 +265,7 @@ class Loss(Parametrised):
             pairs = zip(read(batch.gold_codes), read(codes), strict=True)
             return np.array([self(a, b) for a, b in pairs], dtype=np.float64)
         costs, constant = additive
-        return batch.evaluate(codes, batch.scores(np.zeros(batch.space.n_features)) + costs) + constant
+        return batch.evaluate(codes, batch.scores(np.zeros(batch.n_features)) + costs) + constant
 
 
 def losses_of(space: Space | Structure) -> list[str]:

@@ -85,7 +85,7 @@ class Hamming(Loss):
     def max_values(self, batch: Batch) -> np.ndarray:
         """The largest loss of all outputs of every sample, by search."""
         costs, constant = self.part_costs(batch)
-        return batch.argmax(batch.scores(np.zeros(batch.space.n_features)), costs).values + constant
+        return batch.argmax(batch.scores(np.zeros(batch.n_features)), costs).values + constant
 
     def part_costs(self, batch: Batch) -> PartCosts:
         """Cost 1, or the weight of the true label, per wrong part."""

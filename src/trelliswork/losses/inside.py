@@ -74,7 +74,7 @@ class Inside(ABC):
 
     @property
     def _nothing(self) -> Parts:
-        return self.batch.scores(np.zeros(self.batch.space.n_features))
+        return self.batch.scores(np.zeros(self.batch.n_features))
 
     def largest(self) -> np.ndarray:
         """Largest loss of any output of every sample."""
@@ -229,7 +229,7 @@ def _accepting(batch: Batch, loss: Loss, automata: list[LossAutomaton]) -> list[
         a._replace(cost=np.zeros_like(a.cost), final=end.astype(np.float64))
         for a, end in zip(automata, ends, strict=True)
     ]
-    nothing = batch.scores(np.zeros(batch.space.n_features))
+    nothing = batch.scores(np.zeros(batch.n_features))
     accepted = require(batch, ReadByAutomata).product(marked).argmax(nothing)
     if (accepted.values > 0.5).any():
         i = int(np.argmax(accepted.values))

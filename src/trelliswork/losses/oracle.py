@@ -80,7 +80,7 @@ class Oracle:
             decomposed = loss.part_costs(batch)
             if decomposed is not None:
                 self.costs, self.constant = decomposed
-                zeros = batch.scores(np.zeros(batch.space.n_features))
+                zeros = batch.scores(np.zeros(batch.n_features))
                 self._cost_scores = zeros + self.costs
         self.counted = not self.plain and loss.by_counts and isinstance(batch, CountedParts)
         self._lam = np.ones(len(batch))
@@ -280,7 +280,7 @@ class Oracle:
                 if not close or values.min(initial=0.0) < -1e-9:
                     return None
         costs = Parts(**whole)
-        nothing = part.scores(np.zeros(part.space.n_features))
+        nothing = part.scores(np.zeros(part.n_features))
         top = float(part.argmax(nothing, costs).values.max(initial=0.0))
         return _WholeCosts(part, costs, constant, units, round(top)) if top < most else None
 

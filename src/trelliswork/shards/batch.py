@@ -354,6 +354,11 @@ class ShardedBatch(Batch):
         """Those of the space."""
         return self.template.multinomials()  # type: ignore[attr-defined]
 
+    def choices(self) -> ShardedBatch:
+        """Those of the blocks."""
+        made = _choices(self.template)
+        return self if made is self.template else self.derived(_choices, space=made.space)
+
     def log_probabilities(
         self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
     ) -> np.ndarray:
@@ -476,6 +481,10 @@ def _class_for(kind: type[Batch]) -> type[ShardedBatch]:
     able = [a for a in abilities if issubclass(kind, a) and not issubclass(a, _WHOLE)]
     known = {name: getattr(kind, name) for name in ("one_label", "fixed_length", "shared_parts")}
     return type(f"Sharded{kind.__name__}", (ShardedBatch, *able), {"kind": kind, **known})
+
+
+def _choices(batch: Any) -> Batch:
+    return batch.choices()
 
 
 def sharded(space: Space, blocks: Blocks, template: Batch) -> ShardedBatch:

@@ -180,6 +180,10 @@ class Multinomials(Batch):
     def multinomials(self) -> dict[Any, np.ndarray]:
         """The choices: head -> features that are its outcomes."""
 
+    def choices(self) -> Multinomials:
+        """The same samples as a law of outputs given inputs, whose features are choices; here as they are."""
+        return self
+
     def log_probabilities(
         self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
     ) -> np.ndarray:
@@ -270,6 +274,10 @@ class PartlyKnown(Batch):
         """Samples and costs with which the verbs see only outputs that agree; here :meth:`agreeing`."""
         return self, self.agreeing()
 
+    def restricted_scores(self, scores: Parts) -> Parts:
+        """Scores of the parts of these samples as those of :meth:`restricted` have them; here the same."""
+        return scores
+
     def expect_known(self, w: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """``expect`` over the outputs that agree; all samples are known in part."""
         batch, limits = self.restricted()
@@ -283,14 +291,14 @@ class PartlyKnown(Batch):
     def completion(self, scores: Parts) -> Decoded:
         """Best of the outputs that agree, for every sample; all samples are known in part."""
         batch, limits = self.restricted()
-        return batch.argmax(scores, limits)
+        return batch.argmax(self.restricted_scores(scores), limits)
 
     def gold_values(self, scores: Parts) -> np.ndarray:
         """Scores of the true outputs; of those known in part the log of the sum over all that agree."""
         values, index = super().gold_values(scores), self.open_samples
         if index.size:
             batch, limits = self.restricted()
-            values[index] = batch.log_partition(scores, limits)[index]
+            values[index] = batch.log_partition(self.restricted_scores(scores), limits)[index]
         return values
 
     @final
@@ -355,7 +363,7 @@ class PartlyKnown(Batch):
 
     def _guess(self) -> Parts:
         """Scores by which the first completion is chosen; here none."""
-        return self.scores(np.zeros(self.space.n_features))
+        return self.scores(np.zeros(self.n_features))
 
     @final
     def check_possible(self, values: np.ndarray) -> None:
@@ -461,7 +469,7 @@ class RowView(NamedTuple):
 
 
 class Rows(Batch):
-    """Inputs are rows of attributes, which kernels may compare."""
+    """Inputs are made of rows of attributes, or parts have such rows around them, which kernels compare."""
 
     @abstractmethod
     def row_view(self) -> RowView:
@@ -541,7 +549,7 @@ ABILITIES: dict[type[Batch], str] = {
     ReferenceLaw: "a reference law of its own",
     JointLaw: "a law of inputs and outputs together",
     PartlyKnown: "outputs known in part",
-    Rows: "kernels on input rows",
+    Rows: "kernels on input rows or on parts in their context",
     Labelled: "weights and costs of labels (class_weight, label_costs)",
 }
 

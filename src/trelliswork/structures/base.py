@@ -60,7 +60,7 @@ class Structure(Parametrised):
         Examples
         --------
         >>> from trelliswork.structures import RNA, Chain, abilities
-        >>> Chain.offers(abilities.Rows), RNA.offers(abilities.Rows)
+        >>> Chain.offers(abilities.Labelled), RNA.offers(abilities.Labelled)
         (True, False)
         """
         return cls.batch_class is not None and issubclass(cls.batch_class, ability)
@@ -98,6 +98,9 @@ class Structure(Parametrised):
             As the user has them.
         """
         return X
+
+    # Whether kernels of whole inputs compare rows of numbers, whose columns had better be on one scale.
+    compares_rows: ClassVar[bool] = False
 
     def symbols(self, X: Any) -> list[Any]:
         """The inputs as kernels of strings take them: one sequence of symbols per sample.
@@ -286,6 +289,16 @@ class Space(ABC):
     @abstractmethod
     def pack(self, X: Any, y: Any = None, *, n_jobs: int | None = None, **constraints: Any) -> Batch:
         """Compile samples (and their outputs) into a batch."""
+
+    def kernel_inputs(self, X: Any) -> Any:
+        """Inputs as kernels of whole inputs compare them; here sequences of symbols.
+
+        Parameters
+        ----------
+        X : list of inputs
+            As the user has them.
+        """
+        return self.structure.symbols(X)
 
     @abstractmethod
     def enumerate(self, x: Any) -> Iterator[Any]:

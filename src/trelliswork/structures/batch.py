@@ -68,6 +68,11 @@ class Batch(ABC):
         self.n_jobs = n_jobs
 
     @property
+    def n_features(self) -> int:
+        """Length of weight vectors; here that of the space."""
+        return self.space.n_features
+
+    @property
     def limits(self) -> Limits:
         """Bounds on memory and on the work done at a time."""
         return self.space.structure.limits
@@ -316,7 +321,7 @@ class Batch(ABC):
     def scores_each(self, W: np.ndarray) -> Parts:
         """Part scores of one weight vector per sample, shape (n_samples, n_features); here one by one."""
         if not len(self):
-            return self.scores(np.zeros(self.space.n_features))
+            return self.scores(np.zeros(self.n_features))
         by_sample = [self.subset([i]).scores(w) for i, w in enumerate(W)]
         offsets = self.part_offsets()
         joined: dict[str, np.ndarray | None] = {}
@@ -374,10 +379,7 @@ class Batch(ABC):
         weights: np.ndarray | None = None,
         each: bool = False,
     ) -> Parts:
-        """Expected number of times that each part is used.
-
-        Parts shared by all samples are summed over them unless ``each`` is true.
-        """
+        """Expected number of times that each part is used; what samples share is summed unless ``each``."""
 
     @abstractmethod
     def tangent(
@@ -536,9 +538,7 @@ class Batch(ABC):
         return 0.0, 0.0
 
     def attribute_sums(self, weights: np.ndarray | None = None) -> tuple[float, float]:
-        """How many attributes with weights of their own there are, and how many parts that have them, summed
-        over samples: more than one per part say the same thing several times. Here none is told.
-        """
+        """Attributes with weights of their own and parts that have them, summed; here none is told."""
         return 0.0, 0.0
 
     @final
@@ -600,4 +600,4 @@ class Batch(ABC):
     @final
     def log_count(self) -> np.ndarray:
         """Log of the number of outputs of each sample."""
-        return self.log_partition(self.scores(np.zeros(self.space.n_features)))
+        return self.log_partition(self.scores(np.zeros(self.n_features)))

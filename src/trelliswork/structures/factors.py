@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,7 @@ import scipy.sparse as sp
 if TYPE_CHECKING:
     from trelliswork.structures.tokens import Layout
 
-__all__ = ["Factors", "RuleFactors", "largest_of", "of_attributes", "row_norms", "signs"]
+__all__ = ["EdgeFactors", "Factors", "RuleFactors", "largest_of", "of_attributes", "row_norms", "signs"]
 
 
 class Factors(ABC):
@@ -76,8 +76,51 @@ class Factors(ABC):
         return np.sqrt(self.counts if weights is None else self.counts * weights)
 
 
-class RuleFactors(Factors):
-    """One factor per node of a derivation graph; its values are the edges, each with one feature or none.
+class EdgeFactors(Factors):
+    """One factor per node of a derivation graph; its values are the edges, of which many have equal features.
+
+    Parameters
+    ----------
+    counts, values : ndarray of shape (n_samples,)
+        Nodes that have edges, and edges.
+    edges : csr_matrix of shape (n_samples, n_kinds)
+        How many edges of every sample have the features of each kind.
+    features : csr_matrix of shape (n_kinds, n_features)
+        These features.
+    """
+
+    def __init__(self, counts: Any, values: Any, edges: sp.csr_matrix, features: sp.csr_matrix):
+        self.counts = np.asarray(counts, dtype=np.float64)
+        self.values = np.asarray(values, dtype=np.float64)
+        self._edges, self._features = edges, features
+
+    def usage(self, weights: np.ndarray | None = None, *, own: bool = False) -> np.ndarray:
+        """Edges with the feature."""
+        by_kind = self._edges.T @ (self.counts if weights is None else self.counts * weights)
+        return (self._features != 0).astype(np.float64).T @ by_kind
+
+    def _used(self) -> sp.csr_matrix:
+        return self._features[self._edges.T @ np.ones(self._edges.shape[0]) > 0]
+
+    def largest(self) -> np.ndarray:
+        """Largest value on an edge."""
+        return largest_of(self._used())
+
+    def norm(self) -> float:
+        """Longest feature vector of an edge."""
+        return float(np.sqrt(row_norms(self._used()).max(initial=0.0)))
+
+    def draw(
+        self, rng: np.random.Generator, *, own: bool = False, weights: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Signs of the edges; those of one kind of a sample add up to a binomial number."""
+        drawn = self._edges.copy()
+        drawn.data = 2.0 * rng.binomial(drawn.data.astype(np.int64), 0.5) - drawn.data
+        return self._features.T @ (drawn.T @ self._roots(weights))
+
+
+class RuleFactors(EdgeFactors):
+    """The same where every edge has one feature or none.
 
     Parameters
     ----------
@@ -90,31 +133,11 @@ class RuleFactors(Factors):
     def __init__(self, samples: Iterable[tuple[int, int, np.ndarray]], n_features: int):
         counts, values, rows = [], [], [sp.csr_matrix((0, n_features))]
         for n_nodes, n_edges, used in samples:
-            counts.append(float(n_nodes))
-            values.append(float(n_edges))
+            counts.append(n_nodes)
+            values.append(n_edges)
             rows.append(sp.csr_matrix(used))
-        self.counts, self.values = np.array(counts), np.array(values)
-        self._edges = sp.vstack(rows, format="csr")
-
-    def usage(self, weights: np.ndarray | None = None, *, own: bool = False) -> np.ndarray:
-        """Edges with the feature."""
-        return self._edges.T @ (self.counts if weights is None else self.counts * weights)
-
-    def largest(self) -> np.ndarray:
-        """One, where an edge has the feature."""
-        return (self._edges.T @ np.ones(self._edges.shape[0]) > 0).astype(np.float64)
-
-    def norm(self) -> float:
-        """One: that of a single feature."""
-        return 1.0
-
-    def draw(
-        self, rng: np.random.Generator, *, own: bool = False, weights: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Signs of the edges; those with the same feature of a sample add up to a binomial number."""
-        drawn = self._edges.copy()
-        drawn.data = 2.0 * rng.binomial(drawn.data.astype(np.int64), 0.5) - drawn.data
-        return drawn.T @ self._roots(weights)
+        edges = sp.vstack(rows, format="csr")
+        super().__init__(counts, values, edges, sp.identity(n_features, format="csr"))
 
 
 def signs(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:

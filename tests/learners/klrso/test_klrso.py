@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 import trelliswork as tw
 from trelliswork.kernels import Composed, Linear, Normalized, Polynomial, Precomputed, Spectrum
-from trelliswork.learners.klrso import estimator, problems
+from trelliswork.learners.klrso import estimator, problems, scoring
 from trelliswork.learners.optimize.logistic import factor, fit_logistic, log_softmax
 from trelliswork.structures import Chain
 
@@ -208,7 +208,7 @@ def test_many_samples_are_scored_in_pieces():
     W = np.random.default_rng(0).normal(size=(len(batch), batch.space.n_features))
     whole = batch.scores_each(W)
     for samples_at_a_time in (1, 3, len(batch)):
-        pieces = estimator.scores_in_pieces(batch, lambda part: W[part], samples_at_a_time)
+        pieces = scoring.scores_in_pieces(batch, lambda part: W[part], samples_at_a_time)
         assert np.array_equal(pieces.unary, whole.unary)
         assert np.array_equal(pieces.trans, whole.trans)
 

@@ -212,7 +212,7 @@ def test_very_large_c():
 
 
 def test_structures_without_rows():
-    with pytest.raises(Unsupported, match="kernels on input rows; these structures do: Chain, Classes"):
+    with pytest.raises(Unsupported, match=r"kernels on input rows or on parts.*Alignment, Chain, Classes"):
         StructuredSVM(Derivations(lambda x: [("r", (), ["f"], "p")]), kernel="rbf").fit(["x"], [["p"]])
     with pytest.raises(Unsupported, match="kernels on input rows"):
         StructuredSVM(Chain(edge_features="all"), kernel="rbf").fit(*chain_data(3))

@@ -47,7 +47,7 @@ _NAMES = {
 }
 
 
-@learns("svm", renamed=_NAMES, without=["KLRSO"])  # classes are no multinomials
+@learns("svm", renamed=_NAMES)
 def train(
     source: Annotated[
         str, typer.Argument(metavar="TRAIN", help="File of rows, plain or gzip; - reads standard input.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,16 +17,20 @@ from trelliswork._validate import check_number, check_weights, count_samples
 from trelliswork.kernels._compose import fitted, similarities
 from trelliswork.learners.base import StructuredEstimator, warn_interrupted
 from trelliswork.learners.completion import filled_in
+from trelliswork.learners.klrso.em import LEAST_GAIN, MAX_ROUNDS, expected_counts, first_counts
 from trelliswork.learners.klrso.problems import (
     Design,
     Problem,
     check_size,
     choose_kernel,
     distinct,
+    frequent_outcomes,
     make_design,
     problems,
     take,
 )
+from trelliswork.learners.klrso.scoring import likeliest_gate, scores_in_pieces
+from trelliswork.learners.known import known_in_part
 from trelliswork.learners.optimize.logistic import Logistic, fit_logistic
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.stops import StopReason
@@ -34,13 +38,13 @@ from trelliswork.learners.room import Holds
 from trelliswork.metrics._crossval import take as pick
 from trelliswork.shards import Shards
 from trelliswork.shards.recipes import joined_rows
-from trelliswork.structures.abilities import Multinomials, require, unsupported
-from trelliswork.structures.base import Batch, Parts, Structure
+from trelliswork.structures.abilities import Multinomials, PartlyKnown, require, unsupported
+from trelliswork.structures.base import Batch, Parts, Space, Structure
 
 __all__ = ["KLRSO"]
 
 _WEIGHTS_AT_A_TIME = 1 << 22
-_GATES = np.linspace(0.0, 1.0, 11)  # shares of a mixture that are tried
+_RARE, _RARE_CLASS = 5.0, 1.0  # counts of outcomes that are worth a prediction
 
 
 class KLRSO(StructuredEstimator):
@@ -55,13 +59,15 @@ class KLRSO(StructuredEstimator):
     Parameters
     ----------
     structure : Structure
-        Output space made of multinomials, for instance ``Chain()`` or ``Grammar()``.
+        Output space made of multinomials, for instance ``Chain()``, ``Grammar()`` or ``Classes()``, whose
+        choice is the class itself (with a taxonomy, the branches on the way to it).
     kernel : kernel, str or function, default="auto"
         Similarity of inputs, see :mod:`trelliswork.kernels`: of the tokens or letters as sequences of
         symbols, or of what ``features`` makes of the inputs. "auto" is the normalised spectrum kernel, of
         substrings that are long enough for two inputs to share them not just by chance: 1 to 3 words; of
-        few symbols longer ones, as a polynomial of degree 3 (RNA of 75 bases: 5 to 9). For arrays it
-        is the cosine of the sums of their rows.
+        few symbols longer ones, as a polynomial of degree 3 (RNA of 75 bases: 5 to 9). For sequences of
+        vectors it is the cosine of the sums of their rows. Single rows (``Classes``, ``features``) are
+        compared by ``RBF()`` if they are those of arrays, otherwise by their cosine.
     reg : float, default=0.1
         Penalty on the squared norm of the functions, against the sum of losses. The larger, the nearer
         predictions come to the generative model.
@@ -73,9 +79,10 @@ class KLRSO(StructuredEstimator):
         Constant part of the scores: the logarithms of the generative model, to which a large ``reg`` then
         leads; constants that are fitted without penalty; nothing, so that a large ``reg`` leads to uniform
         shares.
-    min_count : float, default=5
+    min_count : float or "auto", default="auto"
         Outcomes that occur less often in the training data keep their generative probability, and the others
-        share what these leave. The larger, the more stay generative, and the faster is the fit.
+        share what these leave. "auto" is 5, for single labels 1. The larger, the more stay generative, and
+        the faster is the fit.
     heads : collection or None, default=None
         Multinomials to be predicted, by their names as in ``heads_``; None for all. The others
         stay as in the generative model.
@@ -87,6 +94,11 @@ class KLRSO(StructuredEstimator):
         outcome: a gate between 0 (generative) and 1. "held-out" takes the share with the largest likelihood
         of every fifth sample, under a model of the others. None is 1. A larger share trusts the input more,
         a smaller one the counts.
+    fill_in : {"crf", "em"}, default="crf"
+        What becomes of outputs that are known in part: completed by a conditional random field that is
+        fitted first, or counted as expected under the model itself, in rounds of expectation-maximisation
+        (all outputs that agree, by their probabilities; the penalised likelihood of what is known never
+        falls). "em" needs ``weighting="count"``, since in a likelihood every use counts.
     n_basis : int or None, default=None
         Compare with this many training inputs only; None with all. More take longer and more memory, and are
         nearer to all.
@@ -127,7 +139,10 @@ class KLRSO(StructuredEstimator):
     intercept_ : ndarray of shape (n_outcomes,)
         Constants.
     completed_by_ : str or None
-        The learner that filled in outputs that are known in part ("crf"); None where all are whole.
+        What filled in outputs that are known in part ("crf" or "em"); None where all are whole.
+    rounds_ : list of dict
+        With ``fill_in="em"``: the penalised log-likelihood of every round (``objective``), if outputs are
+        known in part.
     mixture_ : float
         The share of the predicted probabilities.
     stop_ : {"converged", "max_iter", "interrupted", "no progress"}
@@ -182,6 +197,8 @@ class KLRSO(StructuredEstimator):
             "kernel_",
         )
     }
+    rounds_: list[dict[str, float]]
+
     command = "klrso"
     command_options = ("smoothing", "reg", "max_iter")
     tuning = (Path("reg"),)
@@ -199,10 +216,11 @@ class KLRSO(StructuredEstimator):
         features: Any = None,
         weighting: str = "example",
         bias: str = "generative",
-        min_count: float = 5,
+        min_count: float | str = "auto",
         heads: Any = None,
         smoothing: float | str = "auto",
         mixture: float | str | None = None,
+        fill_in: str = "crf",
         n_basis: int | None = None,
         basis: str = "cholesky",
         solver: str = "newton-cg",
@@ -222,6 +240,7 @@ class KLRSO(StructuredEstimator):
         self.heads = heads
         self.smoothing = smoothing
         self.mixture = mixture
+        self.fill_in = fill_in
         self.n_basis = n_basis
         self.basis = basis
         self.solver = solver
@@ -233,7 +252,8 @@ class KLRSO(StructuredEstimator):
 
     def _check(self) -> None:
         check_number("reg", self.reg, 0, above=True)
-        check_number("min_count", self.min_count, 0)
+        if self.min_count != "auto":
+            check_number("min_count", self.min_count, 0)
         if self.smoothing != "auto":
             check_number("smoothing", self.smoothing, 0, above=True)
         check_number("tol", self.tol, 0, above=True)
@@ -251,6 +271,7 @@ class KLRSO(StructuredEstimator):
         for name, known in (
             ("weighting", ("example", "count")),
             ("bias", ("generative", "free", "none")),
+            ("fill_in", ("crf", "em")),
             ("basis", ("cholesky", "random")),
             ("solver", ("newton-cg", "lbfgs")),
         ):
@@ -258,6 +279,10 @@ class KLRSO(StructuredEstimator):
                 raise InputError(
                     f"{name} must be {' or '.join(map(repr, known))}, got {getattr(self, name)!r}"
                 )
+        if self.fill_in == "em" and self.weighting != "count":
+            raise InputError(
+                "fill_in='em' maximises a likelihood, in which every use counts: weighting='count'"
+            )
         if self.heads is not None and (isinstance(self.heads, str) or not hasattr(self.heads, "__iter__")):
             raise InputError(f"heads must be a list of names or None, got {self.heads!r}")
 
@@ -276,47 +301,103 @@ class KLRSO(StructuredEstimator):
         if not structure.offers(Multinomials):
             raise unsupported(type(structure), Multinomials)
         whole = structure.complete() if structure.known_weights() is None else structure
-        space, batch = self._start(X, y, structure=whole, scaled=False)
+        _, batch = self._start(X, y, structure=whole, scaled=structure.compares_rows)
         weights = check_weights(sample_weight, len(batch))
-        batch, self.completed_by_ = filled_in(batch, weights)
-        inputs = self._all_inputs(structure, X)
+        completed_by = None
+        if self.fill_in == "crf":
+            batch, completed_by = filled_in(batch, weights)
+        batch = require(batch, Multinomials).choices()
+        partly = known_in_part(batch)
+        inputs = self._all_inputs(batch.space, X)
         first, place = distinct(inputs)
         kernel = fitted(choose_kernel(self.kernel, inputs), take(inputs, first))
-        todo = problems(batch, place, weights, self.heads, self.weighting, self.min_count)
-        n_outcomes = sum(problem.outcomes.size for problem in todo)
         smoothing = self.smoothing
         if isinstance(smoothing, str):
             smoothing = structure.generative_smoothing * batch.count_unit(weights)
-        log_prob = require(batch, Multinomials).log_probabilities(smoothing, weights)
+        share = np.ones(len(batch)) if weights is None else weights
+        counts, totals = first_counts(batch, partly, smoothing, weights)
+        summed = np.asarray(counts.T @ share).ravel()
+        rare = self.min_count
+        if isinstance(rare, str):
+            rare = _RARE_CLASS if batch.one_label else _RARE
+        choices = frequent_outcomes(batch, summed, self.heads, rare)
+        log_prob = require(batch, Multinomials).log_probabilities(smoothing, weights, totals)
         rng = np.random.default_rng(self.random_state)
         design = make_design(kernel, take(inputs, first), first, self.n_basis, self.basis, rng)
-        check_size(design.chosen.size, n_outcomes)
-        offsets = [log_prob[problem.outcomes] * (self.bias == "generative") for problem in todo]
-        solved, history, stop = self._solve(todo, design, offsets)
+        check_size(design.chosen.size, sum(outcomes.size for outcomes in choices.values()))
+        self.coef_ = batch.generative_weights(smoothing, weights, totals)
+        self.space_, self.log_prob_, self.kernel_, self.smoothing_ = (
+            batch.space,
+            log_prob,
+            kernel,
+            float(smoothing),
+        )
+        self.inputs_ = take(inputs, first[design.chosen])
+        self.mixture_, self.completed_by_, self.rounds_ = 1.0, completed_by, []
+        norm = self._predict_choices(problems(choices, counts, place, share, self.weighting), design)
+        if partly is not None:
+            self.completed_by_ = "em"
+            self._maximise(partly, choices, inputs, place, share, design, norm)
+        self.mixture_ = self._gate(X, y, sample_weight)
+        self.n_iter_ = max([1, *(record["iterations"] for record in self.history_)])
+        return self
+
+    def _predict_choices(self, todo: list[Problem], design: Design) -> float:
+        """Solve the regressions and keep them; returns the squared norm of the functions."""
+        offsets = [self.log_prob_[problem.outcomes] * (self.bias == "generative") for problem in todo]
+        solved, self.history_, self.stop_ = self._solve(todo, design, offsets)
         done = [i for i, regression in enumerate(solved) if regression is not None]
         self.heads_ = [todo[i].head for i in done]
         self.outcome_ptr_ = offsets_of([todo[i].outcomes.size for i in done])
         self.outcomes_ = np.concatenate([np.zeros(0, dtype=np.int64), *(todo[i].outcomes for i in done)])
         self.dual_coef_ = np.zeros((design.chosen.size, self.outcomes_.size))
         self.intercept_ = np.zeros(self.outcomes_.size)
+        norm = 0.0
         for number, i in enumerate(done):
             columns = slice(self.outcome_ptr_[number], self.outcome_ptr_[number + 1])
             regression = solved[i]
             assert regression is not None
+            norm += float(np.vdot(regression.weights, regression.weights))
             self.intercept_[columns] = offsets[i] + regression.bias
             if design.back is None:
                 self.dual_coef_[todo[i].rows, columns] = regression.dual
             else:
                 self.dual_coef_[:, columns] = design.back @ regression.weights
-        self.mixture_ = self._gate(X, y, sample_weight)
-        self.inputs_ = take(inputs, first[design.chosen])
-        self.kernel_, self.smoothing_ = kernel, float(smoothing)
-        self.log_prob_ = log_prob
-        self.space_ = space
-        self.coef_ = batch.generative_weights(smoothing, weights)
-        self.history_, self.stop_ = history, stop
-        self.n_iter_ = max([1, *(record["iterations"] for record in history)])
-        return self
+        return norm
+
+    def _maximise(
+        self,
+        batch: PartlyKnown,
+        choices: dict[Any, np.ndarray],
+        inputs: Any,
+        place: np.ndarray,
+        share: np.ndarray,
+        design: Design,
+        norm: float,
+    ) -> None:
+        """Rounds of expected counts and regressions, until the penalised likelihood stays."""
+        K = similarities(self.kernel_, inputs, self.inputs_)
+        at_a_time = max(1, _WEIGHTS_AT_A_TIME // max(self.coef_.size, 1))
+        names = ("heads_", "outcome_ptr_", "outcomes_", "dual_coef_", "intercept_", "history_", "stop_")
+        kept: dict[str, Any] = {}
+        while True:
+            scores = scores_in_pieces(batch, lambda part: self._weights(batch, K[part]), at_a_time)
+            value = float(share @ batch.gold_values(scores)) - self.reg * norm
+            if self.rounds_ and not value > self.rounds_[-1]["objective"]:
+                self.__dict__.update(kept)
+                return
+            gain = value - self.rounds_[-1]["objective"] if self.rounds_ else np.inf
+            self.rounds_.append({"objective": value})
+            if gain <= LEAST_GAIN * abs(value) or self.stop_ == "interrupted":
+                return
+            if len(self.rounds_) == MAX_ROUNDS:
+                self.stop_ = "max_iter"
+                return
+            kept = {name: getattr(self, name) for name in names}
+            counts = expected_counts(
+                batch, lambda some, part: some.scores_each(self._weights(some, K[part])), at_a_time
+            )
+            norm = self._predict_choices(problems(choices, counts, place, share, self.weighting), design)
 
     def _gate(self, X: Any, y: Any, sample_weight: Any) -> float:
         """Share of the predicted probabilities: as given, or by the likelihood of every fifth sample."""
@@ -335,25 +416,18 @@ class KLRSO(StructuredEstimator):
         model = clone(self).set_params(mixture=None, verbose=0)
         model.fit(pick(X, rest), pick(y, rest), None if weights is None else weights[rest])
         share = np.ones(some.size) if weights is None else weights[some]
-        likelihood = np.zeros(_GATES.size)
-        for g, gate in enumerate(_GATES):
-            model.mixture_ = float(gate)
-            each = model.log_prob(pick(X, some), pick(y, some))
-            # Outputs that the model of the others cannot have say nothing about the gate.
-            likelihood[g] = float(share[np.isfinite(each)] @ each[np.isfinite(each)])
-        return float(_GATES[int(np.argmax(likelihood))])
+        return likeliest_gate(model, pick(X, some), pick(y, some), share)
 
-    def _all_inputs(self, structure: Structure, X: Any) -> Any:
+    def _all_inputs(self, space: Space, X: Any) -> Any:
         """Training inputs as the kernel takes them, of all partitions together."""
         if not isinstance(X, Shards):
-            return self._inputs(structure, X)
-        parts = [self._inputs(structure, some) for some in X.inputs(structure)]
-        return joined_rows(parts)
+            return self._inputs(space, X)
+        return joined_rows([self._inputs(space, some) for some in X.inputs(self.structure)])
 
-    def _inputs(self, structure: Structure, X: Any, width: int | None = None) -> Any:
+    def _inputs(self, space: Space, X: Any, width: int | None = None) -> Any:
         """Inputs as the kernel takes them; ``width`` is the number of features that there must be."""
         if self.features is None:
-            return structure.symbols(X)
+            return space.kernel_inputs(X)
         if not callable(self.features):
             raise InputError(
                 f"features must be a function of the list of inputs or None, got {self.features!r}"
@@ -419,7 +493,7 @@ class KLRSO(StructuredEstimator):
     def _compared(self, X: Any) -> np.ndarray:
         """Similarities with the training inputs."""
         width = None if self.features is None else self.inputs_.shape[1]
-        return similarities(self.kernel_, self._inputs(self.structure, X, width), self.inputs_)
+        return similarities(self.kernel_, self._inputs(self.space_, X, width), self.inputs_)
 
     def part_scores(self, batch: Batch, X: Any) -> Parts:
         """Scores of the parts of all outputs: every input has weights of its own.
@@ -520,30 +594,3 @@ class KLRSO(StructuredEstimator):
         n = self.inputs_.shape[0] if hasattr(self.inputs_, "shape") else len(self.inputs_)
         if len(self.heads_) != self.outcome_ptr_.size - 1 or n != self.dual_coef_.shape[0]:
             raise InputError("the coefficients do not fit the inputs or the heads")
-
-
-def scores_in_pieces(
-    batch: Batch, weights_of: Callable[[np.ndarray | slice], np.ndarray], samples_at_a_time: int
-) -> Parts:
-    """Part scores where every sample has weights of its own, which are not all in memory together.
-
-    Parameters
-    ----------
-    batch : Batch
-        Samples.
-    weights_of : callable
-        Weights of some of the samples, one row each.
-    samples_at_a_time : int
-        Number of rows at a time.
-    """
-    if len(batch) <= samples_at_a_time:
-        return batch.scores_each(weights_of(slice(None)))
-    pieces = []
-    for first in range(0, len(batch), samples_at_a_time):
-        part = np.arange(first, min(first + samples_at_a_time, len(batch)))
-        pieces.append(batch.subset(part).scores_each(weights_of(part)))
-    joined = {
-        name: None if a is None else np.concatenate([getattr(piece, name) for piece in pieces])
-        for name, a in pieces[0].items()
-    }
-    return Parts(**joined)

@@ -10,7 +10,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
-from trelliswork.kernels import Composed, Linear, Normalized, Polynomial, Spectrum, VectorNGrams, as_kernel
+from trelliswork.kernels import (
+    RBF,
+    Composed,
+    Linear,
+    Normalized,
+    Polynomial,
+    Spectrum,
+    VectorNGrams,
+    as_kernel,
+)
 from trelliswork.kernels._compose import similarities
 from trelliswork.learners.optimize.logistic import factor
 from trelliswork.learners.optimize.lowrank import nystrom, pivoted_cholesky, random_basis
@@ -23,6 +32,7 @@ __all__ = [
     "check_size",
     "choose_kernel",
     "distinct",
+    "frequent_outcomes",
     "make_design",
     "problems",
     "telling_length",
@@ -84,9 +94,11 @@ class Design(NamedTuple):
 
 
 def choose_kernel(kernel: Any, inputs: Any) -> Any:
-    """The kernel itself, or for ``"auto"`` one that suits sequences of symbols or of vectors."""
+    """The kernel itself, or for ``"auto"`` one that suits rows, sequences of symbols or of vectors."""
     if not isinstance(kernel, str) or kernel != "auto":
         return as_kernel(kernel)
+    if hasattr(inputs, "shape"):
+        return Normalized(Linear()) if sp.issparse(inputs) else RBF()
     if all(isinstance(x, np.ndarray) and x.ndim == 2 for x in inputs):
         return Normalized(VectorNGrams(1, Linear()))
     shortest = telling_length(inputs)
@@ -213,31 +225,21 @@ def check_size(n_inputs: int, n_outcomes: int, max_bytes: int = 4 << 30) -> None
         )
 
 
-def problems(
-    batch: Batch,
-    place: np.ndarray,
-    weights: np.ndarray | None,
-    heads: Any,
-    weighting: str,
-    min_count: float,
-) -> list[Problem]:
-    """Multinomials that have something to predict.
+def frequent_outcomes(
+    batch: Batch, totals: np.ndarray, heads: Any, min_count: float
+) -> dict[Any, np.ndarray]:
+    """Outcomes that are predicted, of every multinomial with at least two of them.
 
-    Left out are outcomes with a total count below ``min_count`` (or of 0), and heads that then have
-    fewer than two outcomes or are used with fewer than two distinct inputs.
+    Left out are outcomes with a total count below ``min_count`` (or of 0).
 
     Parameters
     ----------
     batch : Batch
-        Samples with their outputs.
-    place : ndarray of int
-        Distinct input of each sample.
-    weights : ndarray or None
-        Weight of each sample.
+        Samples.
+    totals : ndarray of shape (n_features,)
+        Counts of outcomes, summed over samples.
     heads : collection or None
         Heads to be predicted; None for all.
-    weighting : {"example", "count"}
-        Whether every sample that uses a head counts the same, or each use.
     min_count : float
         Threshold.
     """
@@ -247,14 +249,34 @@ def problems(
         if missing:
             raise InputError(f"heads: there is no {missing[0]!r}; there are {list(choices)!r:.200}")
         choices = {head: choices[head] for head in choices if head in set(heads)}
-    counts = sp.csc_matrix(batch.gold())
-    sample_weights = np.ones(len(batch)) if weights is None else weights
-    totals = np.asarray(counts.T @ sample_weights).ravel()
+    kept = {head: m[(totals[m] >= min_count) & (totals[m] > 0)] for head, m in choices.items()}
+    return {head: outcomes for head, outcomes in kept.items() if outcomes.size >= 2}
+
+
+def problems(
+    choices: dict[Any, np.ndarray],
+    counts: sp.csc_matrix,
+    place: np.ndarray,
+    sample_weights: np.ndarray,
+    weighting: str,
+) -> list[Problem]:
+    """One problem for every head that is used with at least two distinct inputs.
+
+    Parameters
+    ----------
+    choices : dict
+        Outcomes that are predicted, by head.
+    counts : csc_matrix of shape (n_samples, n_features)
+        How often outcomes occur in the outputs, or are expected to.
+    place : ndarray of int
+        Distinct input of each sample.
+    sample_weights : ndarray of shape (n_samples,)
+        Weight of each sample.
+    weighting : {"example", "count"}
+        Whether every sample that uses a head counts the same, or each use.
+    """
     made = []
-    for head, members in choices.items():
-        outcomes = members[(totals[members] >= min_count) & (totals[members] > 0)]
-        if outcomes.size < 2:
-            continue
+    for head, outcomes in choices.items():
         table = sp.csr_matrix(counts[:, outcomes])
         uses = np.asarray(table.sum(axis=1)).ravel()
         used = np.flatnonzero((uses > 0) & (sample_weights > 0))

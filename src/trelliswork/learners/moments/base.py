@@ -66,7 +66,9 @@ class MomentLearner(MomentModel):
     def holds(self) -> Holds:
         """What a fit holds at the same time beside the samples."""
         deviations = 4.5 if self._about == "gold" else 0.0
-        return Holds(vectors=12, tables=8, expected=0.5, matrices=4, deviations=deviations, question="tangent")
+        return Holds(
+            vectors=12, tables=8, expected=0.5, matrices=4, deviations=deviations, question="tangent"
+        )
 
     def __init__(
         self,

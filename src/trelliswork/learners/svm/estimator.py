@@ -97,7 +97,9 @@ class StructuredSVM(KernelModel):
         samples (L1 slacks, no kernel).
     kernel : str, Kernel, callable or None, default=None
         Similarity of input rows (``"poly"``, ``"rbf"``, see :mod:`trelliswork.kernels`): rows of
-        ``Classes``, tokens of ``Chain``. Features without rows (transitions, bias) stay linear. Columns of
+        ``Classes``, tokens of ``Chain``; or of what is around parts of outputs: base pairs of ``RNA``,
+        matches of ``Alignment``, symbols of ``Grammar`` (see their ``context``), each type for itself.
+        Features without rows (transitions, bias, rules) stay linear. Columns of
         arrays are scaled first and vary by about 1, which a ``gamma`` is relative to; with few columns a
         larger one than 1 does better.
     tol : float, default=1e-3
@@ -159,7 +161,8 @@ class StructuredSVM(KernelModel):
         Where outputs are known in part: ``objective`` and ``gap`` of every round, and the number of outputs
         whose best completion ``changed`` after it. The objective never rises.
     support_rows_, dual_coef_, linear_coef_ : arrays
-        Kernel models: rows, their coefficients per label, weights of the features without rows.
+        Kernel models: rows (or contexts), their coefficients per label (or type of part), weights of the
+        features without rows.
     kernel_ : kernel or None
         The kernel, with the number that its ``gamma="auto"`` stands for.
 
@@ -183,6 +186,14 @@ class StructuredSVM(KernelModel):
     >>> svm.predict([["the", "dog"]])
     [['D', 'N']]
     >>> svm.gap_ <= 1e-3
+    True
+
+    A pair of bases that forms between different neighbours only, which no sum of weights can say:
+
+    >>> from trelliswork import RNA
+    >>> X = ["AGAAAACC", "CGAAAACA", "AGAAAACA", "CGAAAACC"]
+    >>> y = [".(....).", ".(....).", "........", "........"]
+    >>> StructuredSVM(RNA("g6"), C=100, kernel="poly").fit(X, y).predict(X) == y
     True
     """
 

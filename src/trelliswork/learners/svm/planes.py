@@ -69,7 +69,7 @@ class Shard:
         self._tables(_FIRST_SLOTS)
         self._idx, self._val = np.zeros(1024, dtype=np.int32), np.zeros(1024)
         self._filled = 0
-        self._work = np.zeros(batch.space.n_features)
+        self._work = np.zeros(batch.n_features)
         self._bytes = int(cache_mb * 2**20)
         self._rng = np.random.default_rng(0)
         self._hash = self._rng.integers(1, 2**62, 64)

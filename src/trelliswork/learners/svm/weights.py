@@ -104,7 +104,7 @@ class Expansion(NamedTuple):
 
     def weights(self, view: RowView, kernel: Kernel, rows_at_a_time: int = 2048) -> np.ndarray:
         """The model in the features of a view, which bounds how many kernel values there are at a time."""
-        n_other = view.batch.space.n_features - view.rows.shape[0] * view.n_columns
+        n_other = view.batch.n_features - view.rows.shape[0] * view.n_columns
         if self.coef.shape[1] != view.n_columns or self.rest.size != n_other:
             raise InputError("the kernel model is damaged: its coefficients do not fit its labels")
         values = np.empty((view.rows.shape[0], view.n_columns))
@@ -139,7 +139,7 @@ class KernelWeights:
         self.n_columns = views[0].n_columns
         self.kernel = kernel
         pairs = [rows.shape[0] * self.n_columns for rows in self.rows]
-        n_rest = views[0].batch.space.n_features - pairs[0]
+        n_rest = views[0].batch.n_features - pairs[0]
         self.solution = [np.zeros(n + n_rest) for n in pairs]
         self.rest = np.zeros(n_rest)
         self._products = [np.zeros(n + n_rest) for n in pairs]

@@ -57,8 +57,8 @@ class VotedCRF(Voted):
     r : "auto", "sparsity", "paper", "monte_carlo" or list of float, default="auto"
         Complexity of the families, from the largest value, the number and the frequency of their
         features (``"sparsity"``), from the number of factors (``"paper"``), by simulation, or given.
-        "auto" is "sparsity" where the structure knows its factors (all but the nearest-neighbour model of
-        RNA, :class:`Retrieval` and :class:`Transducer`) and inputs are short enough to list them, else 1.
+        "auto" is "sparsity" where the structure knows its factors (all but :class:`Retrieval` and
+        :class:`Transducer`) and lists them quickly (not the loops of ``RNA()``, nor long inputs), else 1.
         The larger the number of a family, the dearer its weights.
     solver : {"owlqn", "fista"}, default="owlqn"
         Orthant-wise quasi-Newton, or accelerated proximal gradient.

@@ -16,9 +16,11 @@ from trelliswork.dp.alignment.pairs import Expected, Law, Pairs
 from trelliswork.structures.abilities import Factored, LossProfiles, Multinomials, PartlyKnown, Storable
 from trelliswork.structures.alignment import graph, search
 from trelliswork.structures.alignment.columns import Columns, gapped_texts
+from trelliswork.structures.alignment.contexts import match_contexts
 from trelliswork.structures.alignment.generative import generative_weights
 from trelliswork.structures.alignment.sample import draw
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
+from trelliswork.structures.contexts import Contextual, PartContexts
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.factors import Factors, RuleFactors
 from trelliswork.structures.known import joined_known
@@ -34,7 +36,7 @@ _CHECKPOINTS = 24.0  # bytes of a cell of the rows that a search keeps where it 
 _BYTES = {"expect": (72, 24), "tangent": (88, 40)}  # of a cell of a block of rows, and of those between
 
 
-class AlignmentBatch(Storable, LossProfiles, Factored, Multinomials, PartlyKnown):
+class AlignmentBatch(Storable, LossProfiles, Factored, Multinomials, Contextual, PartlyKnown):
     """Packed pairs of sequences.
 
     Part arrays: ``feature`` (n_features,), or (n_samples, n_features) for weights or values per sample;
@@ -222,6 +224,16 @@ class AlignmentBatch(Storable, LossProfiles, Factored, Multinomials, PartlyKnown
         per_row, per_block = _BYTES[question]
         step = np.maximum(np.minimum(np.sqrt(n1), 300_000 / np.maximum(n2, 1)), 8)  # as in ``inside.py``
         return int(np.maximum(traced, n2 * (per_row * step + per_block * n1 / step)).sum())
+
+    def part_contexts(self) -> PartContexts:
+        """Matches with the residues around them."""
+        return match_contexts(self)
+
+    def context_places(self, codes: Ragged) -> tuple[np.ndarray, np.ndarray]:
+        """Cells that given alignments match."""
+        columns = Columns.of(self, codes)
+        owner = columns.owner
+        return owner, self.cell_ptr[owner] + columns.first * self.second.lengths[owner] + columns.second
 
     # -- verbs ---------------------------------------------------------------------------------------
 

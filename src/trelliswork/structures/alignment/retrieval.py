@@ -101,6 +101,12 @@ class Retrieval(Structure):
                 raise InputError(f"expected at least one candidate in a list, got {x[1]!r:.80}", sample=i)
         return list(X)
 
+    def symbols(self, X: Any) -> list[Any]:
+        """The sequences whose relatives are looked for."""
+        fold = self.inner.folds_case
+        rows = [list(x) for x, _ in self.prepare(X)]
+        return [[s.upper() if fold and isinstance(s, str) else s for s in row] for row in rows]
+
     def bind(self, X: Any, y: Any = None) -> RetrievalSpace:
         """Collect the alphabet."""
         self.check()

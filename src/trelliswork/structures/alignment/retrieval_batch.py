@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from trelliswork._errors import InputError
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
-from trelliswork.structures.abilities import LossProfiles, Storable
+from trelliswork.structures.abilities import LossProfiles, Multinomials, Storable
 from trelliswork.structures.alignment.batch import AlignmentBatch
 from trelliswork.structures.base import Batch, Decoded, Parts, Space
 from trelliswork.structures.covariance import Covariance
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["RetrievalBatch"]
 
 
-class RetrievalBatch(Storable, LossProfiles):
+class RetrievalBatch(Storable, LossProfiles, Multinomials):
     """Packed sequences with candidates.
 
     Part arrays: ``feature`` (n_features,) or (n_samples, n_features), as for alignments, and ``choice``
@@ -358,6 +358,10 @@ class RetrievalBatch(Storable, LossProfiles):
         """Those of the true alignments with the right candidates."""
         inner = self.derived(_true_pairs, space=self.space.inner)
         return inner.generative_weights(smoothing, weights)
+
+    def multinomials(self) -> dict[str, np.ndarray]:
+        """``"pair"``: which symbols match in the right alignment; the candidates are given, no outcomes."""
+        return self.pairs.multinomials()
 
 
 def _true_pairs(batch: RetrievalBatch) -> Batch:

@@ -14,6 +14,7 @@ from trelliswork.structures.alignment.batch import AlignmentBatch
 from trelliswork.structures.alignment.columns import RESIDUES, accuracy
 from trelliswork.structures.alignment.space import AlignmentSpace
 from trelliswork.structures.base import Batch, Space, Structure
+from trelliswork.structures.contexts import check_context
 from trelliswork.structures.labels import sorted_labels
 from trelliswork.structures.limits import AlignmentLimits
 from trelliswork.structures.survey import Survey
@@ -90,6 +91,9 @@ class Alignment(Structure):
         where little can be lost; "double" otherwise, and below 4,096 cells. Training with part costs, other
         modes, very long pairs, and scores that 32-bit floats cannot hold use "double". Returned scores are
         always those of the alignment found, in double precision.
+    context : int, default=1
+        Residues that kernels see on either side of two that are matched (``StructuredSVM(kernel=...)``,
+        ``Perceptron(kernel=...)``; nothing else uses it). More tell more contexts apart, and take longer.
 
     See Also
     --------
@@ -156,6 +160,7 @@ class Alignment(Structure):
         gap: str = "-",
         output: str = "strings",
         precision: str = "auto",
+        context: int = 1,
     ):
         self.model = model
         self.mode = mode
@@ -167,9 +172,11 @@ class Alignment(Structure):
         self.gap = gap
         self.output = output
         self.precision = precision
+        self.context = context
 
     def check(self) -> None:
         """Refuse hyper-parameters that make no sense."""
+        check_context(self.context)
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 listed = ", ".join(map(repr, choices))

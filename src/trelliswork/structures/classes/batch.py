@@ -17,6 +17,7 @@ from trelliswork.structures.abilities import (
     Factored,
     Labelled,
     LossProfiles,
+    Multinomials,
     PartlyKnown,
     ReferenceLaw,
     Rows,
@@ -49,7 +50,9 @@ __all__ = ["ClassesBatch", "single_labels"]
 _STORED = {"gold": whole("samples", high="labels")}
 
 
-class ClassesBatch(Storable, LossProfiles, Factored, ReferenceLaw, Rows, Labelled, PartlyKnown, Scalable):
+class ClassesBatch(
+    Storable, LossProfiles, Factored, Multinomials, ReferenceLaw, Rows, Labelled, PartlyKnown, Scalable
+):
     """Packed rows.
 
     Part array: ``label`` (n_samples, n_labels). The code of an output is its label.
@@ -87,7 +90,7 @@ class ClassesBatch(Storable, LossProfiles, Factored, ReferenceLaw, Rows, Labelle
         names : sequence of str or None
             Names of the columns, where they have any.
         """
-        attributes = self.space.attributes
+        attributes = self.space.attributes[: self.space.n_weighed]
         return self.emission.cautions(attributes if names is None else [names[int(a)] for a in attributes])
 
     def __len__(self) -> int:
@@ -163,6 +166,13 @@ class ClassesBatch(Storable, LossProfiles, Factored, ReferenceLaw, Rows, Labelle
         by_node = self.emission.scores(
             np.asarray(w, dtype=np.float64), n_threads(self.n_jobs), self.limits.rows_per_chunk
         )
+        return Parts(label=by_node if self.space.is_flat else by_node @ self.space.above.T)
+
+    def scores_each(self, W: np.ndarray) -> Parts:
+        """Class scores of one weight vector per sample; of choices all at once."""
+        if not self.space.choices:
+            return super().scores_each(W)
+        by_node = np.array(W, dtype=np.float64)
         return Parts(label=by_node if self.space.is_flat else by_node @ self.space.above.T)
 
     def _by_node(self, parts: Parts) -> np.ndarray:
@@ -342,17 +352,50 @@ class ClassesBatch(Storable, LossProfiles, Factored, ReferenceLaw, Rows, Labelle
 
     def value_sums(self, weights: np.ndarray | None = None) -> tuple[float, float]:
         """Values of the attributes where they are not 0."""
-        return self.emission.value_sums(len(self.space.attributes), weights)
+        return self.emission.value_sums(self.space.n_weighed, weights)
 
     @property
     def is_generative(self) -> bool:
-        """Whether weights are log-probabilities: those of naive Bayes, without a taxonomy."""
-        return self.space.is_flat and not holds_measurements(self)
+        """Whether weights are log-probabilities: of choices, or of naive Bayes without a taxonomy."""
+        return self.space.choices or (self.space.is_flat and not holds_measurements(self))
+
+    def multinomials(self) -> dict[Any, np.ndarray]:
+        """Branches from the root to the class; those of naive Bayes where attributes have weights.
+
+        A class with several ways from the root is a single choice among all classes.
+        """
+        space = self.space
+        numbers = np.arange(space.n_features).reshape(space.layout.n_attributes, -1)
+        heads: dict[Any, np.ndarray] = {}
+        if space.choices and space.taxonomy is not None and not space.taxonomy.is_tree:
+            heads[("class",)] = numbers[-1, : space.n_labels]
+        elif space.choices and space.taxonomy is not None:
+            place = {node: column for column, node in enumerate(space.nodes)}
+            for node, below in space.taxonomy.children.items():
+                columns = [place[child] for child in below if child in place]
+                if columns:
+                    heads["below", node] = numbers[-1, columns]
+        elif space.structure.bias:
+            heads[("class",)] = numbers[-1]
+        for column, label in enumerate(space.nodes if space.n_weighed else ()):
+            heads["feature", label] = numbers[: space.n_weighed, column]
+        return heads
+
+    def choices(self) -> ClassesBatch:
+        """The same samples without weights of attributes: a class is a choice, whatever the row."""
+        space = self.space.as_choices()
+        emission = TokenMap(space.layout, [], len(self))
+        emission.mark(0, np.arange(len(self)))
+        batch = ClassesBatch(space, emission, self._gold, self.n_jobs)
+        batch.known = self.known
+        return batch
 
     def generative_weights(
         self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
     ) -> np.ndarray:
         """Weights of naive Bayes, or of normal classes; with a taxonomy those of the base class."""
+        if self.space.choices:
+            return self.log_probabilities(smoothing, weights, counts)
         if counts is None and holds_measurements(self):
             return self.reference_weights(smoothing, weights)
         if not self.space.is_flat:

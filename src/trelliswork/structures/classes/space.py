@@ -45,6 +45,8 @@ class ClassesSpace(Space):
         Taxonomy of the classes.
     width : int or None
         Number of columns, where rows are those of a matrix.
+    choices : bool
+        Whether only classes (and ancestors) have weights, the attributes none.
 
     Attributes
     ----------
@@ -65,8 +67,10 @@ class ClassesSpace(Space):
         attributes: Sequence[str],
         taxonomy: Taxonomy | None,
         width: int | None = None,
+        choices: bool = False,
     ):
         self.structure = structure
+        self.choices = choices
         self.labels = list(labels)
         self.attributes = list(attributes)
         self.taxonomy = taxonomy
@@ -78,7 +82,7 @@ class ClassesSpace(Space):
             taxonomy.check_classes(self.labels)
             self.nodes, self.above = taxonomy.nodes_above(self.labels, structure.ancestor_weight)
         self.columns = Alphabet(zip(self.attributes, range(len(self.attributes))))
-        self.layout = Layout(len(self.attributes) + bool(structure.bias), len(self.nodes))
+        self.layout = Layout(self.n_weighed + bool(structure.bias), len(self.nodes))
         if self.layout.n_weights > structure.limits.weights:
             raise InputError(
                 f"{self.layout.n_attributes:,} attributes x {len(self.nodes):,} classes and ancestors is "
@@ -89,6 +93,31 @@ class ClassesSpace(Space):
     def n_labels(self) -> int:
         """Number of classes."""
         return len(self.labels)
+
+    @property
+    def n_weighed(self) -> int:
+        """Number of attributes that have weights."""
+        return 0 if self.choices else len(self.attributes)
+
+    def as_choices(self) -> ClassesSpace:
+        """The same classes, chosen branch by branch from the root on; attributes have no weights."""
+        structure = self.structure.with_params(bias=True, ancestor_weight=1.0)
+        space = ClassesSpace(structure, self.labels, self.attributes, self.taxonomy, self.width, choices=True)
+        space.dense = self.dense
+        return space.with_scaling(self.scaling)
+
+    def kernel_inputs(self, X: Any) -> Any:
+        """Rows of the known attributes, an array or a sparse matrix, on the scale of the space."""
+        rows = self._compiled(X, Layout(len(self.attributes), 1))
+        if self.dense:
+            return rows.dense_rows(len(self.attributes))
+        return rows.token_matrix()
+
+    def _compiled(self, X: Any, layout: Layout) -> TokenMap:
+        """Rows with the numbers of attributes, on the scale of the space."""
+        table = self.structure.prepare(X)
+        check_width(table, self.width, self.columns, len(self.attributes), "rows")
+        return rescaled(TokenMap.compile(layout, table, self.columns), None, self.scaling)
 
     @property
     def is_flat(self) -> bool:
@@ -103,7 +132,8 @@ class ClassesSpace(Space):
     @property
     def feature_names(self) -> list[tuple[Any, ...]]:
         """``("feature", attribute, class or ancestor)``, then ``("bias", class or ancestor)``."""
-        names: list[tuple[Any, ...]] = [("feature", a, node) for a in self.attributes for node in self.nodes]
+        attributes = self.attributes[: self.n_weighed]
+        names: list[tuple[Any, ...]] = [("feature", a, node) for a in attributes for node in self.nodes]
         return names + ([("bias", node) for node in self.nodes] if self.structure.bias else [])
 
     def pack(  # type: ignore[override]
@@ -125,10 +155,13 @@ class ClassesSpace(Space):
             What to do with labels that are no class: refuse, or code them -1.
         """
         table = self.structure.prepare(X)
-        check_width(table, self.width, self.columns, len(self.attributes), "rows")
-        emission = rescaled(TokenMap.compile(self.layout, table, self.columns), None, self.scaling)
+        if self.choices:
+            check_width(table, self.width, self.columns, len(self.attributes), "rows")
+            emission = TokenMap(self.layout, [], len(table))
+        else:
+            emission = self._compiled(table, self.layout)
         if self.structure.bias:
-            emission.mark(len(self.attributes), np.arange(len(table)))
+            emission.mark(self.n_weighed, np.arange(len(table)))
         batch = ClassesBatch(self, emission, None, n_jobs)
         if known is not None:
             check_known(known, len(table))
@@ -208,7 +241,7 @@ class ClassesSpace(Space):
     def measured(self) -> bool:
         """Whether rows are measurements with a covariance: those of arrays, with a bias, of few columns."""
         few = len(self.attributes) <= self.structure.limits.gram_attributes
-        return self.dense and few and self.takes_up_means
+        return self.dense and few and self.takes_up_means and not self.choices
 
     @property
     def takes_up_means(self) -> bool:
@@ -240,7 +273,7 @@ class ClassesSpace(Space):
     def tables(self, weights: np.ndarray, top: int = 10) -> dict[str, Any]:
         """Top attributes of every class (ancestors included in the sum)."""
         table = self.layout.table(weights) @ self.above.T
-        names = [*self.attributes, *(["<bias>"] if self.structure.bias else [])]
+        names = [*self.attributes[: self.n_weighed], *(["<bias>"] if self.structure.bias else [])]
         best = {}
         for b, label in enumerate(self.labels):
             order = np.argsort(-table[:, b], kind="stable")[:top]
@@ -254,6 +287,8 @@ class ClassesSpace(Space):
             state["links"] = [list(edge) for edge in self.taxonomy.edges]
         if self.width is not None:
             state["width"] = self.width
+        if self.choices:
+            state["choices"] = True
         if self.dense:
             state["dense"] = True
         return state if self.scaling is None else state | self.scaling.state()
@@ -266,7 +301,8 @@ class ClassesSpace(Space):
             raise InputError("labels or attributes occur twice")
         links = state.get("links")
         taxonomy = None if links is None else Taxonomy(map(tuple, links))
-        space = cls(cast("Classes", structure), labels, attributes, taxonomy, state.get("width"))
+        width, choices = state.get("width"), bool(state.get("choices", False))
+        space = cls(cast("Classes", structure), labels, attributes, taxonomy, width, choices)
         space.dense = bool(state.get("dense", False))
         return space.with_scaling(Scaling.from_state(state, len(attributes)))
 

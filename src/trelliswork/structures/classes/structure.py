@@ -92,6 +92,7 @@ class Classes(Structure):
     batch_class: ClassVar[type[Batch]] = ClassesBatch
     output_kind: ClassVar[str] = "label"
     generative_smoothing: ClassVar[float] = 0.2
+    compares_rows: ClassVar[bool] = True
     moment_ridge: ClassVar[float] = 1.0
     limits: ClassesLimits = ClassesLimits()
 

@@ -99,6 +99,11 @@ class Taxonomy:
         return self.heights[self.root]
 
     @property
+    def is_tree(self) -> bool:
+        """Whether every node has one way from the root."""
+        return all(len(parents) <= 1 for parents in self.parents.values())
+
+    @property
     def leaves(self) -> list[Any]:
         """Nodes without children."""
         return [node for node, below in self.children.items() if not below]

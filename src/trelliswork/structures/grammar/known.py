@@ -85,8 +85,8 @@ def forbidden_nodes(forest: Forest, known: KnownBrackets, brackets: Brackets) ->
     return bad
 
 
-def restricted(forest: Forest, known: KnownBrackets, brackets: Brackets) -> Forest:
-    """The trees of a forest that have all known brackets.
+def restricted(forest: Forest, known: KnownBrackets, brackets: Brackets) -> tuple[Forest, np.ndarray]:
+    """The trees of a forest that have all known brackets, and the node that each of theirs is a copy of.
 
     No node of such a tree crosses a known bracket; all rules being binary or unary (but those with words at
     both ends), some node is then over exactly its words. Nodes over known words are split by which of the
@@ -149,7 +149,8 @@ def restricted(forest: Forest, known: KnownBrackets, brackets: Brackets) -> Fore
         np.array([0, first[-1]]), node_ptr, offsets_of(arity[edge[order]]), tails[gather_ranges(ptr, order)]
     )
     of = np.repeat(np.arange(n), copies)
-    return Forest(graph, forest.rule[edge[order]], forest.symbol[of], forest.start[of], forest.end[of])
+    left = Forest(graph, forest.rule[edge[order]], forest.symbol[of], forest.start[of], forest.end[of])
+    return left, of
 
 
 class RestrictedStore(ForestStore):
@@ -174,8 +175,19 @@ class RestrictedStore(ForestStore):
     ):
         super().__init__(store.tables, [store.words[i] for i in index], store.limits)
         self.listed[:] = True
+        self._origins: dict[int, np.ndarray] = {}
         self._source, self._index, self._known, self._brackets = store, index, known, brackets
 
     def _build(self, i: int, sample: int) -> Forest:
         forest, known = self._source.get(int(self._index[i]), sample), self._known[i]
-        return forest if known is None else restricted(forest, known, self._brackets)
+        if known is None:
+            self._origins[i] = np.arange(forest.n_nodes)
+            return forest
+        built, self._origins[i] = restricted(forest, known, self._brackets)
+        return built
+
+    def origins(self, i: int) -> np.ndarray:
+        """Node of all trees that every node of the forest of sample ``i`` is a copy of."""
+        if i not in self._origins:
+            self.get(i, i)
+        return self._origins[i]

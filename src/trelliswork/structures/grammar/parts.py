@@ -14,6 +14,8 @@ from trelliswork._threads import balanced_chunks, n_threads, run
 from trelliswork._trees import Node, brackets
 from trelliswork.structures.abilities import Multinomials, PartlyKnown, Storable
 from trelliswork.structures.base import Batch, Parts, Space
+from trelliswork.structures.contexts import Contextual, PartContexts
+from trelliswork.structures.grammar.contexts import span_contexts
 from trelliswork.structures.grammar.forest import Forest, ForestStore
 from trelliswork.structures.grammar.known import RestrictedStore, forbidden_nodes
 from trelliswork.structures.grammar.sizes import forest_sizes
@@ -30,7 +32,7 @@ _BYTES_MADE = 100  # per edge, while a forest is made and asked
 _BYTES_OF_CHART = 24  # per symbol and square of the length
 
 
-class GrammarParts(Storable, Multinomials, PartlyKnown):
+class GrammarParts(Storable, Multinomials, Contextual, PartlyKnown):
     """Sentences with the trees that a grammar gives them.
 
     Part arrays: ``rule``, a value per rule (n_features,), or per sample and rule
@@ -134,6 +136,16 @@ class GrammarParts(Storable, Multinomials, PartlyKnown):
                 self.space, self.inputs, store, np.arange(len(self)), self._gold, self.n_jobs
             )
         return self._restricted, None
+
+    def restricted_scores(self, scores: Parts) -> Parts:
+        """The same scores for the copies of nodes that restricted forests have."""
+        if scores.node is None:
+            return scores
+        batch, _ = self.restricted()
+        store = cast("RestrictedStore", cast("GrammarParts", batch).store)
+        offsets = self.node_ptr
+        node = [scores.node[offsets[i] + store.origins(i)] for i in range(len(self))]
+        return Parts(rule=scores.rule, node=np.concatenate([np.zeros(0), *node]))
 
     def _forbidden(self) -> Parts:
         offsets = self.node_ptr
@@ -303,6 +315,15 @@ class GrammarParts(Storable, Multinomials, PartlyKnown):
     def _sizes(self) -> tuple[np.ndarray, np.ndarray]:
         """Nodes and edges of every forest, about."""
         return self.remembered("sizes", lambda: forest_sizes(self.store, self.index))
+
+    def part_contexts(self) -> PartContexts:
+        """Symbols with the words that they span and those around."""
+        return span_contexts(self)
+
+    def context_places(self, codes: Ragged) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes that the rules of given trees derive."""
+        owner = np.repeat(np.arange(len(codes)), codes.lengths)
+        return owner, self._nodes(codes) + self.node_ptr[owner]
 
     def _run(self, task: Callable[[int, int], Any]) -> list[Any]:
         work = offsets_of(self._lengths**3 + 100)

@@ -12,6 +12,7 @@ from trelliswork._counts.brackets import bracket_scores
 from trelliswork._errors import InputError
 from trelliswork._tuning import Choice
 from trelliswork.structures.base import Batch, Space, Structure
+from trelliswork.structures.contexts import check_context
 from trelliswork.structures.grammar.batch import GrammarBatch
 from trelliswork.structures.grammar.forest import check_work
 from trelliswork.structures.grammar.shape import Rule, Shape, labels_of, rules_of
@@ -89,6 +90,10 @@ class Grammar(Structure):
         Prediction drops phrases whose score is worse than the best over the same words by more
         than this: faster, but the tree may be second best or missing. None is exact. The larger, the more is
         kept, and the slower.
+    context : int, default=1
+        Words at either border of a phrase, inside and outside, that kernels see besides the set of all words
+        that it spans (``StructuredSVM(kernel=...)``, ``Perceptron(kernel=...)``; nothing else uses it). More
+        tell more contexts apart, and take longer.
 
     See Also
     --------
@@ -161,6 +166,7 @@ class Grammar(Structure):
         no_parse: str = "flat",
         span_features: Any = None,
         beam: float | None = None,
+        context: int = 1,
     ):
         self.rules = rules
         self.input = input
@@ -177,6 +183,7 @@ class Grammar(Structure):
         self.no_parse = no_parse
         self.span_features = span_features
         self.beam = beam
+        self.context = context
 
     @property
     def shape(self) -> Shape:
@@ -187,6 +194,7 @@ class Grammar(Structure):
 
     def check(self) -> None:
         """Refuse hyper-parameters that make no sense."""
+        check_context(self.context)
         choices = {
             "input": ("words", "tags"),
             "unary": ("collapse", "strict", "keep"),

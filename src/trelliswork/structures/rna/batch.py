@@ -23,10 +23,12 @@ from trelliswork.structures.abilities import (
     Storable,
 )
 from trelliswork.structures.base import Batch, Decoded, Parts, Space, Unsupported
+from trelliswork.structures.contexts import Contextual, PartContexts
 from trelliswork.structures.covariance import Covariance
 from trelliswork.structures.factors import Factors, RuleFactors
 from trelliswork.structures.known import joined_known
 from trelliswork.structures.rna import graph as rna_graph
+from trelliswork.structures.rna.contexts import cell_contexts
 from trelliswork.structures.rna.covariance import RuleCovariance
 from trelliswork.structures.rna.evidence import forbidden_cells
 
@@ -41,7 +43,7 @@ _QUICK_GRAPH = 120  # bases of a sequence whose derivation graph is made in no t
 _BYTES = {"viterbi": 16, "generative": 16, "inside": 56, "expect": 88, "tangent": 144}
 
 
-class RNABatch(Storable, LossProfiles, CountedParts, Factored, Multinomials, PartlyKnown):
+class RNABatch(Storable, LossProfiles, CountedParts, Factored, Multinomials, Contextual, PartlyKnown):
     """Packed RNA sequences.
 
     Part arrays: ``rule`` (n_features,), or (n_samples, n_features) where samples differ; ``pair``, the upper
@@ -196,6 +198,16 @@ class RNABatch(Storable, LossProfiles, CountedParts, Factored, Multinomials, Par
     def part_offsets(self) -> Mapping[str, np.ndarray]:
         """Bases and pairs of every sequence."""
         return {"pair": self.pair_ptr}
+
+    def part_contexts(self) -> PartContexts:
+        """Pairs and unpaired bases with the bases around them."""
+        return cell_contexts(self)
+
+    def context_places(self, codes: Ragged) -> tuple[np.ndarray, np.ndarray]:
+        """Cells of the pairs and unpaired bases of given structures."""
+        cells = [self.used_cells(table) for table in codes]
+        owner = np.repeat(np.arange(len(self)), [used.size for used in cells])
+        return owner, np.concatenate([np.zeros(0, dtype=np.int64), *cells]) + self.pair_ptr[owner]
 
     # -- running the recursions --------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from trelliswork.structures.derivations.graph import Graph, integer_costs
 from trelliswork.structures.factors import Factors
 from trelliswork.structures.held_out import ENOUGH, most_accurate_of
 from trelliswork.structures.rna.batch import RNABatch
+from trelliswork.structures.rna.factors import loop_factors
 from trelliswork.structures.rna.graph import RNAGraph, check_size
 
 if TYPE_CHECKING:
@@ -48,11 +49,24 @@ class NearestBatch(RNABatch):
 
     space: NearestSpace
 
+    def listing_work(self) -> float:
+        """Far too much: hundreds of loops for every pair, which the recursions never list."""
+        return np.inf
+
     def factors(self) -> Factors:
-        """Refused: what is shared by all loops that close at a base pair is not told apart."""
-        raise Unsupported(
-            "the nearest-neighbour model of RNA does not tell its factors; RNA('g6') and RNA('nested') do"
-        )
+        """One factor per pair, stretch of a multiloop and prefix; its values are the loops there."""
+        return loop_factors(self)
+
+    def loop_entries(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Nodes of the graph of every sequence, and the entries that its edges add up."""
+        from trelliswork.dp.rna.nearest import search, viterbi
+
+        tables = self._table(None)
+        for i, seq in enumerate(self.bases):
+            check_size(seq.size, self.limits.loop_graph_bases, i)
+            problem, _ = self._problem(i, tables, np.zeros(0))
+            node_ptr, *_, entries = search.derivation_graph(problem, viterbi.fill(problem), True)
+            yield node_ptr.size - 1, entries
 
     # -- running the recursions --------------------------------------------------------------
 
@@ -251,7 +265,7 @@ class NearestBatch(RNABatch):
         for i, seq in enumerate(self.bases):
             check_size(seq.size, self.limits.loop_graph_bases, i)
             problem, _ = self._problem(i, tables, np.zeros(0))
-            *arrays, values, marks = search.derivation_graph(problem, viterbi.fill(problem))
+            *arrays, values, marks, _ = search.derivation_graph(problem, viterbi.fill(problem), False)
             cells = slice(self.pair_ptr[i], self.pair_ptr[i + 1])
             places = np.where(marks[:, 0] >= 0, _triangle(seq.size, marks[:, 0], marks[:, 1]), -1)
             if pairs.size:

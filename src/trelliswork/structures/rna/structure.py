@@ -19,6 +19,7 @@ from trelliswork._validate import as_number, check_number
 from trelliswork.dp.rna.nearest.layout import LONGEST, MOST_STACKED
 from trelliswork.dp.rna.rules import BASE, BASES, F_LS, L_PAIR, N_RULES, PAIRS, S_L, S_LS
 from trelliswork.structures.base import Batch, Space, Structure
+from trelliswork.structures.contexts import check_context
 from trelliswork.structures.known import check_known
 from trelliswork.structures.limits import RNALimits
 from trelliswork.structures.rna import pairs
@@ -93,6 +94,9 @@ class RNA(Structure):
         Nearest-neighbour model: optional groups of features; ``"hairpin loops"`` has one for every
         hairpin loop of three or four bases, ``"hexaloops"`` of six, ``"triples"`` for every three pairs
         stacked on each other, ``"helix lengths"`` for helices of two, three and four pairs.
+    context : int, default=1
+        Bases that kernels see on either side of a paired or unpaired base (``StructuredSVM(kernel=...)``,
+        ``Perceptron(kernel=...)``; nothing else uses it). More tell more contexts apart, and take longer.
 
     See Also
     --------
@@ -161,6 +165,7 @@ class RNA(Structure):
         max_loop: int = 30,
         window: int | None = None,
         groups: Sequence[str] = (),
+        context: int = 1,
     ):
         self.grammar = grammar
         self.depth = depth
@@ -170,11 +175,13 @@ class RNA(Structure):
         self.max_loop = max_loop
         self.window = window
         self.groups = groups
+        self.context = context
 
     def check(self) -> None:
         """Refuse hyper-parameters that make no sense."""
         if self.grammar not in ("auto", "g6", "nested", NEAREST):
             raise InputError(f"grammar must be 'auto', 'g6', 'nested' or {NEAREST!r}, got {self.grammar!r}")
+        check_context(self.context)
         if self.invalid not in ("strict", "repair"):
             raise InputError(f"invalid must be 'strict' or 'repair', got {self.invalid!r}")
         for name, low, high in (("depth", 1, 20), ("min_hairpin", 2, 3), ("max_loop", 0, LONGEST)):

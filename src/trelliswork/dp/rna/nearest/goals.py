@@ -21,6 +21,7 @@ from trelliswork.dp.rna.nearest.layout import (
     MULTI,
     MULTI_BASE,
     MULTI_END,
+    N_ENTRIES,
     OUTER_BASE,
     OUTER_END,
     PAIR,
@@ -42,6 +43,7 @@ __all__ = [
     "pair_state",
     "room",
     "stacked_goal",
+    "used_entries",
 ]
 
 # Kinds of goals: none, and X, E, T, R, W of the chart; then the other rows of T.
@@ -210,3 +212,54 @@ def forced_before(forced):
     for i in range(forced.size):
         before[i + 1] = before[i] + forced[i]
     return before
+
+
+@njit
+def used_entries(problem, kind, i, j, way, used):
+    """Entries of the table that one way to reach a goal adds up, beside the values of its own goals.
+
+    Parameters
+    ----------
+    problem : Problem
+        Sequence.
+    kind, i, j : int
+        The goal.
+    way : ndarray of shape (10,)
+        A row of what :func:`alternatives` writes.
+    used : ndarray of shape (N_ENTRIES + 1,)
+        Output: entries, -1 where there are fewer, and the number of unpaired bases of a multiloop.
+    """
+    seq, below, p, q = problem.seq, way[0], way[1], way[2]
+    used[:N_ENTRIES], used[N_ENTRIES] = -1, 0
+    if kind == PREFIX_GOAL:
+        used[0] = OUTER_BASE if below == PREFIX_GOAL else in_end(seq, p, q, OUTER_END)
+        return
+    if pair_state(kind) < -1:
+        if below == PAIR_GOAL:
+            used[0] = in_end(seq, p, q, MULTI_END)
+        used[N_ENTRIES] = way[7] - way[6]
+        return
+    outer = KIND[seq[i], seq[j]]
+    used[0] = PAIR + outer
+    if pair_state(below) >= 0:
+        used[1] = STACK + 6 * outer + KIND[seq[p], seq[q]]
+        used[2] = triple(seq, i, j) if kind != PAIR_GOAL else -1
+        return
+    if kind == PAIR_GOAL:
+        used[1] = LONELY
+    elif pair_state(kind) + 1 < problem.stacked:
+        used[1] = HELIX + pair_state(kind)
+    if below == NO_GOAL:
+        used[2], used[3] = HAIRPIN + min(j - i - 1, LONGEST), out_end(seq, i, j, HAIRPIN_END)
+        used[4] = loop_code(seq, i, j, problem.table.size)
+    elif below == MANY_GOAL:
+        used[2], used[3] = MULTI, out_end(seq, i, j, MULTI_END)
+    else:
+        left, right = p - i - 1, j - 1 - q
+        used[2] = LENGTH + left * (LONGEST + 1) + right
+        if left + right == 1:
+            used[3] = BULGE_STACK + 6 * outer + KIND[seq[p], seq[q]]
+            used[4] = BULGE_BASE + seq[i + 1 if left == 1 else j - 1]
+        else:
+            c = internal_class(left, right)
+            used[3], used[4] = out_end(seq, i, j, c), in_end(seq, p, q, c)

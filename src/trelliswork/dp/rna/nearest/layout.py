@@ -43,6 +43,7 @@ __all__ = [
     "MULTI_BASE",
     "MULTI_END",
     "N_ENDS",
+    "N_ENTRIES",
     "ONE_BY_MANY_END",
     "ONE_BY_ONE_END",
     "OTHER_END",
@@ -80,6 +81,7 @@ TRIPLE = HELIX + 3
 SIZE = TRIPLE + 216
 LOOP_6 = SIZE
 WHOLE = LOOP_6 + 4096
+N_ENTRIES = 5  # that one loop or stretch uses at most, beside unpaired bases of a multiloop
 MOST_STACKED = 4  # states of stacked pairs where lengths of helices count: second, third, fourth, any later
 
 

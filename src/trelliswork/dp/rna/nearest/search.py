@@ -21,7 +21,9 @@ from trelliswork.dp.rna.nearest.goals import (
     forced_before,
     pair_state,
     room,
+    used_entries,
 )
+from trelliswork.dp.rna.nearest.layout import N_ENTRIES
 
 __all__ = ["derivation_graph", "kbest", "sample", "trace"]
 
@@ -184,7 +186,7 @@ def _place(offset, n, kind, i, j):
 
 
 @njit
-def _edges(problem, chart, ids, node_ptr, tail_ptr, tails, scores, marks):
+def _edges(problem, chart, ids, node_ptr, tail_ptr, tails, scores, marks, entries):
     """Numbers of nodes, edges and tails; also the arrays, unless they are empty."""
     offset, n, write = problem.offset, problem.seq.size, node_ptr.size > 0
     values, ways, before = np.empty(room(n)), np.empty((room(n), 10), np.int64), forced_before(problem.forced)
@@ -205,6 +207,8 @@ def _edges(problem, chart, ids, node_ptr, tail_ptr, tails, scores, marks):
                     if write:
                         tail_ptr[n_edges], scores[n_edges] = n_tails, 0.0
                         marks[n_edges, 0], marks[n_edges, 1], marks[n_edges, 2:] = -1, -1, 0
+                        if entries.size:
+                            entries[n_edges, :-1], entries[n_edges, -1] = -1, 0
                     n_edges += 1
                     continue
                 count = alternatives(problem, before, chart, kind, first, j, values, ways)
@@ -216,6 +220,8 @@ def _edges(problem, chart, ids, node_ptr, tail_ptr, tails, scores, marks):
                             marks[n_edges, 0], marks[n_edges, 1] = first, j
                         for x in range(4):
                             marks[n_edges, 2 + x] = ways[w, 6 + x]
+                        if entries.size:
+                            used_entries(problem, kind, first, j, ways[w], entries[n_edges])
                     for side in range(0, 6, 3):
                         below = ways[w, side]
                         if below != NO_GOAL:
@@ -231,7 +237,16 @@ def _edges(problem, chart, ids, node_ptr, tail_ptr, tails, scores, marks):
 
 
 @njit
-def derivation_graph(problem, chart):
+def _room(problem, chart):
+    """Places for the numbers of nodes, and how many nodes, edges and tails there are."""
+    n, none = problem.seq.size, np.empty(0, np.int64)
+    ids = np.empty((3 + problem.stacked) * (problem.offset[n] + n) + n + 1, np.int64)
+    no_scores, no_table = np.empty(0), np.empty((0, 6), np.int64)
+    return ids, _edges(problem, chart, ids, none, none, none, no_scores, no_table, no_table)
+
+
+@njit
+def derivation_graph(problem, chart, listed):
     """The graph of all derivations, as ``dp/derivations/hypergraph.py`` has it; for short sequences.
 
     Parameters
@@ -240,6 +255,8 @@ def derivation_graph(problem, chart):
         Sequence and scores.
     chart : Chart
         Best scores.
+    listed : bool
+        Whether the entries of the table are wanted.
 
     Returns
     -------
@@ -249,12 +266,13 @@ def derivation_graph(problem, chart):
         Scores of edges.
     marks : ndarray of int64, shape (n_edges, 6)
         The pair that an edge stands for (or -1, -1) and two ranges of bases that it leaves unpaired.
+    entries : ndarray of int64, shape (n_edges, N_ENTRIES + 1)
+        Entries of the table whose sum is the score (-1 for none), and unpaired bases of a multiloop; of no
+        edge where they are not wanted.
     """
-    n, none = problem.seq.size, np.empty(0, np.int64)
-    ids = np.empty((3 + problem.stacked) * (problem.offset[n] + n) + n + 1, np.int64)
-    no_scores, no_marks = np.empty(0), np.empty((0, 6), np.int64)
-    n_nodes, n_edges, n_tails = _edges(problem, chart, ids, none, none, none, no_scores, no_marks)
+    ids, (n_nodes, n_edges, n_tails) = _room(problem, chart)
     node_ptr, tail_ptr = np.empty(n_nodes + 1, np.int64), np.empty(n_edges + 1, np.int64)
     tails, scores, marks = np.empty(n_tails, np.int64), np.empty(n_edges), np.empty((n_edges, 6), np.int64)
-    _edges(problem, chart, ids, node_ptr, tail_ptr, tails, scores, marks)
-    return node_ptr, tail_ptr, tails, scores, marks
+    entries = np.empty((n_edges if listed else 0, N_ENTRIES + 1), np.int64)
+    _edges(problem, chart, ids, node_ptr, tail_ptr, tails, scores, marks, entries)
+    return node_ptr, tail_ptr, tails, scores, marks, entries
