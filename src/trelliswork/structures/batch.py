@@ -177,11 +177,8 @@ class Batch(ABC):
         if bad.size:
             sample = self.subset(bad[:1])
             output = sample.unpack(sample.gold_codes)[0]
-            raise InputError(
-                f"the output {output!r:.200} breaks the constraints of "
-                f"{self.space.structure!r}; {self.space.advice()}",
-                sample=bad[0],
-            )
+            told = f"{self.space.structure!r}; {self.space.advice()}"
+            raise InputError(f"the output {output!r:.200} breaks the constraints of {told}", sample=bad[0])
 
     # -- questions whose answers add up ------------------------------------------------
 
