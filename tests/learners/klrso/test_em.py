@@ -23,6 +23,11 @@ CASES = {
     "chain": (tw.Chain(), X, SOME),
     "classes": (tw.Classes(), DOCS, [None if label == "animal" else label for label in CLASSES]),
     "taxonomy": (tw.Classes(TAXONOMY), DOCS, CLASSES),
+    "grammar": (
+        tw.Grammar(["S -> S S | T S | 'a' | 'b'", "T -> 'a' | 'b'"], unknown=None),
+        [["a", "b"], ["b", "a", "a"], ["a", "a", "b"], ["b", "b", "a"]],
+        ["(S (T a) (S b))", {("S", 1, 3)}, "(S (S (S a) (S a)) (S b))", {("S", 0, 2)}],
+    ),
     "rna": (
         tw.RNA("g6"),
         ["GGAAACC", "GCAAAGC", "GGGAAACCC", "GAAAC"],
@@ -61,7 +66,7 @@ def test_the_penalised_likelihood_never_falls(case):
     assert np.isclose(values[-1], log_p - penalty, rtol=1e-6)
 
 
-@pytest.mark.parametrize("case", ["chain", "taxonomy"])
+@pytest.mark.parametrize("case", ["chain", "taxonomy", "grammar"])
 def test_expected_counts_are_those_of_all_outputs_that_agree(case):
     structure, X, y = CASES[case]
     model = tw.KLRSO(structure, fill_in="em", **OPTIONS).fit(X, y)
