@@ -3,8 +3,8 @@
 That import takes longer (two seconds where pandas is installed) than the first fit of a small model. So the
 classes of this package are plain ones until somebody imports scikit-learn: the user, a function of this
 package, or one of its objects that is asked for what only scikit-learn can tell. From the end of that import
-on, all of them derive from its ``BaseEstimator``: a finder of modules sees to it (:class:`_Watch`), so that no
-line of the user's can come between.
+on, all of them derive from its ``BaseEstimator``: a finder of modules sees to it (:class:`_Watch`), so
+that no line of the user's can come between.
 """
 
 from __future__ import annotations
