@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec
 from types import MethodType, ModuleType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 __all__ = ["Parametrised", "Transformer", "available_if"]
 
@@ -63,6 +63,10 @@ class Parametrised(_BeforeSklearn):
     constructor again for every ``clone``, ``repr`` and ``get_params`` of every part of a learner, which takes
     longer than many a prediction.
     """
+
+    if TYPE_CHECKING:  # each class has its own
+
+        def __init__(self, *args: Any, **more: Any) -> None: ...
 
     @classmethod
     @functools.cache
