@@ -39,6 +39,43 @@ CASES = {
         assert isinstance(tw.CRF(tw.Chain()), sklearn.base.BaseEstimator)
         assert repr(model) == before
     """,
+    "an old object is an estimator from the import on": """
+        import sklearn.linear_model
+        from sklearn.base import BaseEstimator
+        assert isinstance(model, BaseEstimator) and issubclass(tw.Chain, BaseEstimator)
+        assert sklearn.base.__loader__ is sklearn.base.__spec__.loader
+        assert not any(type(finder).__module__.startswith("trelliswork") for finder in sys.meta_path)
+    """,
+    "a class with its bases in the wrong order does no harm to others": """
+        from sklearn.base import BaseEstimator
+        try:
+            class Own(BaseEstimator, tw.CRF): pass
+        except TypeError as error:
+            assert "Own" in str(error) or "MRO" in str(error)
+        else:
+            raise AssertionError
+        assert tw.CRF(tw.Chain()).fit([["the", "cat"]], [["D", "N"]]).predict([["the"]]) == [["D"]]
+    """,
+    "threads meet scikit-learn together": """
+        import threading
+        failures, start = [], threading.Barrier(6)
+        def ask(i):
+            try:
+                start.wait()
+                if i % 3 == 0:
+                    from sklearn.base import BaseEstimator, clone
+                    assert isinstance(model, BaseEstimator) and clone(model).l2 == 1.0
+                elif i % 3 == 1:
+                    assert "CRF" in model._repr_html_()
+                else:
+                    assert tw.CRF(tw.Chain()).get_metadata_routing() is not None
+            except BaseException as error:
+                failures.append(repr(error))
+        threads = [threading.Thread(target=ask, args=(i,)) for i in range(6)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        assert not failures, failures
+    """,
     "an old object is cloned": """
         from sklearn.base import BaseEstimator, clone
         copy = clone(model)
@@ -144,3 +181,13 @@ def test_two_instances_differ_in_text():
     assert repr(Chain()) == "Chain()"
     assert repr(RNA("g6")) == "RNA(grammar='g6')"
     assert len(repr(Long("x" * 10_000))) < 800
+
+
+def test_constructors_take_no_more_than_they_have():
+    from trelliswork.kernels import Linear, Precomputed
+
+    for kernel in (Linear, Precomputed):
+        with pytest.raises(TypeError):
+            kernel(3)
+        with pytest.raises(TypeError):
+            kernel(gamma=1.0)

@@ -1,9 +1,10 @@
 """Parameters by scikit-learn's protocol, without the import of scikit-learn.
 
 That import takes longer (two seconds where pandas is installed) than the first fit of a small model. So the
-classes of this package are plain ones until scikit-learn is there, because the user or a function of this
-package has imported it, or until one of them is asked for what only scikit-learn can tell. From then on all
-of them derive from its ``BaseEstimator``.
+classes of this package are plain ones until somebody imports scikit-learn: the user, a function of this
+package, or one of its objects that is asked for what only scikit-learn can tell. From the end of that import
+on, all of them derive from its ``BaseEstimator``: a finder of modules sees to it (:class:`_Watch`), so
+that no line of the user's can come between.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from types import MethodType
-from typing import Any, Self
+from importlib.machinery import ModuleSpec
+from types import MethodType, ModuleType
+from typing import TYPE_CHECKING, Any, Self
 
-__all__ = ["Parametrised", "Transformer", "available_if", "meet_sklearn"]
+__all__ = ["Parametrised", "Transformer", "available_if"]
+
+_BASE = "sklearn.base"  # the module that has BaseEstimator
 
 # Methods of BaseEstimator, beside set_fit_request and its like, that others may call.
 _OF_SKLEARN = frozenset(
@@ -35,18 +39,18 @@ class _BeforeSklearn:
 
     def __getattr__(self, name: str) -> Any:
         if name in _OF_SKLEARN or (name.startswith("set_") and name.endswith("_request")):
-            meet_sklearn()
+            _meet_sklearn()
             return getattr(self, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_tags__(self) -> Any:
-        meet_sklearn()
+        _meet_sklearn()
         from sklearn.base import BaseEstimator
 
         return BaseEstimator.__sklearn_tags__(self)
 
     def __sklearn_clone__(self) -> Any:
-        meet_sklearn()
+        _meet_sklearn()
         from sklearn.base import BaseEstimator
 
         return BaseEstimator.__sklearn_clone__(self)
@@ -60,10 +64,9 @@ class Parametrised(_BeforeSklearn):
     longer than many a prediction.
     """
 
-    def __new__(cls, *args: Any, **more: Any) -> Self:
-        if "sklearn.base" in sys.modules:
-            meet_sklearn()
-        return object.__new__(cls)
+    if TYPE_CHECKING:  # each class has its own
+
+        def __init__(self, *args: Any, **more: Any) -> None: ...
 
     @classmethod
     @functools.cache
@@ -174,17 +177,49 @@ def available_if(check: Callable[[Any], bool]) -> Callable[[Callable[..., Any]],
     return lambda function: _Available(function, check)
 
 
-def meet_sklearn() -> None:
+def _meet_sklearn() -> None:
     """Let all classes with parameters derive from scikit-learn's ``BaseEstimator`` from now on."""
-    if _BeforeSklearn in Parametrised.__bases__:
-        from sklearn.base import BaseEstimator
+    from sklearn.base import BaseEstimator
 
+    if _BeforeSklearn in Parametrised.__bases__:
         Parametrised.__bases__ = (BaseEstimator,)
         request = BaseEstimator.__init_subclass__.__func__
-        for cls in _with_heirs(
-            Parametrised
-        ):  # set_fit_request and its like, which new classes get by themselves
+        for cls in _with_heirs(Parametrised):  # set_fit_request and its like, which new classes get at once
             request(cls)
+
+
+class _Watch:
+    """A finder of modules that waits for one, calls :func:`_meet_sklearn` once it is there, and goes."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name != _BASE:
+            return None
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            spec = None if finder is self or find is None else find(name, path, target)
+            if spec is not None:
+                if spec.loader is not None:
+                    spec.loader = _Loader(self, spec.loader)
+                return spec
+        return None
+
+
+class _Loader:
+    """Loads as another loader does, whose place it takes during the import only."""
+
+    def __init__(self, watch: _Watch, loader: Any):
+        self.watch, self.loader = watch, loader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.loader, name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__spec__ is not None:
+            module.__spec__.loader = module.__loader__ = self.loader
+        self.loader.exec_module(module)
+        if self.watch in sys.meta_path:
+            sys.meta_path.remove(self.watch)
+        _meet_sklearn()
 
 
 def _with_heirs(cls: type) -> Iterator[type]:
@@ -213,5 +248,7 @@ def _changed(estimator: Parametrised) -> Iterator[str]:
             yield f"{name}={text if len(text) <= 700 else text[:340] + '...' + text[-340:]}"
 
 
-if "sklearn.base" in sys.modules:
-    meet_sklearn()
+if _BASE in sys.modules:
+    _meet_sklearn()
+else:
+    sys.meta_path.insert(0, _Watch())

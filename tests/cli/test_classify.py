@@ -336,7 +336,7 @@ def test_arff(run, tmp_path):
     done = run("train", "classify", "t.arff", "-o", "m.tw", "--learner", "crf", "--l2", "1e-3")
     assert done.exit_code == 0
     model = tw.load("m.tw")
-    assert model.classes_ == ["1/1", "1/2", "2"]  # the label 1 stands for what is below it
+    assert model.classes_.tolist() == ["1/1", "1/2", "2"]  # the label 1 stands for what is below it
     assert ("1", "1/1") in model[-1].structure.taxonomy
     assert "size" in model[-1].space_.attributes
     done = run("evaluate", "m.tw", "t.arff", "--json")

@@ -168,6 +168,15 @@ def test_unknown_symbols_of_strings():
     model.predict(["XYZ", "a"])
 
 
+def test_a_model_that_measures_in_deviations_says_nothing_of_units():
+    rows = np.random.default_rng(0).normal(size=(40, 5)) * [1, 1, 1, 1, 1e5]
+    names = ["a", "b"] * 20
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tw.InputWarning)
+        model = tw.Generative(tw.Classes()).fit(rows, names)
+    assert model.predict(rows) == tw.Generative(tw.Classes()).fit(rows / 64, names).predict(rows / 64)
+
+
 def test_a_column_that_dwarfs_the_others():
     rows = np.hstack([ROWS, 1e5 * np.arange(15.0)[:, None]])
     with pytest.warns(tw.InputWarning, match="the attribute '3' has values of about .* dwarfs"):

@@ -8,6 +8,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import DataConversionWarning
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import cross_val_predict, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -71,7 +72,7 @@ def test_predictions_are_of_the_kind_of_the_labels(labels, tmp_path):
         for found in (fitted.predict(X), fitted.predict_mea(X)):
             assert isinstance(found, list if isinstance(labels, list) else np.ndarray)
             assert np.mean(np.asarray(found) == np.asarray(labels)) > 0.9
-        assert isinstance(fitted.classes_, list if isinstance(labels, list) else np.ndarray)
+        assert isinstance(fitted.classes_, np.ndarray)
         assert fitted.n_features_in_ == 4
         assert fitted.predict(X[:1])[0] in list(labels)
 
@@ -116,6 +117,17 @@ def test_inside_other_estimators(around):
 def test_folds_of_probabilities():
     p = cross_val_predict(tw.CRF(tw.Classes()), X, NAMES, cv=3, method="predict_proba")
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
+
+
+def test_scorers_of_probabilities_take_lists_of_labels():
+    rows, names = X[:100].tolist(), NAMES[:100].tolist()
+    for scoring in ("neg_log_loss", "roc_auc"):
+        found = cross_val_score(tw.CRF(tw.Classes()), rows, names, cv=3, scoring=scoring)
+        np.testing.assert_array_equal(
+            found, cross_val_score(tw.CRF(tw.Classes()), X[:100], NAMES[:100], cv=3, scoring=scoring)
+        )
+    calibrated = CalibratedClassifierCV(FrozenEstimator(tw.StructuredSVM(tw.Classes()).fit(rows, names)))
+    assert calibrated.fit(rows, names).score(rows, names) > 0.9
 
 
 def test_folds_of_sequences():

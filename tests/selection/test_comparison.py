@@ -212,3 +212,9 @@ def test_a_letter_that_only_one_fold_has():
     found = tw.compare(pairs, aligned, tw.Alignment(), ["Perceptron"], budget=5)
     assert found.table["failure"] == [None]
     assert found.learner().structure.unknown == "error"
+
+
+@pytest.mark.parametrize("y", [np.array([0, 1, 0]), ["a", "b", "a"], [7, 1, 2]])
+def test_single_labels_need_a_structure(y):
+    with pytest.raises(tw.InputError, match=r"sample 0: .* name the structure: compare\(X, y, Classes"):
+        tw.compare(np.eye(3), y)

@@ -66,7 +66,8 @@ def remark(model: StructuredEstimator, X: Any, y: Any) -> None:
         y = np.asarray(y)[:, 0]  # of which fit has warned
     few = _look(model, X, y, _FEW)
     names = getattr(model, "feature_names_in_", None)
-    for caution in (*model.space_.cautions(), *few[1].cautions(names)):
+    sizes = [] if model._knows_units(few[1]) else few[1].cautions(names)
+    for caution in (*model.space_.cautions(), *sizes):
         warnings.warn(caution, InputWarning, stacklevel=_USER + 1)
     name, useless = type(model).__name__, _useless(model, X, y, few)
     if useless:

@@ -227,6 +227,10 @@ class StructuredEstimator(ModelVerbs, Parametrised):
         if self.compiled is None and hasattr(self, "space_"):
             remark(self, X, y)
 
+    def _knows_units(self, batch: Batch) -> bool:
+        """Whether the model does not change with the units of the columns of samples such as these."""
+        return False
+
     def _loosened(self) -> tuple[str, ...]:
         """What to do about this fitted model where it is held back too much."""
         return self.loosen

@@ -33,8 +33,8 @@ class ClassifierVerbs:
     feature_names_in_ : ndarray of str
         Names of the columns, where ``fit`` was given a data frame.
     array_labels_ : bool
-        Whether ``fit`` was given an array (or a column of a data frame) of labels; ``predict`` and
-        ``classes_`` are then arrays, too.
+        Whether ``fit`` was given an array (or a column of a data frame) of labels; ``predict`` then gives an
+        array, too.
     """
 
     if TYPE_CHECKING:  # of the estimator
@@ -193,8 +193,10 @@ class ClassifierVerbs:
 
     def _as_labels(self, labels: list[Any]) -> Any:
         """Labels as an array, where ``fit`` was given one; else as they are."""
-        if not getattr(self, "array_labels_", False):
-            return labels
+        return self._label_array(labels) if getattr(self, "array_labels_", False) else labels
+
+    def _label_array(self, labels: list[Any]) -> np.ndarray:
+        """Labels as an array, of objects where their types differ."""
         kinds = set(map(type, self.space_.labels))  # type: ignore[attr-defined]
         if len(kinds) == 1 and kinds <= {bool, int, float, str}:
             return np.array(labels, dtype=kinds.pop())

@@ -20,6 +20,7 @@ from trelliswork.learners.trial import trial
 from trelliswork.learners.weights import given_weights
 from trelliswork.structures.abilities import JointLaw, Multinomials
 from trelliswork.structures.base import Batch, Parts, Structure
+from trelliswork.structures.normal import holds_measurements
 
 __all__ = ["Fixed", "Generative"]
 
@@ -161,6 +162,10 @@ class Generative(StructuredEstimator):
         self.space_ = space
         self.n_iter_ = max(len(self.history_), 1)
         return self
+
+    def _knows_units(self, batch: Batch) -> bool:
+        """Normal distributions measure in deviations from the mean."""
+        return getattr(batch.space, "measured", False) and holds_measurements(batch)  # type: ignore[arg-type]
 
     def _weigh_evidence(self, batch: Batch, weights: np.ndarray | None) -> None:
         """Hold back what attributes say, where they overlap."""

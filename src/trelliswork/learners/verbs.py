@@ -450,10 +450,15 @@ class ModelVerbs(ClassifierVerbs):
 
     @property
     def classes_(self) -> Any:
-        """Labels in the order of the columns of ``predict_marginals``, where the structure has labels."""
+        """Labels in the order of the columns of ``predict_marginals``, where the structure has labels.
+
+        Where outputs are single labels they are an array: scorers of scikit-learn, such as
+        ``neg_log_loss``, compare it with a label.
+        """
         if not hasattr(self, "space_") or not hasattr(self.space_, "labels"):
             raise AttributeError("classes_")
-        return self._as_labels(self.space_.labels)
+        labels = self.space_.labels
+        return self._label_array(labels) if has_single_labels(self) else labels
 
     def weights_by_name(self) -> dict[Any, float]:
         """All non-zero weights under their feature names."""

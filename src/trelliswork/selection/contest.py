@@ -188,7 +188,16 @@ def compare(
     X, y = as_samples(X), as_samples(y, outputs=True)
     check_samples(X, y)
     check_number("budget", budget, 0, above=True)
-    structure = Chain() if structure is None else structure
+    if structure is None:
+        known = isinstance(X, (list, np.ndarray))  # of tables check_inputs has more to say
+        odd = next((i for i, (x, y_i) in enumerate(zip(X, y)) if _is_single(x, y_i)), None) if known else None
+        if odd is not None:
+            raise InputError(
+                f"{y[odd]!r:.60} is no list of labels, as Chain() has; name the structure: "
+                "compare(X, y, Classes()) for single labels, Transducer() for strings",
+                sample=odd,
+            )
+        structure = Chain()
     entries = _entries(structure, learners, features, n_jobs)
     check_inputs(entries[0].learner, X)
     y = outputs_of(entries[0].learner, y)
@@ -201,6 +210,13 @@ def compare(
         warnings.simplefilter("ignore")  # fits that end early or badly show in the table
         _Contest(X, y, pairs, structure, measure, budget, progress).run(entries)
     return Comparison(entries, measure, X, y, pairs, structure)
+
+
+def _is_single(x: Any, y_i: Any) -> bool:
+    """Whether an output is one label, or a string, and not a label for every token of ``x``."""
+    if isinstance(y_i, str):
+        return isinstance(x, str) or not hasattr(x, "__len__") or len(x) != len(y_i)
+    return isinstance(y_i, (int, float, np.generic))
 
 
 def _entries(structure: Structure, learners: Any, features: Any, n_jobs: int | None) -> list[Entry]:

@@ -278,7 +278,7 @@ def predict(opened: OpenModel, request: Request) -> None:
         if request.known:
             if rows.y is None:
                 raise InputError("--known: every row needs a label; write ? for one that may be any")
-            limits["known"] = [_options.known_label(label, ["?"], learner.classes_) for label in rows.y]
+            limits["known"] = [_options.known_label(label, ["?"], list(learner.classes_)) for label in rows.y]
         if request.kbest > 1 or request.probabilities:
             lists = learner.predict_kbest(X, request.kbest, **limits)
         else:

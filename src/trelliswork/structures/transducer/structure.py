@@ -30,6 +30,7 @@ from trelliswork.structures.transducer.space import TransducerSpace
 __all__ = ["Transducer"]
 
 _MOST_OUT = 5  # output symbols of a piece where ``max_out`` is None
+_MOST_PAIRS = 0.95  # share of the pairs whose endings fit into one piece: single odd pairs do not count
 _ROUNDS = 20  # of expectation-maximisation
 
 
@@ -50,7 +51,9 @@ class Transducer(Structure):
         Most input symbols of a piece; pieces of several are written as one output symbol. The larger, the
         more pieces there are, and the slower.
     max_out : int or None, default=None
-        Most output symbols of a piece; None is 2, or as many as the training pairs need, at most 5. The
+        Most output symbols of a piece; None is 2, or as many as the training pairs need, at most 5. Where
+        most output symbols are symbols of inputs, too (forms of words), an ending must fit into one piece:
+        then it is at least one more than the symbols that 95 of 100 outputs are longer by, at most 5. The
         larger, the more pieces there are, and the slower.
     window : int, default=4
         Input symbols before and after a piece that its score looks at. The larger, the more context is seen
@@ -183,15 +186,17 @@ class Transducer(Structure):
         owner = given.owner
         rows = x[owner]
         pairs = Coded(rows.values, rows.offsets)
-        shapes = step_shapes(self.max_in, self._widest(pairs, given.codes, owner))
+        copied = np.isin(given.codes.values, [t for t, s in enumerate(y_symbols) if s in set(x_symbols)])
+        rewritten = bool(copied.size) and copied.mean() > 0.5
+        shapes = step_shapes(self.max_in, self._widest(pairs, given.codes, owner, rewritten))
         weights = 1.0 / np.diff(given.ptr)[owner]
         sizes = len(x_symbols), len(y_symbols)
         starts = self.restarts, self.seed
         pieces, aligned = align(pairs, given.codes, sizes, shapes, weights, _ROUNDS, *starts)
         return self._space(x_symbols, y_symbols, (text_in, text_out), pairs, pieces, aligned)
 
-    def _widest(self, x: Coded, y: Coded, owner: np.ndarray) -> int:
-        """Most output symbols of a piece."""
+    def _widest(self, x: Coded, y: Coded, owner: np.ndarray, rewritten: bool) -> int:
+        """Most output symbols of a piece; ``rewritten`` outputs are mostly copies of their inputs."""
         most = _MOST_OUT if self.max_out is None else self.max_out
         bad = np.flatnonzero(y.lengths > most * x.lengths)
         if bad.size:
@@ -208,7 +213,10 @@ class Transducer(Structure):
             )
         if self.max_out is not None:
             return self.max_out
-        return max(2, int(np.max(-(-y.lengths // np.maximum(x.lengths, 1)), initial=0)))
+        needed = int(np.max(-(-y.lengths // np.maximum(x.lengths, 1)), initial=2))
+        # Where letters are copied, a narrow limit would spread an ending over them: ci-ti-es, with t as "ti".
+        longer = 1 + int(np.quantile(y.lengths - x.lengths, _MOST_PAIRS, method="lower")) if rewritten else 0
+        return max(needed, min(longer, _MOST_OUT))
 
     def _bind_alignments(
         self, inputs: list[tuple[Any, ...]], x: Coded, x_symbols: list[Any], text_in: bool, y: Any
