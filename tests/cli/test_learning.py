@@ -62,8 +62,7 @@ def test_structures_have_the_defaults_of_python(run, tmp_path, kind):
 @pytest.mark.parametrize("kind", TABLES)
 def test_every_kind_has_every_learner(kind):
     learners = {entry.learner for entry in TABLES[kind].values()}
-    missing = {tw.Fixed} | ({tw.KLRSO} if kind == "classify" else set())  # classes are no multinomials
-    assert learners == set(LEARNERS.values()) - missing
+    assert learners == set(LEARNERS.values()) - {tw.Fixed}
 
 
 def test_a_learner_joins_by_its_class_alone(run, files, monkeypatch):

@@ -36,6 +36,7 @@ BAD = {
         "gap": [Alignment(gap=""), Alignment(gap=None)],
         "output": [Alignment(output="cigar")],
         "precision": [Alignment(precision="half")],
+        "context": [Alignment(context=-1), Alignment(context="wide")],
     },
     "Chain": {
         "order": [Chain(order=0), Chain(order="one")],
@@ -62,6 +63,7 @@ BAD = {
         "min_count": [Derivations(list, min_count=-1), Derivations(list, min_count=None)],
     },
     "Grammar": {
+        "context": [Grammar(context=21), Grammar(context=1.5)],
         "span_features": [Grammar(span_features=["words"]), Grammar(span_features=1)],
         "rules": [Grammar("S NP VP"), Grammar(3), Grammar([]), Grammar("S -> A")],
         "input": [Grammar(input="letters")],
@@ -77,6 +79,7 @@ BAD = {
         "beam": [Grammar(beam=0)],
     },
     "RNA": {
+        "context": [RNA(context=21), RNA(context=1.5)],
         "grammar": [RNA("g7")],
         "depth": [RNA(depth=0), RNA(depth=True)],
         "invalid": [RNA(invalid="drop")],
