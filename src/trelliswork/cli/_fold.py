@@ -221,8 +221,6 @@ def _check(learner: Any, X: list[Any]) -> None:
         try:
             batch = learner.pack([x])
             batch.check_room()
-            if getattr(x, "constraint", None) is not None and not batch.possible()[0]:
-                raise InputError("the constraint cannot be met by any structure")
         except InputError as error:
             raise InputError(error.message, sample=i) from None
 
