@@ -13,7 +13,7 @@ from typing import Any
 from trelliswork._errors import InputError
 from trelliswork._files import replacing
 
-__all__ = ["MAX_SIZE", "is_biopython", "plain_sequence", "read_text", "write_text"]
+__all__ = ["MAX_SIZE", "is_biopython", "plain_sequence", "read_text", "write_bytes", "write_text"]
 
 MAX_SIZE = 4 << 30  # bytes that a compressed file may unpack to
 _PIECE = 1 << 24
@@ -65,7 +65,11 @@ def write_text(target: Any, text: str, encoding: str = "utf-8") -> None:
         sys.stdout.buffer.flush()
         return
     path = os.fspath(target)
-    data = gzip.compress(data, mtime=0) if path.endswith(".gz") else data
+    write_bytes(path, gzip.compress(data, mtime=0) if path.endswith(".gz") else data)
+
+
+def write_bytes(path: str, data: bytes) -> None:
+    """Write a file as a whole, where that is possible: the old one stays until the new one is complete."""
     if _replaceable(path):
         with replacing(path, "the output") as file:
             file.write(data)

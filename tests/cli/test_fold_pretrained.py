@@ -97,6 +97,33 @@ def test_pictures(run, fasta, tmp_path, kind, start):
     assert (tmp_path / "dots.png").stat().st_size > 1000
 
 
+def test_endings_of_pictures_in_capitals(run, fasta, tmp_path):
+    pytest.importorskip("matplotlib")
+    assert run("fold", fasta, "--probabilities", "dots.PNG").exit_code == 0
+    assert (tmp_path / "dots.PNG").read_bytes().startswith(b"\x89PNG")
+
+
+def test_most_probable_structures_are_coloured_too(run, fasta, tmp_path):
+    pytest.importorskip("matplotlib")
+    for more in (["--best"], ["--k", "2"]):
+        assert run("fold", fasta, *more, "--svg", "best.svg").exit_code == 0
+        assert "probability of the pair" in (tmp_path / "best.svg").read_text()
+
+
+def test_a_picture_that_fails_leaves_the_old_one(run, fasta, tmp_path, monkeypatch):
+    figures = pytest.importorskip("matplotlib.figure")
+
+    def fail(self, file, **options):
+        file.write(b"half")
+        raise MemoryError
+
+    monkeypatch.setattr(figures.Figure, "savefig", fail)
+    (tmp_path / "old.png").write_bytes(b"old")
+    assert run("fold", fasta, "-o", "out.db", "--png", "old.png").exit_code != 0
+    assert (tmp_path / "old.png").read_bytes() == b"old"
+    assert not (tmp_path / "out.db").exists()
+
+
 MISTAKES = {
     "empty record": (">a\n>b\nACGU\n", [], "no bases"),
     "other letters": (">a\nACJU\n", [], "'J'"),
@@ -114,6 +141,10 @@ MISTAKES = {
     "best and mea": (FASTA, ["--best", "--mea", "1"], "--best"),
     "gamma": (FASTA, ["--mea", "0"], "gamma"),
     "many dot plots": (">a\nACGU\n" * 21, ["--probabilities", "p.svg"], "at most 20"),
+    "another mark": (">a\nGGAAACC\n", ["--constraint", "(..y..)"], "marks other than"),
+    "one file twice": (FASTA, ["--probabilities", "./out.db"], "name the same file"),
+    "two pictures in one file": (FASTA, ["--svg", "x", "--png", "x"], "--svg and --png name the same file"),
+    "picture on standard output": (FASTA, ["--svg", "-"], "cannot go to standard output"),
     "picture": (FASTA, ["--svg", "nowhere/x.svg"], "no such folder"),
 }
 

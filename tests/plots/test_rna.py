@@ -71,6 +71,7 @@ def crossings(places):
 
 ARM = "(((((..((((.....(((((((....)))))))))))..)))))"
 JUNCTION = f"(((((.{ARM}.{ARM}..((((...))))..)))))"
+STAR = f"(((({'.((((((((((....))))))))))' * 7}.))))"  # its arms hang down to the chain
 STRUCTURES = {
     "clover leaf": CLOVER,
     "long loop": "((((((...................((((((.......))))))..((((((.......))))))))))))....",
@@ -79,6 +80,8 @@ STRUCTURES = {
     "hairpins": "(((...)))" * 4,
     "empty loop": "(()).",
     "junctions": f"..((((((.{JUNCTION}.{ARM}{'.' * 40}((((....))))..))))))....",
+    "star beside a hairpin": f"((((....)))).{STAR}........",
+    "two stars": f"........{STAR}................{STAR}........",
     "bent arms": f"((((.{ARM}((((......((((......((((......(((({JUNCTION})))).))))..))))...)))).{ARM}))))",
 }
 
@@ -105,6 +108,16 @@ def test_structure_pictures():
         assert len(out.getvalue()) > 1000
     knot = structure("G" * 8, "((..A))a")  # the pair of the pseudoknot is a line across
     assert len(knot.collections[0].get_segments()) == 3
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_a_chain_without_pairs(n):
+    from trelliswork.plots._canvas import figure
+
+    ax = figure((5, 5)).subplots()  # as the command line has it
+    structure("A" * n, "." * n, probabilities={}, ax=ax)
+    ax.figure.savefig(io.BytesIO(), format="png")
 
 
 def test_mountain_and_dotplot():

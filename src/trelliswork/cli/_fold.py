@@ -112,8 +112,7 @@ def fold(
     if best and mea is not None:
         raise InputError("--best is the most probable structure; leave --mea out")
     drawn = {kind: path for kind, path in (("svg", svg), ("png", png)) if path is not None}
-    for path in (output, *drawn.values(), *([probabilities] if probabilities else [])):
-        _options.check_output(path)
+    _check_outputs(output, probabilities, drawn)
     data = _read(source, encoding)
     if drawn or _pictured(probabilities):
         if len(data.X) > _MOST_DRAWN:
@@ -129,9 +128,27 @@ def fold(
         raise error.placed(file, data.names) from None
 
 
+def _check_outputs(output: str, probabilities: str | None, drawn: dict[str, str]) -> None:
+    """Refuse files that cannot be written, and two texts or pictures for one file."""
+    named = {"--output": output} | {f"--{kind}": path for kind, path in drawn.items()}
+    if probabilities is not None:
+        named["--probabilities"] = probabilities
+    seen: dict[str, str] = {}
+    for option, path in named.items():
+        _options.check_output(path)
+        if path == "-":
+            if option in ("--svg", "--png"):
+                raise InputError(f"{option}: a picture cannot go to standard output; expected a file")
+            continue
+        place = os.path.realpath(path)
+        if place in seen and not (os.path.exists(place) and not os.path.isfile(place)):  # as /dev/null
+            raise InputError(f"{seen[place]} and {option} name the same file, {path}")
+        seen[place] = option
+
+
 def _pictured(probabilities: str | None) -> bool:
     """Whether pair probabilities are drawn, not listed."""
-    return probabilities is not None and Path(probabilities).suffix in (".svg", ".png", ".pdf")
+    return probabilities is not None and Path(probabilities).suffix.lower() in (".svg", ".png", ".pdf")
 
 
 def _read(source: str, encoding: str | None) -> RnaData:
@@ -184,6 +201,8 @@ def _evidence(
             if len(data.X) != 1:
                 raise InputError(f"--constraint: one constraint for {len(data.X)} sequences; expected a file")
             marks = {data.names[0]: constraint}
+        elif set("()<>|?") & set(constraint) and not os.path.exists(constraint):
+            raise InputError(f"--constraint: {constraint!r:.60} is no file and has marks other than ().x<>|?")
         else:
             marks = io.read_constraints(constraint, data.names, encoding=encoding or "utf-8")
     if shape is not None:
@@ -202,8 +221,6 @@ def _check(learner: Any, X: list[Any]) -> None:
         try:
             batch = learner.pack([x])
             batch.check_room()
-            if getattr(x, "constraint", None) is not None and not batch.possible()[0]:
-                raise InputError("the constraint cannot be met by any structure")
         except InputError as error:
             raise InputError(error.message, sample=i) from None
 
@@ -272,6 +289,7 @@ def _write_all(
     from trelliswork._text import write_text
 
     pictured = _pictured(probabilities)
+    coloured = probabilities is not None or bool(drawn)
     kept: list[tuple[Folded, Any]] = []
     with ExitStack() as stack:
         target = sys.stdout if output == "-" else stack.enter_context(_waiting(output))
@@ -287,7 +305,7 @@ def _write_all(
                 stop += 1
             try:
                 for folded, pairs in _folds(
-                    learner, data.names[start:stop], X[start:stop], k, best, probabilities is not None
+                    learner, data.names[start:stop], X[start:stop], k, best, coloured
                 ):
                     write_text(target, _written(form, folded))
                     if listing is not None:
@@ -370,7 +388,7 @@ def _draw(path: str, kind: str, kept: list[tuple[Folded, Any]]) -> None:
     for ax, (folded, pairs) in zip(axes, kept):
         chances = None if pairs is None else {(i, j): p for i, j, p in pairs}
         structure(folded.sequence, folded.structures[0], probabilities=chances, title=folded.name, ax=ax)
-    figure.savefig(path, format=kind)
+    _save(figure, path, kind)
 
 
 def _dot_plots(path: str, kept: list[tuple[Folded, Any]]) -> None:
@@ -381,4 +399,15 @@ def _dot_plots(path: str, kept: list[tuple[Folded, Any]]) -> None:
         ax.set_axis_off()
     for ax, (folded, pairs) in zip(axes, kept):
         dotplot(folded.sequence, pairs, folded.structures[0], title=folded.name, ax=ax)
-    figure.savefig(path)
+    _save(figure, path, Path(path).suffix.lower()[1:])
+
+
+def _save(figure: Any, path: str, kind: str) -> None:
+    """Write a picture as a whole: an old file stays until the new one is complete."""
+    from io import BytesIO
+
+    from trelliswork._text import write_bytes
+
+    picture = BytesIO()
+    figure.savefig(picture, format=kind)
+    write_bytes(path, picture.getvalue())

@@ -51,17 +51,24 @@ def _layout(table: Sequence[int], *, straight: bool) -> tuple[np.ndarray, float]
             inside[i], stretch = _loop(table, i, inside, straight)
             largest = max(largest, stretch)
     out = np.zeros(n, dtype=np.complex128)
-    x, border, i = 0.0, -math.inf, 0
+    x, border, i, run = 0.0, -math.inf, 0, 0  # run: the first of the unpaired bases before i
+    lifted = False
     while i < n:
         if table[i] < i:
             out[i], x, i = x, x + 1.0, i + 1
             continue
         shape = inside.pop(i)
-        x = max(x, border + 1.0 - float(shape.real.min()))
+        left, x = x, max(x, border + 1.0 - float(shape.real.min()))
+        # The chain comes to a helix from just beside it, so that it does not cross what hangs down there.
+        first = x - (i - run) if run == 0 else out[run].real if i - run > 1 else x - 1.0
+        if x > left and (i - run > 1 or (i > run and not lifted)):
+            out[run:i] = np.linspace(first, x - 1.0, i - run)
         low = float(shape.imag[1:-1].min(initial=1.0))
-        out[i : i + shape.size] = x + shape + 1j * (_ABOVE - low if low < 0.99 else 0.0)
+        lifted = low < 0.99
+        out[i : i + shape.size] = x + shape + 1j * (_ABOVE - low if lifted else 0.0)
         border = x + float(shape.real.max())
         x, i = x + _PAIR + 1.0, i + shape.size
+        run = i
     return out, largest
 
 

@@ -174,6 +174,9 @@ def structure(
     if probabilities is not None and pairs:
         scale = matplotlib("cm").ScalarMappable(matplotlib("colors").Normalize(0, 1), shades)
         ax.figure.colorbar(scale, ax=ax, label="probability of the pair", shrink=0.5)
+    for corner in (-2 - 2j, 2 + 2j):  # a base alone, or a chain without pairs, has no width or height
+        for end in (places[0], places[-1]):
+            ax.update_datalim([((end + corner).real, (end + corner).imag)])
     ax.margins(0.05)
     return _finished(ax, title)
 

@@ -210,3 +210,12 @@ def test_model_files(tmp_path):
     assert tw.load(tmp_path / "m.tw").predict(X) == model.predict(X)
     with pytest.raises(InputError, match="no model 'dna'"):
         tw.pretrained("dna")
+
+
+@pytest.mark.parametrize("grammar", ["nearest-neighbour", "g6"])
+def test_constraints_that_no_structure_meets(grammar):
+    space = RNA(grammar).bind()
+    known = [Evidence("GGGAAACCC", constraint=marks) for marks in ("........>", ">........")]
+    space.pack(known[:1])
+    with pytest.raises(InputError, match="sample 2: the constraint cannot be met by any structure"):
+        space.pack(["GGGAAACCC", *known])

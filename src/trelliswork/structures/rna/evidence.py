@@ -15,7 +15,14 @@ from trelliswork.dp.rna.rules import KIND
 if TYPE_CHECKING:
     from trelliswork.structures.rna.batch import RNABatch
 
-__all__ = ["Evidence", "EvidenceRagged", "evidence_scores", "forbidden_cells", "with_evidence"]
+__all__ = [
+    "Evidence",
+    "EvidenceRagged",
+    "check_constraints",
+    "evidence_scores",
+    "forbidden_cells",
+    "with_evidence",
+]
 
 _MARKS = "().x<>|?"
 KT = 0.61632  # kcal/mol at 37 degrees: energies to scores
@@ -194,3 +201,14 @@ def evidence_scores(bases: Any, batch: RNABatch) -> np.ndarray | None:
         except InputError as error:
             raise InputError(error.message, sample=i) from None
     return out
+
+
+def check_constraints(bases: Any, batch: RNABatch) -> None:
+    """Refuse constraints that no structure meets: the search would end in one that does not meet them."""
+    if not isinstance(bases, EvidenceRagged):
+        return
+    asked = np.array([i for i, one in bases.known.items() if one.constraint is not None], dtype=np.int64)
+    if asked.size:
+        bad = asked[~batch.subset(asked).possible()]
+        if bad.size:
+            raise InputError("the constraint cannot be met by any structure", sample=int(bad[0]))

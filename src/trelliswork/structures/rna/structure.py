@@ -24,7 +24,7 @@ from trelliswork.structures.known import check_known
 from trelliswork.structures.limits import RNALimits
 from trelliswork.structures.rna import pairs
 from trelliswork.structures.rna.batch import RNABatch
-from trelliswork.structures.rna.evidence import Evidence, evidence_scores, with_evidence
+from trelliswork.structures.rna.evidence import Evidence, check_constraints, evidence_scores, with_evidence
 from trelliswork.structures.rna.features import GROUPS, feature_map
 from trelliswork.structures.rna.nearest import NearestBatch
 from trelliswork.structures.rna.shipped import shipped_loops
@@ -391,6 +391,7 @@ class RNASpace(Space):
         bases = self.structure.prepare(X)
         batch = self.batch_class(self, bases, None, n_jobs)
         batch.evidence = evidence_scores(bases, batch)
+        check_constraints(bases, batch)
         if known is not None:
             check_known(known, len(bases))
             batch.known = [
