@@ -311,7 +311,7 @@ class Perceptron(KernelModel):
         if not hasattr(self, "coef_"):
             space, batch = self._start(X, y, sample_weight, classes=classes)
             w, u = self._known_weights(batch, sample_weight), np.zeros(space.n_features)
-            clock, history = 0.0, []
+            clock, history = 0.0, list[dict[str, Any]]()
         else:
             check_samples(X, y)
             self._check_columns(X)
