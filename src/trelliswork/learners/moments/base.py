@@ -65,10 +65,9 @@ class MomentLearner(MomentModel):
 
     def holds(self) -> Holds:
         """What a fit holds at the same time beside the samples."""
-        deviations = 4.5 if self._about == "gold" else 0.0
-        return Holds(
-            vectors=12, tables=8, expected=0.5, matrices=4, deviations=deviations, question="tangent"
-        )
+        # Trials hold half of the samples out; moments about gold outputs are joined from several tables.
+        about = 4.5 if self._about == "gold" else 0.0
+        return Holds(vectors=12, tables=8, expected=0.5, matrices=4, deviations=about, question="tangent")
 
     def __init__(
         self,
