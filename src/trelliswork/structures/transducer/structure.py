@@ -186,7 +186,8 @@ class Transducer(Structure):
         owner = given.owner
         rows = x[owner]
         pairs = Coded(rows.values, rows.offsets)
-        copied = np.isin(given.codes.values, [t for t, s in enumerate(y_symbols) if s in set(x_symbols)])
+        shared = set(x_symbols)
+        copied = np.isin(given.codes.values, [t for t, s in enumerate(y_symbols) if s in shared])
         rewritten = bool(copied.size) and copied.mean() > 0.5
         shapes = step_shapes(self.max_in, self._widest(pairs, given.codes, owner, rewritten))
         weights = 1.0 / np.diff(given.ptr)[owner]
