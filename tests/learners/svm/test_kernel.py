@@ -329,7 +329,7 @@ def test_hard_margin():
     soft = StructuredSVM(Classes(), 1e5, kernel=RBF(2.0), rescale=None, tol=1e-6).fit(X, y)
     assert hard.primal_ == pytest.approx(soft.primal_, rel=1e-4)
     scores = hard.part_scores(hard.pack(X), X).label
-    right = [hard.classes_.index(label) for label in y]
+    right = [list(hard.classes_).index(label) for label in y]
     margins = scores[np.arange(4), right] - scores[np.arange(4), [1 - r for r in right]]
     assert margins.min() >= 1 - 1e-9
     with pytest.raises(InputError, match="cannot be separated"):
