@@ -11,13 +11,24 @@ from trelliswork._jit import njit
 
 @njit(fastmath={"contract"})
 def times(indptr, indices, data, table, out, first, last):
-    """``out[r] = sum_j data[j] * table[indices[j]]`` for rows ``first .. last - 1``."""
+    """``out[r] = sum_j data[j] * table[indices[j]]`` for rows ``first .. last - 1``.
+
+    Four entries at a time: the sums are read and written a quarter as often.
+    """
     n_columns = table.shape[1]
     for r in range(first, last):
         row = out[r]
         for k in range(n_columns):
             row[k] = 0.0
-        for j in range(indptr[r], indptr[r + 1]):
+        start, end = indptr[r], indptr[r + 1]
+        fours = start + (end - start) // 4 * 4
+        for j in range(start, fours, 4):
+            x0, x1, x2, x3 = data[j], data[j + 1], data[j + 2], data[j + 3]
+            s0, s1 = table[indices[j]], table[indices[j + 1]]
+            s2, s3 = table[indices[j + 2]], table[indices[j + 3]]
+            for k in range(n_columns):
+                row[k] += (x0 * s0[k] + x1 * s1[k]) + (x2 * s2[k] + x3 * s3[k])
+        for j in range(fours, end):
             x = data[j]
             source = table[indices[j]]
             for k in range(n_columns):
@@ -52,6 +63,20 @@ def collect(index, values, out):
         if index[t] >= 0:
             row = out[index[t]]
             source = values[t]
+            for k in range(n_columns):
+                row[k] += source[k]
+
+
+@njit
+def sum_rows(row_ptr, tokens, values, out, first, last):
+    """The same for rows ``first .. last - 1``, with the tokens of all rows one after the other."""
+    n_columns = values.shape[1]
+    for r in range(first, last):
+        row = out[r]
+        for k in range(n_columns):
+            row[k] = 0.0
+        for i in range(row_ptr[r], row_ptr[r + 1]):
+            source = values[tokens[i]]
             for k in range(n_columns):
                 row[k] += source[k]
 

@@ -11,6 +11,7 @@ from trelliswork._errors import InputError, Unsupported
 from trelliswork._tuning import Path
 from trelliswork._validate import check_number, check_samples
 from trelliswork.learners.base import StructuredEstimator, warn_interrupted
+from trelliswork.learners.coarse import coarse_start
 from trelliswork.learners.early_stopping import Watcher, dev_score
 from trelliswork.learners.known import Target
 from trelliswork.learners.optimize.progress import Progress
@@ -401,7 +402,14 @@ def fit_crf(
         try:
             reference = None
             begin = start - origin
-            if start.any():  # what tol is relative to does not depend on the start
+            # Where every iteration is looked at there are to be many; and without an l1 penalty expected
+            # counts say enough of the curvature, so that steps on some tokens or samples gain nothing.
+            plain = solver == "newton-cg" or watcher is not None or target.open is not None or l1 == 0
+            if not (plain or begin.any()) and isinstance(batch, Settling):
+                begin = coarse_start(
+                    batch, origin, l1=l1, l2=l2, weights=weights, memory=memory, max_iter=max_iter
+                )
+            if start.any() or begin.any():  # what tol is relative to does not depend on the start
                 zero = -origin
                 reference = gradient_norm(pseudo_gradient(zero, value(zero)[1], l1))
             if nearer and begin.any():
@@ -418,9 +426,6 @@ def fit_crf(
                     callback=callback,
                 )
             else:
-                # Where every iteration is looked at there are to be many; and without an l1 penalty expected
-                # counts say enough of the curvature, so that steps on some tokens gain nothing.
-                plain = watcher is not None or target.open is not None or l1 == 0
                 minimum = lbfgs(
                     value,
                     begin,

@@ -42,6 +42,9 @@ class Limits:
         Codes of sampled outputs whose features are computed together.
     leaf_samples : int
         Samples at least of a leaf of the tree in which the sums of a search are taken.
+    coarse_samples : int
+        Samples from which on a search of chains with an L1 penalty starts from the solution for an eighth of
+        them.
     """
 
     matrix_bytes: int = 4 << 30
@@ -53,6 +56,7 @@ class Limits:
     rows_per_chunk: int = 16384
     draw_codes: int = 200_000
     leaf_samples: int = 1024
+    coarse_samples: int = 2048
 
 
 @dataclass(frozen=True)

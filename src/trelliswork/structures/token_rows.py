@@ -15,7 +15,7 @@ from trelliswork.structures.spread import Spread
 __all__ = ["Block", "Layout", "Own", "in_order_of_use", "is_identity"]
 
 _SCATTER_FROM = 8  # entries per attribute
-_PARTIAL_TABLES = 4
+_PARTIAL_TABLES = (1, 2, 4)  # threads share these evenly
 _ENTRIES_PER_TABLE = 12  # and attribute, else adding the tables up costs more than filling them
 _MIXERS = tuple(
     tuple(map(np.uint64, numbers))
@@ -103,6 +103,11 @@ class Block:
         indices = self.columns[rows.indices].astype(np.int32)
         return sp.csr_matrix((rows.data, indices, rows.indptr), shape=(rows.shape[0], n_attributes))
 
+    @property
+    def rarely_shared(self) -> bool:
+        """Whether most rows are those of one token each."""
+        return not self.identity and 2 * self.matrix.shape[0] > self.index.size
+
     def collect(self, values: np.ndarray) -> np.ndarray:
         """Sum of the values of all tokens that share a row."""
         from trelliswork.dp import rows as dp_rows
@@ -112,6 +117,27 @@ class Block:
         out = np.empty((self.matrix.shape[0], values.shape[1]))
         dp_rows.collect(self.index, values, out)
         return out
+
+    def collect_by_row(self, values: np.ndarray, threads: int, rows_per_chunk: int) -> np.ndarray:
+        """The same row by row: quicker where rows are rarely shared, and on several threads."""
+        from trelliswork.dp import rows as dp_rows
+
+        tokens, bounds = self._tokens_of_rows()
+        out = np.empty((self.matrix.shape[0], values.shape[1]))
+        run(
+            lambda a, b: dp_rows.sum_rows(bounds, tokens, values, out, a, b),
+            balanced_chunks(bounds - bounds[0], rows_per_chunk),
+            threads,
+        )
+        return out
+
+    def _tokens_of_rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Tokens by their row, in their order, and where those of each row begin; computed once."""
+        if "tokens" not in self.cache:
+            order = np.argsort(self.index, kind="stable").astype(np.int32)
+            bounds = np.searchsorted(self.index[order], np.arange(self.matrix.shape[0] + 1))
+            self.cache["tokens"] = order, bounds.astype(np.int64)
+        return self.cache["tokens"]
 
     def add_adjoint(self, rows: np.ndarray, table: np.ndarray, threads: int, rows_per_chunk: int) -> None:
         """``table += matrix.T @ rows``."""
@@ -123,11 +149,13 @@ class Block:
         elif m.nnz > _SCATTER_FROM * m.shape[1]:
             # Many entries per attribute: walking the rows in order and adding into the table is
             # kinder to the caches than gathering. A fixed number of partial tables, one order.
-            n_tables = min(_PARTIAL_TABLES, -(-m.nnz // (_ENTRIES_PER_TABLE * m.shape[1])))
+            wanted = m.nnz // (_ENTRIES_PER_TABLE * m.shape[1])
+            n_tables = max(n for n in _PARTIAL_TABLES if n <= max(wanted, 1))
             chunks = balanced_chunks(m.indptr, -(-m.nnz // n_tables))
-            partial = np.zeros((len(chunks), *table.shape))
+            partial = np.zeros((len(chunks) - 1, *table.shape))
+            tables = [table, *partial]
             run(
-                lambda i, a, b: dp_rows.scatter_times(m.indptr, m.indices, m.data, rows, partial[i], a, b),
+                lambda i, a, b: dp_rows.scatter_times(m.indptr, m.indices, m.data, rows, tables[i], a, b),
                 [(i, a, b) for i, (a, b) in enumerate(chunks)],
                 threads,
             )

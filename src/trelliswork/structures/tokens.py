@@ -177,10 +177,18 @@ class TokenMap:
         """The same, as far as the tokens have something to say."""
         layout, own = self.layout, self.own
         blocks = self.blocks if own is None else own.blocks
-        rows = run(lambda block: block.collect(values), [(block,) for block in blocks], threads)
+        values = np.ascontiguousarray(values)
         n_attributes = layout.n_attributes if own is None else own.attributes.size
         table = np.zeros((n_attributes, layout.n_columns))
-        for block, summed in zip(blocks, rows, strict=True):
+        shared = [block for block in blocks if not block.rarely_shared]
+        sums = dict(
+            zip(map(id, shared), run(lambda block: block.collect(values), [(b,) for b in shared], threads))
+        )
+        for block in blocks:
+            if block.rarely_shared:
+                summed = block.collect_by_row(values, threads, rows_per_chunk)
+            else:
+                summed = sums.pop(id(block))
             block.add_adjoint(summed, table, threads, rows_per_chunk)
         return Spread(layout.gather(table)) if own is None else own.spread(table)
 

@@ -91,9 +91,8 @@ class Minimum:
 
 def pseudo_gradient(w: np.ndarray, g: np.ndarray, l1: np.ndarray | float) -> np.ndarray:
     """Steepest-descent subgradient of f + l1 |w|."""
-    lower, upper = g - l1, g + l1
-    at_zero = np.where(lower > 0, lower, np.where(upper < 0, upper, 0.0))
-    return np.where(w > 0, upper, np.where(w < 0, lower, at_zero))
+    signs = np.sign(w)
+    return np.where(signs != 0, g + l1 * signs, g - np.clip(g, -l1, l1))
 
 
 def gradient_norm(g: np.ndarray) -> float:
