@@ -594,3 +594,5 @@ class KLRSO(StructuredEstimator):
         n = self.inputs_.shape[0] if hasattr(self.inputs_, "shape") else len(self.inputs_)
         if len(self.heads_) != self.outcome_ptr_.size - 1 or n != self.dual_coef_.shape[0]:
             raise InputError("the coefficients do not fit the inputs or the heads")
+        if np.any(np.diff(self.outcome_ptr_) < 1):
+            raise InputError("outcome_ptr_ has a head without outcomes")

@@ -190,6 +190,7 @@ class PositionCode(Code):
     def restore(cls, output: Any, state: dict[str, Any]) -> PositionCode:
         """Inverse of ``state``."""
         symbols, kind = _stored_symbols(state)
+        output.check()
         return cls(output, symbols, kind, int(state["longest"]), state["model"])
 
 

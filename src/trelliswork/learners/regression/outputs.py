@@ -63,6 +63,11 @@ class Positions(Parametrised):
         self.lm_weight = lm_weight
         self.corpus = corpus
 
+    def check(self) -> None:
+        """Refuse parameters that mean nothing."""
+        if not isinstance(self.window, (int, np.integer)) or self.window < 0:
+            raise InputError(f"window must be a whole number >= 0, got {self.window!r:.80}")
+
     def bind(self, y: Any, weights: np.ndarray | None = None) -> PositionCode:
         """Alphabet, longest output and language model of training outputs.
 
@@ -73,8 +78,7 @@ class Positions(Parametrised):
         weights : ndarray of shape (n_samples,) or None
             Weight of each sample; by default all alike.
         """
-        if not isinstance(self.window, (int, np.integer)) or self.window < 0:
-            raise InputError(f"window must be a whole number >= 0, got {self.window!r}")
+        self.check()
         coded, symbols = encode(y, what="y")
         if not symbols:
             raise InputError("y holds no symbol at all: every output is empty")
