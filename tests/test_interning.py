@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trelliswork import _interning, _tokens
+from trelliswork import _tokens
 from trelliswork._interning import intern_rows
 
 SENTENCES = {
@@ -19,10 +19,9 @@ SENTENCES = {
 
 @pytest.mark.parametrize("kind", SENTENCES)
 @pytest.mark.parametrize("at_a_time", [1, 100])
-def test_the_same_table_as_one_by_one(kind, at_a_time, monkeypatch):
-    monkeypatch.setattr(_interning, "_SAMPLES_AT_A_TIME", at_a_time)
+def test_the_same_table_as_one_by_one(kind, at_a_time):
     X = SENTENCES[kind]
-    names, matrix, index = intern_rows(X)
+    names, matrix, index = intern_rows(X, at_a_time)
     block = _tokens._one_by_one(X).blocks[0]
     table = block.matrix.toarray()[block.rows]
     assert names == block.names

@@ -16,6 +16,8 @@ model = tw.CRF(tw.Chain(order=2), l2=1.0).fit([["the", "cat"]], [["D", "N"]])
 assert model.predict([["the", "cat"]]) == [["D", "N"]]
 assert "sklearn" not in sys.modules and "pandas" not in sys.modules
 sys.modules["pandas"] = None  # scikit-learn takes longer to import with it
+import joblib, scipy.integrate, scipy.spatial, scipy.stats  # most of what it imports, once for all cases
+assert "sklearn" not in sys.modules
 """
 
 CASES = {

@@ -20,8 +20,6 @@ from trelliswork._ragged import gather_ranges, offsets_of
 
 __all__ = ["distinct", "intern_rows"]
 
-_SAMPLES_AT_A_TIME = 4096  # what is kept of them for a moment is an integer per attribute
-
 
 def distinct(items: Iterable[Any], count: int) -> tuple[list[Any], np.ndarray]:
     """Distinct items in order of first use, and the number of each of the ``count`` items.
@@ -37,13 +35,15 @@ def distinct(items: Iterable[Any], count: int) -> tuple[list[Any], np.ndarray]:
     return list(seen), numbers
 
 
-def intern_rows(samples: list[Any]) -> tuple[list[str], Any, np.ndarray] | None:
+def intern_rows(samples: list[Any], at_a_time: int = 4096) -> tuple[list[str], Any, np.ndarray] | None:
     """Names, the matrix of distinct rows over them, and the row of every token.
 
     Parameters
     ----------
     samples : list of sequences of tokens
         All tokens strings, all lists or tuples of strings, or all flat dicts.
+    at_a_time : int
+        Samples that are read at a time: what is kept of them for a moment is an integer per attribute.
 
     Returns
     -------
@@ -51,21 +51,21 @@ def intern_rows(samples: list[Any]) -> tuple[list[str], Any, np.ndarray] | None:
         As in a token block, names in order of first use. None where tokens are of several kinds, or of one
         that is not simple.
     """
-    kinds = {kind for part in _parts(samples) for kind in set(map(type, part))}
+    kinds = {kind for part in _parts(samples, at_a_time) for kind in set(map(type, part))}
     if kinds == {dict}:
-        return _rows(samples, as_dicts=True)
+        return _rows(samples, at_a_time, as_dicts=True)
     if kinds and kinds <= {list, tuple}:
-        return _rows(samples, as_dicts=False)
+        return _rows(samples, at_a_time, as_dicts=False)
     if kinds != {str}:
         return None
     names, index = distinct(chain.from_iterable(samples), sum(map(len, samples)))
     return names, _unit_rows(len(names)), index
 
 
-def _parts(samples: list[Any]) -> Iterator[list[Any]]:
+def _parts(samples: list[Any], at_a_time: int) -> Iterator[list[Any]]:
     """Tokens of some samples at a time."""
-    for i in range(0, len(samples), _SAMPLES_AT_A_TIME):
-        yield list(chain.from_iterable(samples[i : i + _SAMPLES_AT_A_TIME]))
+    for i in range(0, len(samples), at_a_time):
+        yield list(chain.from_iterable(samples[i : i + at_a_time]))
 
 
 def _numbering() -> defaultdict[Any, int]:
@@ -83,10 +83,10 @@ def _unit_rows(n: int) -> sp.csr_matrix:
     return sp.csr_matrix((np.ones(n), np.arange(n, dtype=np.int32), np.arange(n + 1)), shape=(n, n))
 
 
-def _rows(samples: list[Any], *, as_dicts: bool) -> tuple[list[str], Any, np.ndarray] | None:
+def _rows(samples: list[Any], at_a_time: int, *, as_dicts: bool) -> tuple[list[str], Any, np.ndarray] | None:
     items, rows = _numbering(), _numbering()
     index, lengths, entries = [], [], []
-    for tokens in _parts(samples):
+    for tokens in _parts(samples, at_a_time):
         sizes = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
         offsets = offsets_of(sizes)
         try:

@@ -8,6 +8,7 @@ import dask
 import distributed
 import numpy as np
 import pytest
+from distributed.deploy.subprocess import SubprocessScheduler
 
 import trelliswork as tw
 from trelliswork.dask import blocks
@@ -23,7 +24,9 @@ def tagged(n=40):
 def main():
     X, y = tagged()
     dask.config.set({"distributed.comm.timeouts.connect": "1s", "distributed.comm.timeouts.tcp": "12s"})
-    cluster = distributed.SubprocessCluster(n_workers=1, worker_kwargs={"nthreads": 1})
+    scheduler = {"cls": SubprocessScheduler, "options": {"scheduler_kwargs": {"host": "127.0.0.1"}}}
+    worker = {"cls": distributed.Worker, "options": {"nthreads": 1}}  # in this process: one start less
+    cluster = distributed.SpecCluster({0: worker}, scheduler)
     client = distributed.Client(cluster)
     calls, submitted = [], blocks.ClusterBlocks._submitted
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["Holds", "available", "check_room", "memory_of_fit"]
 
 _FEW_ROWS = 20_000  # rows of parts up to which tables are not worth a look
-_SMALL = 1 << 26  # bytes that always fit
 _PAIRS = 4 << 30  # bytes: larger matrices of pairs of samples are refused by those who make them
 
 
@@ -138,7 +137,7 @@ def available() -> int | None:
     return min(found, default=None)
 
 
-def check_room(learner: Any, batch: Batch) -> None:
+def check_room(learner: Any, batch: Batch, small: int = 1 << 26) -> None:
     """Refuse a fit that cannot fit into memory.
 
     Parameters
@@ -147,9 +146,11 @@ def check_room(learner: Any, batch: Batch) -> None:
         The learner.
     batch : Batch
         Its samples.
+    small : int
+        Bytes that always fit: a fit that takes no more is let pass without a look at what is free.
     """
     needed = memory_of_fit(learner, batch)
-    if needed <= _SMALL:
+    if needed <= small:
         return
     free = available()
     if free is not None and needed > free:

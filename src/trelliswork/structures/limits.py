@@ -85,6 +85,10 @@ class ChainLimits(Limits):
         Scores of attributes joined with label n-grams that are held in tables at a time.
     ngrams : int
         Entries of the map from weights of label n-grams to scores; a higher order is refused.
+    kept_floats : int
+        Probabilities of contexts of seen n-grams that are kept for the sweep back; others are computed again.
+    fewest_kept : int
+        Tokens whose probabilities are kept whatever the number of contexts.
     uniform_matrix_features : int
         ``matrix_features`` of the uniform law, whose matrix has a closed form.
     frequent_attributes : int
@@ -107,6 +111,8 @@ class ChainLimits(Limits):
     lane_floats: int = 4_000_000
     joined_floats: int = 4_000_000
     ngrams: int = 3_000_000
+    kept_floats: int = 1 << 25
+    fewest_kept: int = 16
     uniform_matrix_features: int = 3000
     frequent_attributes: int = 512
     tokens_per_frequent: int = 100

@@ -90,15 +90,12 @@ def test_best_sequences_where_lists_of_steps_are_too_short():
         assert np.array_equal(batch.argmax(scores).codes.values, np.concatenate(first))
 
 
-def test_probabilities_that_are_not_kept_are_computed_again(bound, monkeypatch):
-    from trelliswork.structures.chain import backoff
-
+def test_probabilities_that_are_not_kept_are_computed_again(bound):
     space, X, y, w = bound
     batch = space.pack(X * 3, y * 3)  # more sequences than lanes
     log_z, expected = batch.expect(w)
-    monkeypatch.setattr(backoff, "_FEWEST_KEPT", 2)
-    monkeypatch.setattr(backoff, "_KEPT_FLOATS", 0)
-    again = batch.expect(w)
+    little = space.structure.with_limits(fewest_kept=2, kept_floats=0)
+    again = little.bind(X, y).pack(X * 3, y * 3).expect(w)
     assert np.allclose(again[0], log_z)
     assert np.allclose(again[1], expected)
 

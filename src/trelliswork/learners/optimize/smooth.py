@@ -36,9 +36,6 @@ _NARROW_UNTIL = 3e-4
 _MISLED = 3  # models that led nowhere, after which there are no more
 _MODEL_TOL = 0.03  # of the gradient that a model begins with: further steps are lost on what it leaves out
 
-_LONG = 1 << 21  # weights from which pairs of vectors are kept in single precision
-_BLOCK = 1 << 16  # entries of long vectors that are worked on at a time
-
 _PERIOD, _FLAT = 10, 100.0  # iterations that must lower the objective by so many squares of the tolerance
 
 
@@ -115,11 +112,23 @@ class Pairs:
         Number of weights.
     inverse : ndarray or None
         About the inverse of the curvature of every weight, up to a factor; None takes all as alike.
+    long : int
+        Number of weights from which pairs are kept in single precision.
+    block : int
+        Entries that are worked on at a time. The more, the more memory is taken on the way.
     """
 
-    def __init__(self, size: int, d: int, inverse: np.ndarray | None = None):
-        self.inverse = inverse
-        kind = np.float64 if d < _LONG else np.float32
+    def __init__(
+        self,
+        size: int,
+        d: int,
+        inverse: np.ndarray | None = None,
+        *,
+        long: int = 1 << 21,
+        block: int = 1 << 16,
+    ):
+        self.inverse, self.block = inverse, block
+        kind = np.float64 if d < long else np.float32
         self.s, self.y = np.empty((size, d), kind), np.empty((size, d), kind)
         self.rho = np.empty(size)
         self.size, self.count = size, 0
@@ -127,8 +136,8 @@ class Pairs:
 
     def add(self, step: np.ndarray, change: np.ndarray) -> None:
         """Keep one more pair, unless it has no curvature."""
-        curvature = _dot(step, change)
-        norm = _dot(change, change if self.inverse is None else self.inverse * change)
+        curvature = self._dot(step, change)
+        norm = self._dot(change, change if self.inverse is None else self.inverse * change)
         if curvature <= 1e-10 * norm:  # a pair without curvature would spoil the model
             return
         i = self.count % self.size
@@ -143,24 +152,24 @@ class Pairs:
         alpha = {}
         for n in reversed(recent):
             i = n % self.size
-            alpha[i] = self.rho[i] * _dot(self.s[i], d)
-            _add(d, -alpha[i], self.y[i])
+            alpha[i] = self.rho[i] * self._dot(self.s[i], d)
+            self._add(d, -alpha[i], self.y[i])
         d *= self.scale if self.inverse is None else self.scale * self.inverse
         for n in recent:
             i = n % self.size
-            _add(d, alpha[i] - self.rho[i] * _dot(self.y[i], d), self.s[i])
+            self._add(d, alpha[i] - self.rho[i] * self._dot(self.y[i], d), self.s[i])
         return d
 
+    def _dot(self, a: np.ndarray, b: np.ndarray) -> float:
+        """Product of two vectors, block by block: nothing as long as they are is made on the way."""
+        size = self.block
+        return float(sum(a[k : k + size] @ b[k : k + size] for k in range(0, a.size, size)))
 
-def _dot(a: np.ndarray, b: np.ndarray) -> float:
-    """Product of two vectors, block by block: nothing as long as they are is made on the way."""
-    return float(sum(a[k : k + _BLOCK] @ b[k : k + _BLOCK] for k in range(0, a.size, _BLOCK)))
-
-
-def _add(out: np.ndarray, factor: float, v: np.ndarray) -> None:
-    """``out += factor * v``, block by block."""
-    for k in range(0, out.size, _BLOCK):
-        out[k : k + _BLOCK] += np.multiply(v[k : k + _BLOCK], factor, dtype=np.float64)
+    def _add(self, out: np.ndarray, factor: float, v: np.ndarray) -> None:
+        """``out += factor * v``, block by block."""
+        size = self.block
+        for k in range(0, out.size, size):
+            out[k : k + size] += np.multiply(v[k : k + size], factor, dtype=np.float64)
 
 
 def lbfgs(

@@ -15,7 +15,6 @@ __all__ = ["LOSSES", "Lower", "Repaired", "repair"]
 
 LOSSES = ("squared", "absolute")
 _MOST_ARCS = 1_000_000  # one for every unit of a count
-EXACT_UP_TO = 64  # n-grams: loose parts are cut off exactly; beyond, they are joined greedily
 _MAX_CUTS = 200
 _NOTHING = 1e-12  # a length that scipy's graphs do not take for a missing edge
 
@@ -59,6 +58,7 @@ def repair(
     loss: str = "squared",
     price: np.ndarray | None = None,
     lower: Lower | None = None,
+    exact_up_to: int = 64,
 ) -> Repaired:
     """Counts ``f`` with a pre-image that minimise ``sum loss(f_e - wanted_e) + price_e f_e``.
 
@@ -66,7 +66,7 @@ def repair(
     n-gram becomes a few arcs of rising cost and the flow comes out whole. Where parts of the solution do not
     hang together with the start, constraints are added that each of them, if used, is entered, until
     everything hangs together: the result is the nearest. This may take long (the problem is NP-hard), so
-    that graphs of more than ``EXACT_UP_TO`` n-grams have their loose parts removed or linked one after the
+    that graphs of more than ``exact_up_to`` n-grams have their loose parts removed or linked one after the
     other, whichever is cheaper; ``excess`` bounds what that may have cost.
 
     Parameters
@@ -81,6 +81,8 @@ def repair(
         Added cost of each occurrence, such as minus the log-probability in a language model.
     lower : Lower or None
         Shorter n-grams, whose absolute distances are added.
+    exact_up_to : int
+        Most n-grams of a graph whose loose parts are cut off exactly.
     """
     if loss not in LOSSES:
         raise InputError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}")
@@ -89,7 +91,7 @@ def repair(
     flow, x = network.solve()
     least = float(network.costs @ x)
     proved = not _loose(graph, flow, network.first(x)).size
-    if not proved and len(wanted) <= EXACT_UP_TO:
+    if not proved and len(wanted) <= exact_up_to:
         most = float(np.maximum(np.ceil(wanted), 0.0).sum()) + len(graph.vertices) + 1.0
         for _ in range(_MAX_CUTS):
             network.cut(graph, flow, network.first(x), np.maximum(np.ceil(wanted), 0.0) + most)

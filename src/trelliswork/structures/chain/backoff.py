@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["Entries", "sparse_best", "sparse_sums"]
 
 _STEEPEST = 1e5  # how many times smaller a step may be than that of its suffix in differences
-_KEPT_FLOATS = 1 << 25  # probabilities of contexts that are kept for the sweep back
-_FEWEST_KEPT = 16  # tokens whose probabilities are kept whatever the number of contexts
 
 
 class Entries(NamedTuple):
@@ -139,7 +137,8 @@ def _by_products(
     assert batch.space.sparse is not None
     entries = batch.space.sparse.entries
     lanes = arrange(batch.offsets, 0, batch.limits, backoff.LANES)
-    room = max(_KEPT_FLOATS // (entries.suffix.size * backoff.LANES), _FEWEST_KEPT)
+    limits = batch.limits
+    room = max(limits.kept_floats // (entries.suffix.size * backoff.LANES), limits.fewest_kept)
     groups, value = (lanes.members, lanes.group_ptr), entries.values(step)
     used = np.zeros((len(lanes.chunks), value.size))
 
