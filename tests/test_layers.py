@@ -26,6 +26,7 @@ LAYERS = (
         "_interning",
         "_interrupts",
         "_jit",
+        "_lines",
         "_names",
         "_ngrams",
         "_parameters",

@@ -74,7 +74,7 @@ def base_pairs(text: str) -> list[tuple[int, int]]:
     >>> base_pairs("((..)")
     Traceback (most recent call last):
     ...
-    trelliswork._errors.InputError: unbalanced brackets: '(' at position 0 is never closed
+    trelliswork._errors.InputError: unbalanced brackets: '(' at position 1 (from 1) is never closed
     """
     if not isinstance(text, str):
         raise InputError(f"expected a structure in dot-bracket notation, got {type(text).__name__}")
@@ -86,15 +86,17 @@ def base_pairs(text: str) -> list[tuple[int, int]]:
         elif mark in _CLOSING:
             kind = _CLOSING[mark]
             if not open_[kind]:
-                raise InputError(f"unbalanced brackets: {mark!r} at position {j} closes nothing")
+                raise InputError(f"unbalanced brackets: {mark!r} at position {j + 1} (from 1) closes nothing")
             pairs_of[kind].append((open_[kind].pop(), j))
         elif mark not in UNPAIRED:
             raise InputError(
-                f"{mark!r} at position {j} is not part of a structure; expected dots and brackets, ((..))"
+                f"{mark!r} at position {j + 1} (from 1) is no mark of a structure; expected dots and brackets"
             )
     for kind, places in open_.items():
         if places:
-            raise InputError(f"unbalanced brackets: {kind!r} at position {places[0]} is never closed")
+            raise InputError(
+                f"unbalanced brackets: {kind!r} at position {places[0] + 1} (from 1) is never closed"
+            )
     return [pair for pairs in pairs_of.values() for pair in sorted(pairs)]
 
 

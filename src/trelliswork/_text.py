@@ -5,15 +5,32 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import shutil
 import sys
+import tempfile
 import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from trelliswork._errors import InputError
 from trelliswork._files import replacing
 
-__all__ = ["MAX_SIZE", "is_biopython", "plain_sequence", "read_text", "write_bytes", "write_text"]
+__all__ = [
+    "MAX_SIZE",
+    "is_biopython",
+    "max_size",
+    "plain_sequence",
+    "read_text",
+    "reading",
+    "text_file",
+    "too_large",
+    "undecodable",
+    "unknown_encoding",
+    "write_bytes",
+    "write_text",
+]
 
 MAX_SIZE = 4 << 30  # bytes that a compressed file may unpack to
 _PIECE = 1 << 24
@@ -27,22 +44,27 @@ def read_text(source: Any, encoding: str = "utf-8") -> tuple[str, str]:
     """
     if isinstance(source, (str, os.PathLike)) and source != "-":
         name = os.fspath(source)
-        try:
+        with reading(name):
             data = Path(source).read_bytes()
-        except FileNotFoundError:
-            raise InputError.at(
-                name, None, "no such file; expected the path of a text or gzip file"
-            ) from None
-        except IsADirectoryError:
-            raise InputError.at(name, None, "is a directory; expected a text or gzip file") from None
-        except OSError as e:
-            raise InputError.at(name, None, f"cannot be read: {e.strerror or e}") from None
     elif source == "-":
         name, data = "<stdin>", sys.stdin.buffer.read()
     else:
         name, data = str(getattr(source, "name", "<stream>")), source.read()
     text = data if isinstance(data, str) else _decode(_unzip(data, name), encoding, name)
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), name
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Errors of the system about a file that is read, as an :class:`InputError`."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError.at(name, None, "no such file; expected the path of a text or gzip file") from None
+    except IsADirectoryError:
+        raise InputError.at(name, None, "is a directory; expected a text or gzip file") from None
+    except OSError as e:
+        raise InputError.at(name, None, f"cannot be read: {e.strerror or e}") from None
 
 
 def write_text(target: Any, text: str, encoding: str = "utf-8") -> None:
@@ -68,6 +90,41 @@ def write_text(target: Any, text: str, encoding: str = "utf-8") -> None:
     write_bytes(path, gzip.compress(data, mtime=0) if path.endswith(".gz") else data)
 
 
+@contextmanager
+def text_file(path: str, encoding: str = "utf-8") -> Iterator[IO[str]]:
+    """Text file to write to bit by bit (gzip when it ends in ``.gz``), which appears when it is complete.
+
+    An old file stays until then, and for good if the block ends with an error. A device or pipe takes the
+    text as it comes.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    encoding : str, default="utf-8"
+        Encoding of the text.
+    """
+    with ExitStack() as stack:
+        spooled = None
+        if _replaceable(path):
+            file: IO[bytes] = stack.enter_context(replacing(path, "the output"))
+        elif os.path.isfile(os.path.realpath(path)):  # in a folder that cannot be written
+            file = spooled = stack.enter_context(tempfile.TemporaryFile())
+        else:
+            file = stack.enter_context(open(path, "wb"))
+        packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if path.endswith(".gz") else None
+        text = io.TextIOWrapper(packed or file, encoding=encoding, newline="\n")
+        yield text
+        text.flush()
+        text.detach()
+        if packed is not None:
+            packed.close()
+        if spooled is not None:
+            spooled.seek(0)
+            with open(path, "wb") as out:
+                shutil.copyfileobj(spooled, out)
+
+
 def write_bytes(path: str, data: bytes) -> None:
     """Write a file as a whole, where that is possible: the old one stays until the new one is complete."""
     if _replaceable(path):
@@ -87,7 +144,7 @@ def _replaceable(path: str) -> bool:
 def _unzip(data: bytes, name: str) -> bytes:
     if data[:2] != b"\x1f\x8b":
         return data
-    limit = _limit()
+    limit = max_size()
     pieces, size = [], 0
     try:
         with gzip.open(io.BytesIO(data)) as file:
@@ -95,18 +152,23 @@ def _unzip(data: bytes, name: str) -> bytes:
                 pieces.append(piece)
                 size += len(piece)
                 if size > limit:
-                    raise InputError.at(
-                        name,
-                        None,
-                        f"{len(data):,} bytes unpack to more than {limit:,}; raise --max-size "
-                        "(TRELLISWORK_MAX_SIZE, in bytes) if you trust the file",
-                    )
+                    raise too_large(name, len(data), limit)
     except (EOFError, OSError, zlib.error) as e:
         raise InputError.at(name, None, f"broken gzip data ({e}); expected a whole gzip file") from None
     return b"".join(pieces)
 
 
-def _limit() -> int:
+def too_large(name: str, n_bytes: int, limit: int) -> InputError:
+    """Error about compressed data that are too large when unpacked."""
+    return InputError.at(
+        name,
+        None,
+        f"{n_bytes:,} bytes unpack to more than {limit:,}; raise --max-size "
+        "(TRELLISWORK_MAX_SIZE, in bytes) if you trust the file",
+    )
+
+
+def max_size() -> int:
     """Bytes that a compressed file may unpack to."""
     text = os.environ.get("TRELLISWORK_MAX_SIZE") or str(MAX_SIZE)
     if not (text.isascii() and text.isdigit() and len(text) < 19):
@@ -119,17 +181,27 @@ def _decode(data: bytes, encoding: str, name: str) -> str:
         return data.decode(encoding)
     except UnicodeDecodeError as e:
         line = data.count(b"\n", 0, e.start) + 1
-        other = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "latin-1"
-        raise InputError.at(
-            name,
-            line,
-            f"byte 0x{data[e.start]:02x} at offset {e.start} is not valid {encoding}; "
-            f"expected {encoding} text (try --encoding {other})",
-        ) from None
+        raise undecodable(name, line, data, e.start, 0, encoding) from None
     except LookupError:
-        raise InputError.at(
-            name, None, f"unknown encoding {encoding!r}; expected a name such as utf-8 or latin-1"
-        ) from None
+        raise unknown_encoding(name, encoding) from None
+
+
+def undecodable(name: str, line: int, data: bytes, place: int, offset: int, encoding: str) -> InputError:
+    """Error about a byte at a place of data that start at an offset of their file."""
+    utf16 = not offset and data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    return InputError.at(
+        name,
+        line,
+        f"byte 0x{data[place]:02x} at offset {offset + place} is not valid {encoding}; "
+        f"expected {encoding} text (try --encoding {'utf-16' if utf16 else 'latin-1'})",
+    )
+
+
+def unknown_encoding(name: str, encoding: str) -> InputError:
+    """Error about an encoding that there is not."""
+    return InputError.at(
+        name, None, f"unknown encoding {encoding!r}; expected a name such as utf-8 or latin-1"
+    )
 
 
 def is_biopython(value: Any) -> bool:

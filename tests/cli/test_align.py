@@ -88,7 +88,7 @@ def test_options_reach_the_model(run, aligned):
     ("text", "message"),
     [
         (">a\nAC\n>b\nACG\n", "bad.afa:1: the two sequences have 2 and 3 columns; expected equal numbers"),
-        (">a\nA-C\n>b\nA-C\n", "bad.afa:1: column 1 is a gap in both sequences; leave it out"),
+        (">a\nA-C\n>b\nA-C\n", "bad.afa:1: column 2 (from 1) is a gap in both sequences; leave it out"),
         (">a\nAC\n", "bad.afa:1: 1 sequences; pairs need an even number"),
         ("AC\n", "bad.afa:1: expected a header that starts with '>', got 'AC'"),
         ("", "bad.afa: no sequence; expected a FASTA file with pairs of sequences"),

@@ -154,9 +154,9 @@ def test_pseudoknots(run, files):
 
 
 MISTAKES = {
-    "unbalanced": (">a\nGGAAACC\n((...)\n", "bad.db:1: a: unbalanced brackets: '(' at position 0"),
+    "unbalanced": (">a\nGGAAACC\n((...)\n", "bad.db:1: a: unbalanced brackets: '(' at position 1 (from 1)"),
     "lengths": (">a\nGGAAACC\n((...))).\n", "bad.db:1: a: unbalanced brackets"),
-    "alphabet": (">a\nGGAAZCC\n((...))\n", "bad.db: a: 'Z' at position 4 is no base"),
+    "alphabet": (">a\nGGAAZCC\n((...))\n", "bad.db: a: 'Z' at position 5 (from 1) is no base"),
     "empty file": ("", "bad.db:1: no sequence in the file"),
     "empty record": (">a\n>b\nACGU\n....\n", "bad.db:1: a: no bases"),
     "no structures": (">a\nACGU\n", "bad.db: no structures in the file"),
@@ -186,7 +186,7 @@ def test_bad_files(run, files, name):
         ("predict m.tw new.fa --format picture", "--format picture needs --output"),
         ("predict m.tw new.fa --format ct --kbest 2", "--kbest and --probabilities go with"),
         ("predict m.tw new.fa --mea --gamma 0", "gamma must be a finite number > 0"),
-        ("predict m.tw gaps.fa", "gaps.fa: z: '-' at position 2 is no base"),
+        ("predict m.tw gaps.fa", "gaps.fa: z: '-' at position 3 (from 1) is no base"),
         ("evaluate m.tw new.fa", "new.fa: no structures in the file"),
     ],
 )

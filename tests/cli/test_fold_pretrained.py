@@ -126,13 +126,17 @@ def test_a_picture_that_fails_leaves_the_old_one(run, fasta, tmp_path, monkeypat
 
 MISTAKES = {
     "empty record": (">a\n>b\nACGU\n", [], "no bases"),
-    "other letters": (">a\nACJU\n", [], "'J'"),
+    "other letters": (">a\nACJU\n", [], "'J' at position 3 (from 1)"),
     "gaps": (">a\nAC--GU\n", [], "'-'"),
     "nothing": ("", [], "new.fa"),
     "a million bases": (f">a\n{'ACGU' * 250_000}\n", [], "GiB"),
     "short constraint": (">a\nGGAAACC\n", ["--constraint", "(..)"], "7 bases but the constraint 4 marks"),
     "open constraint": (">a\nGGAAACC\n", ["--constraint", "((....)"], "never closed"),
-    "pair that cannot be": (">a\nGGAAACA\n", ["--constraint", "(.....)"], "bases 0 and 6 do not pair"),
+    "pair that cannot be": (
+        ">a\nGGAAACA\n",
+        ["--constraint", "(.....)"],
+        "bases 1 and 7 (from 1) do not pair",
+    ),
     "tight pair": (">a\nGGAACC\n", ["--constraint", "??(?)?"], "cannot be met|do not pair"),
     "two sequences": (FASTA, ["--constraint", "...."], "one constraint for 2 sequences"),
     "missing file": (FASTA, ["--shape", "nowhere"], "no such file"),

@@ -39,7 +39,7 @@ def test_mistakes(text, message):
 def test_unaligned_pairs_are_told(tmp_path):
     for text, message in (
         (">a\nG\n>b\nGA\n", "1 and 2 columns"),
-        (">a\nG-\n>b\nG-\n", "column 1 is a gap in both"),
+        (">a\nG-\n>b\nG-\n", "column 2 .from 1. is a gap in both"),
     ):
         with pytest.raises(InputError, match=message):
             read_fasta_pairs(io.StringIO(text)).aligned()

@@ -63,7 +63,7 @@ def test_pseudoknots_come_back(tmp_path):
 
 
 def test_stockholm():
-    with pytest.raises(InputError, match="'A' at position 5 is never closed"):
+    with pytest.raises(InputError, match=r"'A' at position 6 .from 1. is never closed"):
         read_stockholm(io.StringIO(STOCKHOLM))
     data = read_stockholm(io.StringIO(STOCKHOLM.replace("<<.._A>>", "<<.._.>>")))
     assert data.names == ["one/1-7", "two/3-8", "three", "four"]
@@ -106,7 +106,7 @@ def test_gaps_are_no_structure():
         [x] = read_rna(io.StringIO(text)).X
         assert x.replace("-", "") == "GGAACCGAAC"
         assert read_rna(io.StringIO(text)).y is None
-        with pytest.raises(InputError, match=r"'-' at position 6 is no base"):
+        with pytest.raises(InputError, match=r"'-' at position 7 .from 1. is no base"):
             RNA("g6").bind().pack([x])
     assert read_rna(io.StringIO(">a\n-GGAAACC\n.((...))\n")).X == ["-GGAAACC"]
     # Marks, an energy or lines before them tell a structure.

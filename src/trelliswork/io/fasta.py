@@ -52,7 +52,7 @@ class FastaPairs(NamedTuple):
             for k, (a, b) in enumerate(zip(first, second, strict=True)):
                 if a == b == "-":
                     raise InputError.at(
-                        self.name, line, f"column {k} is a gap in both sequences; leave it out"
+                        self.name, line, f"column {k + 1} (from 1) is a gap in both sequences; leave it out"
                     )
         return self
 

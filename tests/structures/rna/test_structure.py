@@ -24,11 +24,11 @@ def test_notation():
     assert dot_bracket([3, 4, 5, 0, 1, 2]) == "([{)]}"
     with pytest.raises(InputError, match="closes nothing"):
         base_pairs("..)")
-    with pytest.raises(InputError, match="'<' at position 0 is never closed"):
+    with pytest.raises(InputError, match=r"'<' at position 1 .from 1. is never closed"):
         base_pairs("<..")
-    with pytest.raises(InputError, match="'x' at position 1 closes nothing"):
+    with pytest.raises(InputError, match=r"'x' at position 2 .from 1. closes nothing"):
         base_pairs("(x)")
-    with pytest.raises(InputError, match="is not part of a structure"):
+    with pytest.raises(InputError, match="is no mark of a structure"):
         base_pairs("(*)")
     with pytest.raises(InputError, match="not a pair table"):
         dot_bracket([1, 2, 0])
@@ -94,9 +94,9 @@ def test_letters():
     ("x", "message"),
     [
         ("", "sample 1: the sequence is empty"),
-        ("AC-GU", "sample 1: '-' at position 2 is no base.*remove gaps"),
-        ("ACGZ", "sample 1: 'Z' at position 3 is no base"),
-        ("AC€", "sample 1: '€' at position 2"),
+        ("AC-GU", "sample 1: '-' at position 3 .from 1. is no base.*remove gaps"),
+        ("ACGZ", "sample 1: 'Z' at position 4 .from 1. is no base"),
+        ("AC€", "sample 1: '€' at position 3"),
         (17, "sample 1: expected an RNA sequence"),
         (["A", "C"], "sample 1: expected an RNA sequence"),
     ],
@@ -114,7 +114,7 @@ def test_bad_sequences(x, message):
     [
         ("((..)", "sample 1: unbalanced brackets"),
         ("...", "sample 1: the sequence has 4 bases but the structure 3 places"),
-        ("(..*", r"sample 1: '\*' at position 3"),
+        ("(..*", r"sample 1: '\*' at position 4"),
     ],
 )
 def test_bad_structures(y, message):

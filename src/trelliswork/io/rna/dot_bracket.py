@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from trelliswork._errors import InputError
 from trelliswork._front_door import readable
 from trelliswork._text import read_text, write_text
 from trelliswork.io.rna.data import GAPS, RnaData, check_any, check_bases, check_structure
 
-__all__ = ["read_dot_bracket", "write_dot_bracket"]
+__all__ = ["Record", "dot_bracket_records", "read_dot_bracket", "write_dot_bracket"]
 
 _PLAIN_GAPS = GAPS - {"."}  # a dot is an unpaired base
 _MARKS = frozenset(".()<>[]{}?|")
@@ -46,55 +46,91 @@ def read_dot_bracket(source: Any, *, encoding: str = "utf-8") -> RnaData:
     (['hairpin'], ['GGAAACC'], ['((...))'])
     """
     text, name = read_text(source, encoding)
-    names: list[str] = []
-    X: list[str] = []
-    y: list[str] = []
-    starts: list[int] = []
-    nameless: list[int] = []  # lines of bases before any name
-    named = False
-    for number, line in enumerate(text.split("\n"), start=1):
+    records = list(dot_bracket_records(text.split("\n"), name))
+    structures = [marks for _, _, marks in records if marks]
+    return RnaData([one.name for one in records], [one.bases for one in records], structures or None)
+
+
+class Record(NamedTuple):
+    """Name, sequence and structure, which may be empty."""
+
+    name: str
+    bases: str
+    marks: str
+
+
+def dot_bracket_records(lines: Iterable[str], source: str) -> Iterator[Record]:
+    """Records of FASTA or dot-bracket lines, each as soon as it is complete; errors name the line.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        Lines without their ends.
+    source : str
+        The file, for messages.
+    """
+    name = ""
+    bases: list[str] = []
+    marks: list[str] = []
+    n_records = start = 0
+    nameless: list[int] = []  # lines of the first record, where it has no name
+    known: bool | None = None  # whether records have structures, as the first says
+    for number, line in enumerate(lines, start=1):
         line = line.strip()
         if not line or line.startswith((";", "#")):
             continue
-        if line.startswith(">"):
-            named = True
-            names.append((line[1:].split() or [f"sequence {len(names) + 1}"])[0])
-        if line.startswith(">") or not names:
-            starts.append(number)
-            X.append("")
-            y.append("")
-            if line.startswith(">"):
+        named = line.startswith(">")
+        if named or not n_records:
+            if n_records:
+                yield _checked(name, bases, marks, known, nameless, source, start)
+                known, nameless = bool(marks), []
+            n_records, start, bases, marks = n_records + 1, number, [], []
+            name = ((line[1:].split() if named else []) or [f"sequence {n_records}"])[0]
+            if named:
                 continue
-            names.append("sequence 1")
+        if nameless or start == number:
+            nameless.append(number)
         cells = line.split()
         letters = "".join(base for base in "".join(cells) if base not in _PLAIN_GAPS)
-        if not letters and not y[-1]:
-            raise InputError.at(
-                name, number, "gaps only: bases or a structure? Leave gaps out; write '.' for unpaired bases"
-            )
+        in_structure = bool(marks)
+        if not letters and not in_structure:
+            what = "gaps only: bases or a structure? Leave gaps out; write '.' for unpaired bases"
+            raise InputError.at(source, number, what)
         # Capital letters also open pairs of pseudoknots.
-        gapped = letters.isalpha() and not y[-1]
-        if not (line[0].isalpha() or gapped) or (X[-1] and _MARKS.intersection(cells[0])):
-            y[-1] += cells[0]
-        elif y[-1]:
-            raise InputError.at(name, number, "bases after the structure; expected a line >name before them")
+        gapped = letters.isalpha() and not in_structure
+        if not (line[0].isalpha() or gapped) or (bases and _MARKS.intersection(cells[0])):
+            marks.append(cells[0])
+        elif in_structure:
+            what = "bases after the structure; expected a line >name before them"
+            raise InputError.at(source, number, what)
         else:
-            X[-1] += "".join(cells)
-            if not named:
-                nameless.append(number)
-    check_any(X, name, ">")
-    if len(nameless) > 1 and not y[0]:
-        raise InputError.at(
-            name, nameless[1], "a second line of bases without a name; expected >name before each sequence"
-        )
-    given = sum(map(bool, y))
-    for i, (bases, marks) in enumerate(zip(X, y, strict=True)):
-        check_bases(bases, name, starts[i], names[i])
-        if given and not marks:
-            raise InputError.at(name, starts[i], f"{names[i]}: no structure, but other records have one")
-        if given:
-            check_structure(marks, bases, name, starts[i], names[i])
-    return RnaData(names, X, y if given else None)
+            bases += cells
+    check_any([start] * n_records, source, ">")
+    yield _checked(name, bases, marks, known, nameless, source, start)
+
+
+def _checked(
+    name: str,
+    bases: list[str],
+    marks: list[str],
+    known: bool | None,
+    nameless: list[int],
+    file: str,
+    line: int,
+) -> Record:
+    """A record that is complete."""
+    done = Record(name, "".join(bases), "".join(marks))
+    if len(nameless) > 1 and not done.marks:
+        what = "a second line of bases without a name; expected >name before each sequence"
+        raise InputError.at(file, nameless[1], what)
+    check_bases(done.bases, file, line, name)
+    if known is not None and known != bool(done.marks):
+        what = "no structure, but other records have one"
+        what = "a structure, but records before it have none" if done.marks else what
+        raise InputError.at(file, line, f"{name}: {what}")
+    if done.marks:
+        check_structure(done.marks, done.bases, file, line, name)
+    return done
 
 
 @readable

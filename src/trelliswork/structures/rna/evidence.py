@@ -161,13 +161,19 @@ def forbidden_cells(marks: str, bases: np.ndarray, left: np.ndarray, right: np.n
             open_.append(j)
         elif mark == ")":
             if not open_:
-                raise InputError(f"the constraint cannot be met: ')' at position {j} closes nothing")
+                raise InputError(
+                    f"the constraint cannot be met: ')' at position {j + 1} (from 1) closes nothing"
+                )
             i = open_.pop()
             partner[i], partner[j] = j, i
             if KIND[bases[i], bases[j]] < 0:
-                raise InputError(f"the constraint cannot be met: bases {i} and {j} do not pair")
+                raise InputError(
+                    f"the constraint cannot be met: bases {i + 1} and {j + 1} (from 1) do not pair"
+                )
     if open_:
-        raise InputError(f"the constraint cannot be met: '(' at position {open_[-1]} is never closed")
+        raise InputError(
+            f"the constraint cannot be met: '(' at position {open_[-1] + 1} (from 1) is never closed"
+        )
     mark_of = np.array(list(marks))
     bad = (partner[left] >= 0) & (partner[left] != right) | (partner[right] >= 0) & (partner[right] != left)
     bad |= (mark_of[left] == "x") | (mark_of[right] == "x")

@@ -66,8 +66,8 @@ def encode(i: int, x: Any) -> np.ndarray:
         place = int(bad[0])
         hint = "; remove gaps first" if x[place] in "-.~_" else ""
         raise InputError(
-            f"{x[place]!r} at position {place} is no base; expected A, C, G, U (or T), or an IUPAC "
-            f"code such as N for an unknown base{hint}",
+            f"{x[place]!r} at position {place + 1} (from 1) is no base; expected A, C, G, U (or T), or an "
+            f"IUPAC code such as N for an unknown base{hint}",
             sample=i,
         )
     return codes
