@@ -24,8 +24,9 @@ def run_all(arguments: Sequence[str]) -> None:
     for entry in _order([e for e in ENTRIES if args.only in e.arguments], bool(args.fresh)):
         if not args.budget:
             break
-        if 60.0 * entry.minutes > left:
-            print(f"{entry.arguments}: about {entry.minutes:g} minutes do not fit any more", flush=True)
+        minutes = expected(entry)
+        if 60.0 * minutes > left:
+            print(f"{entry.arguments}: about {minutes:.0f} minutes do not fit any more", flush=True)
             continue
         started = time.perf_counter()
         command = [sys.executable, "-m", "experiments", *entry.arguments.split(), "--data", args.data]
@@ -37,7 +38,13 @@ def run_all(arguments: Sequence[str]) -> None:
     print(write_overview())
 
 
+def expected(entry: Entry) -> float:
+    """Minutes that an experiment takes: those of its last result, or a rough number."""
+    known = status(entry)
+    return float(known.seconds) / 60.0 if known is not None and known.seconds else entry.minutes
+
+
 def _order(entries: list[Entry], fresh: bool) -> list[Entry]:
     known = {entry: status(entry) for entry in entries}
     todo = [entry for entry in entries if known[entry] is None or known[entry].stale or fresh]
-    return sorted(todo, key=lambda entry: (known[entry] is not None, entry.minutes))
+    return sorted(todo, key=lambda entry: (known[entry] is not None, expected(entry)))

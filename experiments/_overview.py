@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import datetime
-import re
+import importlib
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
 from experiments._claims import ENTRIES, Entry, tables_of
-from experiments._report import RESULTS
+from experiments._report import RESULTS, made
 
 _HERE = Path(__file__).parent
 _SOURCE = "src/trelliswork"
-_COMMAND = re.compile(r"`python -m experiments (.*?) --data DIR`, (\d{4}-\d\d-\d\d)(?:, (\d+) s)?")
+_NO_MATTER = ("_report", "_pictures", "_claims")  # how results are written and shown, not what they are
 
 
 class Status(NamedTuple):
@@ -26,21 +27,47 @@ class Status(NamedTuple):
 
 def status(entry: Entry) -> Status | None:
     """What is known of the last result; None where there is none."""
-    path = RESULTS / f"{entry.result}.md"
-    found = _COMMAND.search(path.read_text(encoding="utf-8")) if path.exists() else None
+    found = made(entry.result)
     if found is None:
         return None
-    _, date, seconds = found.groups()
-    paper = entry.arguments.split()[0]
-    places = [f"experiments/{paper}", *(f"{_SOURCE}/{place}" for place in entry.code)]
-    return Status(date, seconds or "", _changed(places) > date)
+    paper, table = entry.arguments.split()[:2]
+    module = importlib.import_module(f"experiments.{paper}").TABLES[table].__module__
+    places = [*sorted(_modules(module)), *(f"{_SOURCE}/{place}" for place in entry.code)]
+    date, moment = _changed(places)
+    committed = _changed([f"experiments/results/{entry.result}.md"])[1]
+    later = date == found.date and "" < committed < moment and not _open(entry)
+    return Status(found.date, found.seconds, date > found.date or later)
 
 
-def _changed(places: list[str]) -> str:
-    """Date of the last change of some folders, as far as the repository tells."""
-    command = ["git", "log", "-1", "--format=%cs", "--", *places]
-    done = subprocess.run(command, cwd=_HERE.parent, capture_output=True, text=True, check=False)
+def _modules(name: str) -> set[str]:
+    """Files of a module of the experiments and of those that it imports."""
+    found: set[str] = set()
+    todo = [name]
+    while todo:
+        path = "/".join(todo.pop().split(".")) + ".py"
+        if path in found or not (_HERE.parent / path).exists():
+            continue
+        found.add(path)
+        for node in ast.walk(ast.parse((_HERE.parent / path).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("experiments."):
+                todo.append(str(node.module))
+    return {path for path in found if Path(path).stem not in _NO_MATTER}
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=_HERE.parent, capture_output=True, text=True, check=False)
     return done.stdout.strip()
+
+
+def _changed(places: list[str]) -> tuple[str, str]:
+    """Date and moment of the last change of some files, as far as the repository tells."""
+    date, _, moment = _git("log", "-1", "--format=%cs %ct", "--", *places).partition(" ")
+    return date, moment
+
+
+def _open(entry: Entry) -> bool:
+    """Whether a result is newer than the last commit."""
+    return bool(_git("status", "--porcelain", "--", f"experiments/results/{entry.result}.md"))
 
 
 def overview() -> str:
@@ -64,7 +91,9 @@ def overview() -> str:
         text = (RESULTS / f"{entry.result}.md").read_text(encoding="utf-8")
         try:
             ours, holds = entry.ours(tables_of(text))
-            verdict = "holds" if holds else "does not hold"
+            verdict = {True: "holds", False: "does not hold", None: "none: a choice is at the end of a grid"}[
+                holds
+            ]
         except (KeyError, IndexError, StopIteration, ValueError):
             ours, verdict = "see the file", "not read"
         date = known.date + (", old" if known.stale else "")

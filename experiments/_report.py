@@ -6,11 +6,12 @@ import argparse
 import datetime
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 _STARTED = time.perf_counter()
 
@@ -41,15 +42,42 @@ def result_path(name: str, suffix: str) -> Path:
     return path
 
 
-def write(name: str, title: str, body: str) -> Path:
-    """Print a result and keep it with the command that made it."""
+class Made(NamedTuple):
+    """When a result was made, and in how many seconds by the clock, where its file says so."""
+
+    date: str
+    seconds: str
+
+
+_HEAD = re.compile(r"`python -m experiments .*? --data DIR`, (\d{4}-\d\d-\d\d)(?:, (\d+) s)?")
+_WITHIN = re.compile(r"(\d+) s (?:in all|by the clock)|Whole table: (\d+) s")
+
+
+def made(name: str) -> Made | None:
+    """Date and seconds of a result; None where there is none. Older files have seconds in their text."""
+    path = RESULTS / f"{name}.md"
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    found = _HEAD.search(text)
+    if found is None:
+        return None
+    date, seconds = found.groups()
+    within = None if seconds else _WITHIN.search(text)
+    return Made(date, seconds or (within.group(1) or within.group(2) if within else ""))
+
+
+def write(name: str, title: str, body: str, *, kept: Made | None = None) -> Path:
+    """Print a result and keep it with the command that made it.
+
+    Where parts of earlier runs were ``kept``, it has their date and seconds instead of this run's.
+    """
     given = sys.argv[1:]
     if "--data" in given:
         place = given.index("--data")
         del given[place : place + 2]
     arguments = " ".join(os.path.basename(a) for a in given)
-    command, seconds = f"`python -m experiments {arguments} --data DIR`", time.perf_counter() - _STARTED
-    text = f"# {title}\n\n{command}, {datetime.date.today()}, {seconds:.0f} s\n\n{body}\n"
+    now = Made(str(datetime.date.today()), f"{time.perf_counter() - _STARTED:.0f}")
+    date, seconds = now if kept is None else kept
+    text = f"# {title}\n\n`python -m experiments {arguments} --data DIR`, {date}, {seconds} s\n\n{body}\n"
     path = result_path(name, ".md")
     path.write_text(text, encoding="utf-8")
     print(text)

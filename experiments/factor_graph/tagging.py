@@ -6,6 +6,7 @@ label n-grams up to the given order, the same for all learners.
 
 from __future__ import annotations
 
+import datetime
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import trelliswork as tw
-from experiments._report import load, options, store, write
+from experiments._report import Made, load, made, options, store, write
 from experiments._samples import take
 from experiments.factor_graph.comparison import report
 from experiments.factor_graph.treebanks import TEMPLATE, read
@@ -86,6 +87,7 @@ def one_fold(args: Any, X: Any, y: Any, size: int, fold: int) -> dict[str, Any]:
     data = [(window.transform(take(X, part)), take(y, part)) for part in (train, validation, test)]
     chain = tw.Chain(args.order, emissions="observed")
     out: dict[str, Any] = {"sentences": len(train), "tokens": sum(map(len, data[0][1]))}
+    out["date"] = str(datetime.date.today())
     for kind, (model, penalties) in settings(chain, len(train), args.tol, args.max_iter).items():
         if kind == "StructBoost" and not 0 < size <= args.boost:
             continue
@@ -123,7 +125,9 @@ def tagging(arguments: Sequence[str]) -> None:
         boost=(200, "largest training part for StructBoost"),
         seed=(0, "seed of the folds"),
     )
-    stored = load(RESULT)
+    stored, former = load(RESULT), made(RESULT)
+    for fold in stored.values():  # older folds are those of the last result
+        fold.setdefault("date", former.date if former else "")
     protocol = f"order {args.order}, {args.folds} folds, {args.sentences} sentences, tol {args.tol}"
     protocol += f", {args.max_iter} iterations, seed {args.seed}"
     folds = [int(f) for f in args.only.split(",")] if args.only else list(range(args.folds))
@@ -137,4 +141,8 @@ def tagging(arguments: Sequence[str]) -> None:
                 if key not in stored:
                     stored[key] = one_fold(args, X, y, size, fold)
                     store(RESULT, dict(sorted(stored.items())))
-    write(RESULT, "Part-of-speech tagging: voted CRF against CRFs", report(stored, protocol, args))
+    shown = [fold for key, fold in stored.items() if key.endswith(protocol)]
+    seconds = sum(part["seconds"] for fold in shown for part in fold.values() if isinstance(part, dict))
+    kept = Made(min(fold["date"] for fold in shown), f"{seconds:.0f}")
+    title = "Part-of-speech tagging: voted CRF against CRFs"
+    write(RESULT, title, report(stored, protocol, args), kept=kept)

@@ -17,8 +17,9 @@ from trelliswork.losses import Tree
 from trelliswork.selection import race
 from trelliswork.structures.classes.taxonomy import Taxonomy
 
-SHARES = (0.01, 0.03, 0.1, 0.2, 0.4, 1.0, 3.0, 10.0, 30.0)  # weight of the slack of one sample: C / n
-COARSE = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)  # at full size
+# Weight of the slack of one sample: C / n.
+SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.4, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+COARSE = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6)  # at full size
 ANCESTORS = (1.0, 0.5, 0.25, 0.1)  # weights of ancestors
 TOL = 0.0001  # relative gap: where C is small the slacks are nearly all of the objective
 COARSE_TOL = 0.001  # at full size
@@ -26,6 +27,8 @@ CACHE_MB = 4000  # holds the kernel matrix of all samples
 RACE = 3.0  # standard errors behind the best form of its method at which a form is given up, at full size
 ENOUGH = 4000  # judged samples by which a form is chosen at full size: fewer are split again
 METHODS = ("flat 0/1", "taxonomy 0/1", "flat + tree loss", "taxonomy + tree loss")
+AS_PRINTED = tuple(f"{method}, weight 1" for method in (METHODS[1], METHODS[3]))  # ancestors as in the paper
+ROWS = (*METHODS[:2], AS_PRINTED[0], *METHODS[2:], AS_PRINTED[1])
 
 
 class Form(NamedTuple):
@@ -40,7 +43,7 @@ def machine(method: str, data: Labelled, n: int, form: Form, tol: float) -> Any:
     """One of the four methods for ``n`` samples."""
     taxonomy = data.links if method.startswith("taxonomy") else None
     structure = tw.Classes(taxonomy, labels=sorted(set(data.y.tolist())), ancestor_weight=form.ancestors)
-    loss: Any = Tree(data.links) if method.endswith("tree loss") else "zero-one"
+    loss: Any = Tree(data.links) if "tree loss" in method else "zero-one"
     return tw.StructuredSVM(
         structure,
         form.share * n,
@@ -58,15 +61,26 @@ def forms(method: str, shares: Sequence[float], height: float = 1.0) -> list[For
     """All settings of a method; slack and margin rescaling are equal for 0/1.
 
     Margins as large as the tree loss take weights as much larger, and so a larger C: its shares are
-    multiplied by ``height``.
+    multiplied by ``height``. The middle of the grid comes first: of equal settings the first is chosen, and
+    machines with very small or very large C are equal.
     """
-    ways = ("slack", "margin") if method.endswith("tree loss") else ("margin",)
+    ways = ("slack", "margin") if "tree loss" in method else ("margin",)
     ancestors = ANCESTORS if method.startswith("taxonomy") else (0.0,)
+    if method in AS_PRINTED:
+        ancestors = (1.0,)
+    middle = (len(shares) - 1) / 2
+    ordered = [shares[k] for k in sorted(range(len(shares)), key=lambda k: abs(k - middle))]
     settings = []
-    for way, ancestor, share in itertools.product(ways, ancestors, shares):
+    for way, ancestor, share in itertools.product(ways, ancestors, ordered):
         wide = len(ways) == 2 and way == "margin"
         settings.append(Form(way, ancestor, share * height if wide else share))
     return settings
+
+
+def at_end(form: Form, method: str, shares: Sequence[float], height: float) -> bool:
+    """Whether the first or the last share of the grid was chosen."""
+    scale = height if "tree loss" in method and form.rescale == "margin" else 1.0
+    return form.share in (shares[0] * scale, shares[-1] * scale)
 
 
 class Judge:
@@ -157,20 +171,32 @@ class Protocol:
 
         At full size forms that are surely not the best of their method leave the race.
         """
-        height = 1.0 if self.per_class else float(self.judge.heights.max())
-        shares = SHARES if self.per_class else COARSE
         rounds = [(a, b, self.rows(a, b)) for a, b in self.splits(trials, inner)]
+        known: dict[tuple[str, Form, int], np.ndarray] = {}
 
-        def judged(method: str, form: Form, split: tuple[np.ndarray, np.ndarray, Any]) -> np.ndarray:
-            a, b, rows = split
-            return self.losses(method, form, a, rows, b) * self.weights(b)
+        def judged(method: str, form: Form, number: int) -> np.ndarray:
+            key = (method.removesuffix(", weight 1"), form, number)
+            if key not in known:
+                a, b, rows = rounds[number]
+                known[key] = self.losses(method, form, a, rows, b) * self.weights(b)
+            return known[key]
 
         return {
             method: race(
-                forms(method, shares, height),
-                rounds,
+                forms(method, self.shares, self.height),
+                range(len(rounds)),
                 functools.partial(judged, method),
                 limit=None if self.per_class else RACE,
             ).best
-            for method in METHODS
+            for method in ROWS
         }
+
+    @property
+    def shares(self) -> Sequence[float]:
+        """C / n to choose from."""
+        return SHARES if self.per_class else COARSE
+
+    @property
+    def height(self) -> float:
+        """Factor of C / n for margins of the tree loss."""
+        return 1.0 if self.per_class else float(self.judge.heights.max())
