@@ -219,7 +219,7 @@ def releases(args: Any, scores: Scores, samples: dict[str, Any]) -> str:
     header += ["SCFG / KLRSO alone", "Rfam 5.0: sequences", "pairs held, %", "SCFG / KLRSO alone"]
     return (
         "Levels against the paper's. It has seeds and automatic annotations of the Rfam of its day, which is "
-        "neither of ours; automatic members are found by their likeness to the seeds, so they are easier. "
+        "neither of ours; automatic members are found by their likeness to the seeds, so they may be easier. "
         "Pairs held: share of the projected pairs whose bases pair; the others are missed by any grammar "
         f"here, and bound F.\n\n{markdown(header, rows)}\n\nWhether KLRSO on Rfam 5.0 is closer to the "
         f"paper (distance of F): {'; '.join(closer)}."

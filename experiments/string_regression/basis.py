@@ -52,8 +52,8 @@ def basis(arguments: Sequence[str]) -> None:
     )
     if near["greedy"] < near["random"]:
         body += (
-            "the first letters it takes are unlike the others, so each lowers the error of few of them; only "
-            "where the common shapes are covered does it pay to go after what is left."
+            "the first letters it takes are unlike the others, so each may lower the error of few of them, "
+            "which would explain why it pays only where the common shapes are covered."
         )
     else:
         body += "its first letters are not unlike the others, and this does not explain where it is behind."

@@ -29,7 +29,8 @@ from experiments.svm_isos.taxonomy_protocol import (
 
 END = " (end)"  # of a grid
 HISTORY = """\
-How the protocol came about; every version was tested on the same test parts. First version (2026-11-16): \
+How the protocol came about; versions 1 to 3 were tested on the same test parts, and later ones on parts of \
+the same collections. First version (2026-11-16): \
 Enron, ImCLEF07A and 20 Newsgroups, 2 and 4 per class and all, ancestors with weight 1, C / n 0.03 to 10, \
 gap 1 %, 10 draws, linear machines throughout: taxonomy + tree loss was lowest in 1 of 9 comparisons. Then \
 the weight of ancestors was chosen too, C / n was 0.01 to 30 and there were 20 draws: 5 of 9. Then the gap \

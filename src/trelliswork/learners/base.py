@@ -122,6 +122,9 @@ class StructuredEstimator(ModelVerbs, Parametrised):
             return
         if not self.__sklearn_is_fitted__():
             raise InputError("alphabets without weights")
+        nothing = [name for name in ("coef_", "dual_coef_") if vars(self).get(name, self) is None]
+        if nothing:
+            raise InputError(f"{nothing[0]} is null")
         arrays = fitting(vars(self), declared, "weights", features=self.space_.n_features)
         for name, value in arrays.items():
             setattr(self, name, value if value.ndim else float(value))
