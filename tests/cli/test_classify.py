@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import trelliswork as tw
+from trelliswork.cli.tasks.classify import samples
 from trelliswork.cli.tasks.classify import train as command
 from trelliswork.io import read_rows
 from trelliswork.persist import read_info
@@ -365,3 +366,148 @@ def test_scaling_is_optional(run, tmp_path):
     assert (scaler.numbers_, scaler.center_.tolist()) == (["size"], [2500.0])
     assert run("train", "classify", "t.csv", "-o", "m.tw", "-q", "--no-scale").exit_code == 0
     assert not hasattr(tw.load("m.tw"), "steps")
+
+
+def european(n, seed=0, separator=";", comma=","):
+    """Numbers with decimal commas, the second one of no use."""
+    rng = np.random.default_rng(seed)
+    lines = [separator.join(["size", "noise", "kind"])]
+    for k in range(n):
+        numbers = (f"{v:.2f}".replace(".", comma) for v in (k % 2 + rng.normal(0, 0.1), rng.normal()))
+        lines.append(separator.join([*numbers, "ab"[k % 2]]))
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_decimal_commas(run, tmp_path, separator):
+    (tmp_path / "train.csv").write_text(european(40, 0, separator), encoding="utf-8-sig")
+    (tmp_path / "dev.csv").write_text(european(20, 1, separator), encoding="utf-8")
+    done = run("train", "classify", "train.csv", "-o", "m.tw", "--dev", "dev.csv")
+    assert done.exit_code == 0, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "dev accuracy 100.00%" in done.stderr
+    assert tw.load("m.tw")[0].numbers_ == ["noise", "size"]
+    assert read_info("m.tw")["rows"]["numbers"] == ["size", "noise"]
+    assert "numbers" not in run("inspect", "m.tw").stdout.partition("largest weights")[0]
+
+    # Files that are written in another way are read as the same numbers.
+    (tmp_path / "points.csv").write_text(european(20, 1, ",", "."), encoding="utf-8")
+    (tmp_path / "quoted.csv").write_text(european(20, 1, ";").replace("size", '"size"'), encoding="utf-8")
+    (tmp_path / "whole.csv").write_text(f"noise{separator}size\n0{separator}0\n0{separator}1\n")
+    (tmp_path / "alone.csv").write_text("size\n0,1\n1,1\n")
+    for name in ("dev.csv", "points.csv", "quoted.csv"):
+        done = run("evaluate", "m.tw", name, "--json")
+        assert (json.loads(done.stdout)["accuracy"], done.stderr) == (1.0, "")
+    for name, between in (("whole.csv", separator), ("alone.csv", ";")):
+        done = run("predict", "m.tw", name)
+        assert [line.split(between)[-1] for line in done.stdout.splitlines()] == ["predicted", "a", "b"]
+    (tmp_path / "bad.csv").write_text("size;noise\n1.000,5;0\n")
+    done = run("predict", "m.tw", "bad.csv")
+    assert done.exit_code == 0
+    assert done.stderr.startswith(
+        "trelliswork: warning: bad.csv: column 'size': '1.000,5' is no number, unlike"
+    )
+
+
+def test_columns_of_points_may_have_commas_later(run, tmp_path):
+    (tmp_path / "train.csv").write_text(european(40, 0, ",", "."))
+    (tmp_path / "test.csv").write_text(european(20, 1, ";"))
+    assert run("train", "classify", "train.csv", "-o", "m.tw", "-q").exit_code == 0
+    assert json.loads(run("evaluate", "m.tw", "test.csv", "--json").stdout)["accuracy"] == 1.0
+
+
+def test_separators_of_thousands_are_told(run, tmp_path):
+    (tmp_path / "t.csv").write_text("price;kind\n1.234,5;a\n12,5;b\n13,5;b\n")
+    done = run("train", "classify", "t.csv", "-o", "m.tw")
+    assert done.exit_code == 0
+    first, second = done.stderr.splitlines()
+    assert first.startswith("trelliswork: warning: t.csv: column 'price': '1.234,5' is no number, so that")
+    assert second.startswith("svm: 3 rows")
+    assert run("predict", "m.tw", "t.csv").stderr == ""  # read as text, as in training
+    assert run("train", "classify", "t.csv", "-o", "m.tw", "-q").stderr == ""
+
+
+def with_layout(source, target, change):
+    """Copy of a model file with another note on how rows are read."""
+    info = read_info(source)
+    change(info["rows"])
+    tw.save(tw.load(source), target, info=info)
+
+
+def test_model_files_without_the_newer_entries(run, tmp_path):
+    (tmp_path / "t.csv").write_text("id;size;kind\n1;a;x\n2;1,5;y\n3;a;x\n4;1,5;y\n")
+    assert run("train", "classify", "t.csv", "-o", "m.tw", "--columns", "id,size", "-q").exit_code == 0
+
+    def older(rows):
+        for name in ("numbers", "left_out"):
+            rows.pop(name, None)
+
+    with_layout("m.tw", "old.tw", older)
+    (tmp_path / "new.csv").write_text("id;size\n2;1,5\n3;1,5\n")  # a text then, and a text now
+    done = run("predict", "old.tw", "new.csv")
+    assert done.stdout == "id;size;predicted\n2;1,5;y\n3;1,5;y\n"
+    assert done.stderr == ""
+    assert run("predict", "m.tw", "new.csv").stdout == done.stdout
+
+
+@pytest.mark.parametrize(
+    "change", [{"numbers": 5}, {"numbers": [1]}, {"left_out": "id"}, {"others": []}], ids=str
+)
+def test_damaged_layouts(run, tmp_path, change):
+    (tmp_path / "t.csv").write_text("size,kind\n1,x\n2,y\n")
+    assert run("train", "classify", "t.csv", "-o", "m.tw", "-q").exit_code == 0
+    with_layout("m.tw", "bad.tw", lambda rows: rows.update(change))
+    done = run("predict", "bad.tw", "t.csv")
+    assert done.exit_code == 2
+    assert done.stderr == "trelliswork: bad.tw: the model file is damaged (how rows are read)\n"
+
+
+def numbered(name, n=20):
+    rng = np.random.default_rng(0)
+    rows = (f"{k},{k % 2 + rng.normal(0, 0.1):.3f},{'ab'[k % 2]}" for k in range(n))
+    return "\n".join([f"{name},size,kind", *rows]) + "\n"
+
+
+@pytest.mark.parametrize("name", ["id", "", "Unnamed: 0", "PassengerId"])
+def test_row_numbers_are_left_out(run, tmp_path, name):
+    (tmp_path / "t.csv").write_text(numbered(name))
+    done = run("train", "classify", "t.csv", "-o", "m.tw", "--dev", "t.csv")
+    assert done.exit_code == 0, done.stderr
+    first, second = done.stderr.splitlines()
+    assert first == (
+        f"trelliswork: warning: t.csv: row numbers (column {name!r}) are left out; to keep them, name them "
+        "with the others in --columns"
+    )
+    assert "dev accuracy 100.00%" in second
+    assert tw.load("m.tw")[0].numbers_ == ["size"]
+    assert read_info("m.tw")["rows"]["left_out"] == [name]
+    assert f"left_out [{name!r}]" in " ".join(run("inspect", "m.tw").stdout.split())
+    done = run("evaluate", "m.tw", "t.csv", "--json")
+    assert (json.loads(done.stdout)["accuracy"], done.stderr) == (1.0, "")
+    (tmp_path / "new.csv").write_text("size\n0.1\n0.9\n")
+    assert run("predict", "m.tw", "new.csv").stdout == "size,predicted\n0.1,a\n0.9,b\n"
+    (tmp_path / "same.csv").write_text(f"{name},size\n7,0.1\n7,0.9\n")  # numbers of rows all the same
+    assert run("predict", "m.tw", "same.csv").stdout == f"{name},size,predicted\n7,0.1,a\n7,0.9,b\n"
+    assert run("train", "classify", "t.csv", "-o", "m.tw", "-q").stderr == ""
+
+
+def test_row_numbers_that_are_asked_for(run, tmp_path):
+    (tmp_path / "t.csv").write_text(numbered("id"))
+    done = run("train", "classify", "t.csv", "-o", "m.tw", "--columns", "id,size")
+    assert done.stderr.count("\n") == 1
+    assert tw.load("m.tw")[0].numbers_ == ["id", "size"]
+    (tmp_path / "bare.csv").write_text("id,label\n1,a\n2,b\n")
+    done = run("train", "classify", "bare.csv", "-o", "n.tw")
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "trelliswork: bare.csv: nothing but row numbers (column 'id') beside the label; "
+        "--columns reads them, too\n",
+    )
+    assert run("train", "classify", "bare.csv", "-o", "n.tw", "--columns", "id").exit_code == 0
+
+
+def test_comparisons_leave_row_numbers_out(tmp_path):
+    (tmp_path / "t.csv").write_text(numbered("id"))
+    found = samples(str(tmp_path / "t.csv"))
+    assert set(found.X[0]) == {"size"}
+    assert "row numbers (column 'id') are left out" in found.notes[0]

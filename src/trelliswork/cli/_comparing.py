@@ -26,12 +26,15 @@ class Samples(NamedTuple):
     learners : mapping of str to estimator, or None
         Learners by the names of their classes, where they need features of their own; None are all that the
         structure can do.
+    notes : tuple of str
+        What a user should know about how the file was read.
     """
 
     X: Any
     y: Any
     structure: Any
     learners: Mapping[str, Any] | None = None
+    notes: tuple[str, ...] = ()
 
 
 def with_features(structure: Any, features: Callable[[str], Any]) -> dict[str, Any]:
@@ -99,6 +102,8 @@ def compare_file(
     from trelliswork.selection import compare
 
     samples = able[task].samples(source, **given)
+    for note in () if quiet else samples.notes:
+        say(f"trelliswork: warning: {note}")
     comparison = compare(
         samples.X,
         samples.y,

@@ -13,6 +13,14 @@ from typing import Any, NamedTuple
 
 from trelliswork._errors import InputError
 from trelliswork._text import read_text
+from trelliswork.io._cells import (
+    decimal_comma,
+    found_separator,
+    is_decimal,
+    names_rows,
+    numbers_rows,
+    spoilt_number,
+)
 from trelliswork.io.arff import hierarchy, most_specific, read_arff
 
 __all__ = ["FORMATS", "Rows", "read_rows", "words_of"]
@@ -46,6 +54,10 @@ class Rows(NamedTuple):
         What separates the cells of a CSV file.
     taxonomy : list of (str, str) or None
         Links of the labels of an ARFF file whose class is ``hierarchical``.
+    numbers : list of str or None
+        Columns of a CSV file that hold numbers and nothing else.
+    notes : tuple of str
+        What a user should know about how the file was read.
 
     Examples
     --------
@@ -64,6 +76,8 @@ class Rows(NamedTuple):
     name: str
     separator: str = ","
     taxonomy: list[tuple[str, str]] | None = None
+    numbers: list[str] | None = None
+    notes: tuple[str, ...] = ()
 
     def located(self, error: InputError) -> InputError:
         """The error with the line of its sample instead of its number.
@@ -74,6 +88,48 @@ class Rows(NamedTuple):
             An error about one of these rows.
         """
         return error.placed(self.name, self.lines)
+
+    def identifiers(self) -> list[str]:
+        r"""Columns or keys that number the rows, such as ``id``: by name, and as distinct whole numbers.
+
+        Examples
+        --------
+        >>> import io
+        >>> from trelliswork.io import read_rows
+        >>> read_rows(io.StringIO("id,size,label\n17,2,cat\n18,3,dog\n")).identifiers()
+        ['id']
+        """
+        keys = filter(names_rows, dict.fromkeys(key for row in self.X for key in row))
+        return [key for key in keys if numbers_rows(self._column(key))]
+
+    def without(self, left_out: Sequence[str]) -> Rows:
+        r"""The rows without some columns or keys among their features.
+
+        Parameters
+        ----------
+        left_out : sequence of str
+            The columns; those that there are not are passed over.
+
+        Examples
+        --------
+        >>> import io
+        >>> from trelliswork.io import read_rows
+        >>> read_rows(io.StringIO("id,size,label\n17,2,cat\n")).without(["id"]).X
+        [{'size': 2.0}]
+        """
+        if not left_out:
+            return self
+        X = [{key: value for key, value in row.items() if key not in left_out} for row in self.X]
+        return self._replace(X=X)
+
+    def _column(self, key: str) -> list[str]:
+        """Cells of a column as they were written, since long numbers may be one as floats."""
+        if self.format == "jsonl":
+            return [str(item.get(key, "")) for item in self.records]
+        if self.header is None or key not in self.header:
+            return []
+        place = self.header.index(key)
+        return [cells[place].strip() for cells in self.records]
 
 
 def read_rows(
@@ -86,6 +142,8 @@ def read_rows(
     separator: str | None = None,
     encoding: str = "utf-8",
     unlabelled: bool = False,
+    numbers: Sequence[str] | None = None,
+    left_out: Sequence[str] = (),
 ) -> Rows:
     r"""Read labelled rows from a file.
 
@@ -107,11 +165,16 @@ def read_rows(
         Columns or keys that hold text: their words become features, ``1 + log(count)``, scaled to
         length 1.
     separator : str or None
-        Between cells; by default a tab if the header has one, else a comma or a semicolon.
+        Between cells; by default the tab, comma or semicolon that splits the header and the first rows alike.
     encoding : str, default="utf-8"
         Encoding of the file.
     unlabelled : bool, default=False
         Whether labels may be missing.
+    numbers : list of str or None
+        Columns of a CSV file in which a comma may be decimal, as in ``1,5``, unless commas separate cells.
+        None finds them: all cells are numbers, one of them with such a comma.
+    left_out : list of str
+        Columns or keys to leave out where the file has them.
 
     Returns
     -------
@@ -137,12 +200,14 @@ def read_rows(
     elif columns is not None:
         columns = list(dict.fromkeys([*columns, *text]))
     if kind == "arff":
-        return _arff(lines, name, label, columns, unlabelled)
-    if kind == "svmlight":
-        return _svmlight(lines, name, unlabelled)
-    if kind == "csv":
-        return _csv(content, name, label, columns, text, separator, unlabelled)
-    return _jsonl(lines, name, label, columns, text, unlabelled)
+        rows = _arff(lines, name, label, columns, unlabelled)
+    elif kind == "svmlight":
+        rows = _svmlight(lines, name, unlabelled)
+    elif kind == "csv":
+        rows = _csv(content, name, label, columns, text, separator, unlabelled, numbers)
+    else:
+        rows = _jsonl(lines, name, label, columns, text, unlabelled)
+    return rows.without(left_out)
 
 
 def _guessed(lines: list[str]) -> str:
@@ -203,49 +268,119 @@ def _csv(
     text: Sequence[str],
     separator: str | None,
     unlabelled: bool,
+    numbers: Sequence[str] | None,
 ) -> Rows:
-    first = content.lstrip("\n").split("\n", 1)[0]
-    between = separator or next((c for c in "\t,;" if c in first), ",")
-    if len(between) != 1:
-        raise InputError(f"a CSV file needs a separator of one character, got {between!r}")
-    reader = csv.reader(io.StringIO(content), delimiter=between, strict=True)
+    between = separator or found_separator(content)
+    table = _table(content, name, between)
+    line, header = table[0]
+    target = label or ("label" if "label" in header else None if unlabelled else header[-1])
+    _check_names(header, [*(columns or ()), *text], name, line)
+    if target not in header:
+        if not unlabelled:
+            raise InputError.at(name, line, f"no column {target!r}; there are {_listed(header)}")
+        target = None
+    wanted = {c: header.index(c) for c in (columns or header) if c != target}
+    if not wanted:
+        raise InputError.at(name, line, "no column beside the label")
+    _check_lengths(table, name)
+    plain = [key for key in wanted if key not in text]
+    commas, spoilt = (set(), {}) if between == "," else _with_commas(table[1:], wanted, plain, numbers)
+    X, texts = _features(table[1:], name, wanted, text, commas)
+    if numbers is not None:
+        spoilt = {key: texts[key] for key in numbers if key in texts}
+    filled: set[str] = set().union(*X)
+    return Rows(
+        X,
+        None if target is None else [_label(c[header.index(target)], name, n) for n, c in table[1:]],
+        [cells for _, cells in table[1:]],
+        header,
+        [number for number, _ in table[1:]],
+        "csv",
+        name,
+        between,
+        numbers=[key for key in plain if key in filled and key not in texts],
+        notes=_notes(name, spoilt, trained=numbers is not None),
+    )
+
+
+def _table(content: str, name: str, separator: str) -> list[tuple[int, list[str]]]:
+    """Line and cells of the header and of the rows that are not blank."""
+    if len(separator) != 1:
+        raise InputError(f"a CSV file needs a separator of one character, got {separator!r}")
+    reader = csv.reader(io.StringIO(content), delimiter=separator, strict=True)
     table = [(number, cells) for number, cells in _cells(reader, name) if any(c.strip() for c in cells)]
     if not table:
         raise InputError.at(name, None, "no row; expected a header and rows below it")
-    header = [cell.strip() for cell in table[0][1]]
+    line, header = table[0][0], [cell.strip() for cell in table[0][1]]
     if len(set(header)) < len(header):
         twice = next(cell for cell in header if header.count(cell) > 1)
-        raise InputError.at(name, table[0][0], f"column {twice!r} occurs twice")
+        raise InputError.at(name, line, f"column {twice!r} occurs twice")
     if len(table) == 1:
-        raise InputError.at(name, table[0][0], "no row below the header")
-    target = label or ("label" if "label" in header else None if unlabelled else header[-1])
-    _check_names(header, [*(columns or ()), *text], name, table[0][0])
-    if target not in header:
-        if not unlabelled:
-            raise InputError.at(name, table[0][0], f"no column {target!r}; there are {_listed(header)}")
-        target = None
-    wanted = [c for c in (columns or header) if c != target]
-    if not wanted:
-        raise InputError.at(name, table[0][0], "no column beside the label")
-    X, y = [], []
+        raise InputError.at(name, line, "no row below the header")
+    return [(line, header), *table[1:]]
+
+
+def _check_lengths(table: list[tuple[int, list[str]]], name: str) -> None:
+    expected = len(table[0][1])
     for number, cells in table[1:]:
-        if len(cells) != len(header):
-            raise InputError.at(
-                name, number, f"{len(cells)} columns; expected {len(header)}, as in the header"
-            )
-        values = dict(zip(header, cells, strict=True))
-        if target is not None:
-            y.append(_label(values[target], name, number))
+        if len(cells) != expected:
+            raise InputError.at(name, number, f"{len(cells)} columns; expected {expected}, as in the header")
+
+
+def _with_commas(
+    table: list[tuple[int, list[str]]],
+    places: dict[str, int],
+    keys: Sequence[str],
+    numbers: Sequence[str] | None,
+) -> tuple[set[str], dict[str, str]]:
+    """Columns in which a comma is decimal, and what others, which are nearly such, hold beside numbers."""
+    if numbers is not None:
+        return set(numbers), {}
+    commas, spoilt = set(), {}
+    for key in keys:
+        column = [cells[places[key]].strip() for _, cells in table]
+        if decimal_comma(column):
+            commas.add(key)
+        elif (cell := spoilt_number(column)) is not None:
+            spoilt[key] = cell
+    return commas, spoilt
+
+
+def _features(
+    table: list[tuple[int, list[str]]],
+    name: str,
+    places: dict[str, int],
+    text: Sequence[str],
+    commas: set[str],
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Features of the rows of a CSV file, and the first cell of each column that is no number."""
+    X: list[dict[str, Any]] = []
+    texts: dict[str, str] = {}
+    for number, cells in table:
         row: dict[str, Any] = {}
-        for key in wanted:
-            cell = values[key].strip()
+        for key, place in places.items():
+            cell = cells[place].strip()
             if key in text:
                 row |= words_of(cell, key)
             elif cell:
-                row[key] = _cell(cell, name, number, key)
+                row[key] = value = _cell(cell, name, number, key, key in commas)
+                if isinstance(value, str):
+                    texts.setdefault(key, cell)
         X.append(row)
-    records = [cells for _, cells in table[1:]]
-    return Rows(X, y if target else None, records, header, [n for n, _ in table[1:]], "csv", name, between)
+    return X, texts
+
+
+def _notes(name: str, spoilt: dict[str, str], *, trained: bool) -> tuple[str, ...]:
+    """One line about columns that are read as text, though most cells, or all in training, are numbers."""
+    if not spoilt:
+        return ()
+    key, cell = next(iter(spoilt.items()))
+    named = f"column {key!r}" + (f" (also {_listed(list(spoilt)[1:])})" if len(spoilt) > 1 else "")
+    said = (
+        "unlike in training, and is read as text" if trained else "so that the whole column is read as text"
+    )
+    hint = "write numbers without separators of thousands, and leave cells of missing ones empty"
+    return (f"{name}: {named}: {cell!r:.60} is no number, {said}; {hint}",)
 
 
 def _cells(reader: Any, name: str) -> Iterator[tuple[int, list[str]]]:
@@ -256,8 +391,10 @@ def _cells(reader: Any, name: str) -> Iterator[tuple[int, list[str]]]:
         raise InputError.at(name, reader.line_num, f"broken CSV ({error})") from None
 
 
-def _cell(cell: str, name: str, line: int, key: str) -> Any:
+def _cell(cell: str, name: str, line: int, key: str, comma: bool = False) -> Any:
     """The number in a cell, or its text, which becomes a feature of its own."""
+    if comma and is_decimal(cell):
+        cell = cell.replace(",", ".")
     try:
         value = float(cell)
     except ValueError:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,6 +14,7 @@ import typer
 from trelliswork._errors import InputError, ModelFileError
 from trelliswork.cli import _options
 from trelliswork.cli._learners import Learning, learns
+from trelliswork.cli._report import say
 from trelliswork.cli._training import counted, ending, finish, watched
 
 if TYPE_CHECKING:
@@ -91,7 +93,8 @@ def train(
     columns: Annotated[
         str | None,
         typer.Option(
-            help="Columns or keys to read, such as size,colour; by default all, and with --text none.",
+            help="Columns or keys to read, such as size,colour; by default all but row numbers (id), and with "
+            "--text none.",
             show_default=False,
         ),
     ] = None,
@@ -146,16 +149,18 @@ def train(
         shared["ancestor_weight"] = ancestor_weight
     links = None if taxonomy is None else Taxonomy.read(taxonomy).edges
     estimator = learning.build(Classes(links, **shared), quiet)
-    rows = _read(source, layout)
+    rows = _read_for_training(source, layout, in_parts=learning.in_parts)
+    _warn(rows.notes, quiet)
     if unknown is not None:
         assert rows.y is not None
         rows = rows._replace(y=[_options.known_label(label, [unknown]) for label in rows.y])
     if links is None and rows.taxonomy is not None:
         estimator = learning.build(Classes(rows.taxonomy, **shared), quiet)
-    layout["format"] = rows.format
+    layout |= {"format": rows.format, "numbers": rows.numbers}
     if ancestor_weight is not None and estimator.structure.taxonomy is None:
         raise InputError("--ancestor-weight needs --taxonomy FILE")
     held_out = None if dev is None else _read(dev, layout)
+    _warn(() if held_out is None else held_out.notes, quiet)
     scale = scale and _scaled(learning.entry.learner.__name__)
     scaler = RowScaler(text=layout["text"], numbers=scale) if scale or layout["text"] else None
     if scaler is not None and learning.in_parts:
@@ -176,6 +181,31 @@ def _read(source: str, layout: dict[str, Any], *, unlabelled: bool = False) -> R
     from trelliswork.io.rows import read_rows
 
     return read_rows(source, unlabelled=unlabelled, **layout)
+
+
+def _read_for_training(source: str, layout: dict[str, Any], *, in_parts: bool) -> Rows:
+    """Rows without their numbering, unless it was asked for; the layout says what was left out."""
+    rows = _read(source, layout)
+    found = [] if layout["columns"] or layout["text"] else rows.identifiers()
+    if not found:
+        return rows
+    named = f"column{'s' * (len(found) > 1)} {', '.join(map(repr, found))}"
+    if in_parts:  # each worker would judge by its own file
+        note = f"row numbers ({named}) are taken as features; name the other columns in --columns"
+        return rows._replace(notes=(*rows.notes, f"{rows.name}: {note}"))
+    layout["left_out"] = found
+    left = rows.without(found)
+    if not any(left.X):
+        raise InputError.at(
+            rows.name, None, f"nothing but row numbers ({named}) beside the label; --columns reads them, too"
+        )
+    note = f"row numbers ({named}) are left out; to keep them, name them with the others in --columns"
+    return left._replace(notes=(*rows.notes, f"{rows.name}: {note}"))
+
+
+def _warn(notes: Iterable[str], quiet: bool) -> None:
+    for note in () if quiet else notes:
+        say(f"trelliswork: warning: {note}")
 
 
 def _fit_and_save(
@@ -232,25 +262,44 @@ def samples(
     from trelliswork.structures.classes.taxonomy import Taxonomy
 
     words = _names(text) or []
-    layout = {"format": None, "label": label, "columns": None, "text": words, "separator": None}
-    rows = _read(source, {**layout, "encoding": encoding or "utf-8"})
+    layout: dict[str, Any] = {
+        "format": None,
+        "label": label,
+        "columns": None,
+        "text": words,
+        "separator": None,
+    }
+    layout["encoding"] = encoding or "utf-8"
+    rows = _read_for_training(source, layout, in_parts=False)
     structure = Classes(rows.taxonomy if taxonomy is None else Taxonomy.read(taxonomy).edges, scale=None)
     learners = with_features(structure, lambda name: RowScaler(text=words, numbers=_scaled(name)))
-    return Samples(rows.X, rows.y, structure, learners)
+    return Samples(rows.X, rows.y, structure, learners, rows.notes)
+
+
+# What files of versions that had no such entries mean: every comma is a part of a text, nothing is left out.
+_EARLIER: dict[str, list[str]] = {"numbers": [], "left_out": []}
+
+
+def _is_layout(stored: Any) -> bool:
+    """Whether a stored value says how rows are read; models from Python say nothing about it."""
+    expected = {"format", "label", "columns", "text", "separator", "encoding"}
+    if not isinstance(stored, dict) or (stored and set(stored) - set(_EARLIER) != expected):
+        return False
+    lists = [stored[name] for name in _EARLIER if stored.get(name) is not None]
+    return all(isinstance(names, list) and all(isinstance(n, str) for n in names) for names in lists)
 
 
 def stored_layout(opened: OpenModel, request: Request) -> dict[str, Any]:
     """How the training file was read, with what the request changes."""
     stored = opened.info.get("rows", {})
-    expected = {"format", "label", "columns", "text", "separator", "encoding"}
-    if not isinstance(stored, dict) or (stored and set(stored) != expected):
+    if not _is_layout(stored):
         raise ModelFileError(f"{opened.path}: the model file is damaged (how rows are read)")
     for name, value in (("--columns", request.columns), ("--label", request.label)):
         if value is not None:
             raise InputError(f"{name} is for models of sentences; rows are read as in training")
     if request.comment is not None:
         raise InputError("--comment is for models of sentences")
-    layout = {**stored}
+    layout = {**_EARLIER, **stored} if stored else {}
     if request.separator is not None:
         layout["separator"] = request.separator
     if request.encoding is not None:
@@ -272,6 +321,8 @@ def predict(opened: OpenModel, request: Request) -> None:
     """
     _options.check_output(request.output)
     rows = _read(request.source, stored_layout(opened, request), unlabelled=True)
+    for note in rows.notes:
+        request.note(note)
     learner = opened.learner
     try:
         X, limits = opened.features(rows.X), {}
@@ -331,6 +382,8 @@ def evaluate(opened: OpenModel, request: Request) -> None:
         Files; ``as_json`` prints JSON.
     """
     rows = _read(request.source, stored_layout(opened, request))
+    for note in rows.notes:
+        request.note(note)
     try:
         predicted = [str(label) for label in opened.learner.predict(opened.features(rows.X))]
     except InputError as error:
@@ -352,7 +405,9 @@ def evaluate(opened: OpenModel, request: Request) -> None:
 
 def facts(opened: OpenModel) -> list[tuple[str, str]]:
     """How the rows of the training file were read."""
-    given = {name: value for name, value in opened.info.get("rows", {}).items() if value}
+    stored = {**opened.info.get("rows", {})}
+    stored.pop("numbers", None)  # as long as the header
+    given = {name: value for name, value in stored.items() if value}
     return [("rows", ", ".join(f"{name} {value}" for name, value in given.items()))] if given else []
 
 
