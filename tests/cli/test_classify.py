@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import trelliswork as tw
-from trelliswork.cli.tasks.classify import samples
+from trelliswork.cli.tasks.classify import _read_for_training, samples
 from trelliswork.cli.tasks.classify import train as command
 from trelliswork.io import read_rows
 from trelliswork.persist import read_info
@@ -511,3 +511,12 @@ def test_comparisons_leave_row_numbers_out(tmp_path):
     found = samples(str(tmp_path / "t.csv"))
     assert set(found.X[0]) == {"size"}
     assert "row numbers (column 'id') are left out" in found.notes[0]
+
+
+def test_row_numbers_of_files_on_several_workers(tmp_path):
+    (tmp_path / "t.csv").write_text(numbered("id"))
+    layout = {"columns": None, "text": []}
+    rows = _read_for_training(str(tmp_path / "t.csv"), layout, in_parts=True)
+    assert set(rows.X[0]) == {"id", "size"}  # another file might have the same number twice
+    assert "row numbers (column 'id') are taken as features; name the other columns" in rows.notes[0]
+    assert "left_out" not in layout

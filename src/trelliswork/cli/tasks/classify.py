@@ -93,8 +93,8 @@ def train(
     columns: Annotated[
         str | None,
         typer.Option(
-            help="Columns or keys to read, such as size,colour; by default all but row numbers (id), and with "
-            "--text none.",
+            help="Columns or keys to read, such as size,colour; by default all but row numbers (id), "
+            "and with --text none.",
             show_default=False,
         ),
     ] = None,
