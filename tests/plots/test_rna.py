@@ -98,6 +98,29 @@ def test_planar_places(structure):
     assert crossings(places) == 0
 
 
+def drawn(rng, n):
+    """A random structure with many short helices, whose branches have little room."""
+    out, stack = ["."] * n, [(0, n)]
+    while stack:
+        a, b = stack.pop()
+        size = int(rng.integers(2, 6))
+        if b - a < 2 * size + 3:
+            continue
+        first = a + int(rng.integers(0, min(6, b - a - 2 * size - 2)))
+        last = int(rng.integers(first + 2 * size + 3, b + 1))
+        out[first : first + size] = "(" * size
+        out[last - size : last] = ")" * size
+        stack += [(first + size, last - size), (last, b)]
+    return "".join(out)
+
+
+def test_no_lines_cross_in_random_structures():
+    rng = np.random.default_rng(3)
+    for n in (60, 120, 200, 200, 300):
+        structure = drawn(rng, n)
+        assert crossings(radial(pair_table(structure))) == 0, structure
+
+
 def test_structure_pictures():
     n = len(CLOVER)
     ax = structure("G" * n, CLOVER, probabilities={(0, 71): 0.9}, title="clover")

@@ -15,6 +15,7 @@ from trelliswork.kernels._vectors import Kernel, Polynomial
 __all__ = ["NGram", "NGramMap", "Spectrum", "VectorNGrams", "as_vectors"]
 
 _DENSE_COLUMNS = 1024  # up to here a dense product of counts is the faster one
+_LONGEST = 1000  # symbols of a substring: memory and time grow with each length
 _PAIRS = 1 << 24  # vector pairs that are compared at a time
 
 
@@ -94,6 +95,10 @@ class Spectrum(Kernel):
                 raise InputError(f"{name} must be a whole number >= 1, got {value!r}")
         if self.longest < self.shortest:
             raise InputError(f"longest must be >= shortest, got {self.longest} and {self.shortest}")
+        if self.longest > _LONGEST:
+            raise InputError(
+                f"substrings of more than {_LONGEST:,} symbols are not counted, got {self.longest}"
+            )
         return range(self.shortest, self.longest + 1)
 
     def map(self, X: Any) -> NGramMap:

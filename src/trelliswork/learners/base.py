@@ -122,6 +122,8 @@ class StructuredEstimator(ModelVerbs, Parametrised):
             return
         if not self.__sklearn_is_fitted__():
             raise InputError("alphabets without weights")
+        if type(self.space_.structure) is not type(self.structure):
+            raise InputError("its alphabets are those of another structure")
         nothing = [name for name in ("coef_", "dual_coef_") if vars(self).get(name, self) is None]
         if nothing:
             raise InputError(f"{nothing[0]} is null")

@@ -25,8 +25,9 @@ def radial(table: Sequence[int]) -> np.ndarray:
     Helices are straight. Where branches of a multiloop would overlap, the gaps between them grow, the
     shortest first. Where they would have to grow much, helices on both sides of a bulge or an internal loop
     continue each other, though its sides have not the same number of bases: arms that bend more and more
-    end in each other. Outside of all pairs the chain runs from left to right; a helix with branches that
-    hang down to it stands above it.
+    end in each other. Where lines cross even so, the branches of the outermost loops stand side by side.
+    Outside of all pairs the chain runs from left to right; a helix with branches that hang down to it
+    stands above it.
 
     Parameters
     ----------
@@ -34,42 +35,134 @@ def radial(table: Sequence[int]) -> np.ndarray:
         Partner of every base, or -1.
     """
     bent, largest = _layout(table, straight=False)
-    if largest <= _LARGE:
+    if largest > _LARGE:
+        unbent, other = _layout(table, straight=True)
+        bent = unbent if other < largest else bent
+    if not _crossed(bent, table):
         return bent
-    unbent, other = _layout(table, straight=True)
-    return unbent if other < largest else bent
+    levels = _levels(table)
+    for flat in range(1, max(levels) + 1):
+        for straight in (False, True):
+            places, _ = _layout(table, straight=straight, flat=[level <= flat for level in levels])
+            if not _crossed(places, table):
+                return places
+    return bent
 
 
-def _layout(table: Sequence[int], *, straight: bool) -> tuple[np.ndarray, float]:
-    """Coordinates, and by how much loops had to grow at most."""
+def _levels(table: Sequence[int]) -> list[int]:
+    """For every left end of a pair, how many multiloops there are from the outside to its loop."""
+    out, closed = [0] * len(table), list[int]()
+    for i, j in enumerate(table):
+        if j > i:
+            out[i] = (out[closed[-1]] if closed else 0) + (_n_branches(table, i) > 1)
+            closed.append(i)
+        elif j >= 0:
+            closed.pop()
+    return out
+
+
+def _n_branches(table: Sequence[int], i: int) -> int:
+    """Number of pairs in the loop that a pair closes, without this one."""
+    k, out = i + 1, 0
+    while k < table[i]:
+        out += table[k] > k
+        k = max(table[k], k) + 1
+    return out
+
+
+def _crossed(places: np.ndarray, table: Sequence[int]) -> bool:
+    """Whether sides of the chain, or pairs, cross each other."""
+    left = [i for i, j in enumerate(table) if j > i]
+    ends = np.array([*itertools.pairwise(range(len(table))), *((i, table[i]) for i in left)], dtype=np.int64)
+    if len(ends) < 2:
+        return False
+    a, b = places[ends[:, 0]], places[ends[:, 1]]
+    middle, reach = (a + b) / 2, np.abs(a - b) / 2
+    # Only lines near each other can cross; the few that are long are compared with all.
+    usual = np.flatnonzero(reach <= _PAIR)
+    near = cKDTree(np.stack([middle.real, middle.imag], axis=1)[usual]).query_pairs(
+        2 * _PAIR, output_type="ndarray"
+    )
+    pairs = [usual[near]]
+    pairs += [
+        np.stack([np.full(a.size, k), np.arange(a.size)], axis=1) for k in np.flatnonzero(reach > _PAIR)
+    ]
+    k, m = np.concatenate(pairs).T
+    apart = (ends[k][:, :, None] != ends[m][:, None, :]).all(axis=(1, 2))  # no end in common
+    k, m = k[apart], m[apart]
+
+    def sides(p: np.ndarray, q: np.ndarray, r: np.ndarray) -> np.ndarray:
+        return np.sign(((q - p).conjugate() * (r - p)).imag)
+
+    first = sides(a[k], b[k], a[m]) * sides(a[k], b[k], b[m])
+    second = sides(a[m], b[m], a[k]) * sides(a[m], b[m], b[k])
+    return bool(np.any((first < 0) & (second < 0)))
+
+
+def _layout(
+    table: Sequence[int], *, straight: bool, flat: Sequence[bool] | None = None
+) -> tuple[np.ndarray, float]:
+    """Coordinates, and by how much loops had to grow at most.
+
+    Parameters
+    ----------
+    table : sequence of int
+        Partner of every base, or -1.
+    straight : bool
+        Whether helices on both sides of an internal loop continue each other.
+    flat : sequence of bool or None
+        For every left end of a pair, whether the branches of a multiloop stand side by side.
+    """
     n = len(table)
     inside: dict[int, np.ndarray] = {}  # left end of a pair -> bases of its span, the pair on the real axis
     largest = 1.0
     # Innermost pairs first: their left ends come last.
     for i in range(n - 1, -1, -1):
-        if table[i] > i:
+        if table[i] < i:
+            continue
+        if flat is not None and flat[i] and _n_branches(table, i) > 1:
+            inside[i] = _flat_loop(table, i, inside)
+        else:
             inside[i], stretch = _loop(table, i, inside, straight)
             largest = max(largest, stretch)
-    out = np.zeros(n, dtype=np.complex128)
-    x, border, i, run = 0.0, -math.inf, 0, 0  # run: the first of the unpaired bases before i
+    return _line(table, 0, n, inside, 0.99), largest
+
+
+def _line(
+    table: Sequence[int], start: int, stop: int, inside: dict[int, np.ndarray], low_enough: float
+) -> np.ndarray:
+    """Bases start .. stop - 1 from left to right, with the helices that stand on them.
+
+    Helices whose branches hang down to less than ``low_enough`` stand above the line.
+    """
+    out = np.zeros(stop, dtype=np.complex128)
+    x, border, i, run = 0.0, -math.inf, start, start  # run: the first of the unpaired bases before i
     lifted = False
-    while i < n:
+    while i < stop:
         if table[i] < i:
             out[i], x, i = x, x + 1.0, i + 1
             continue
         shape = inside.pop(i)
         left, x = x, max(x, border + 1.0 - float(shape.real.min()))
         # The chain comes to a helix from just beside it, so that it does not cross what hangs down there.
-        first = x - (i - run) if run == 0 else out[run].real if i - run > 1 else x - 1.0
+        first = x - (i - run) if run == start else out[run].real if i - run > 1 else x - 1.0
         if x > left and (i - run > 1 or (i > run and not lifted)):
             out[run:i] = np.linspace(first, x - 1.0, i - run)
         low = float(shape.imag[1:-1].min(initial=1.0))
-        lifted = low < 0.99
+        lifted = low < low_enough
         out[i : i + shape.size] = x + shape + 1j * (_ABOVE - low if lifted else 0.0)
         border = x + float(shape.real.max())
         x, i = x + _PAIR + 1.0, i + shape.size
         run = i
-    return out, largest
+    return out[start:]
+
+
+def _flat_loop(table: Sequence[int], i: int, inside: dict[int, np.ndarray]) -> np.ndarray:
+    """Bases i .. table[i]: the branches of the loop side by side above the pair that closes it."""
+    # Sides of a bulge near the line are no reason to raise a helix: lines from below could not reach it.
+    line = _line(table, i + 1, table[i], inside, 0.05)
+    ends = (line[0].real + line[-1].real) / 2
+    return np.concatenate([[0.0], line - ends + _PAIR / 2 + 1j * _ABOVE, [_PAIR]])
 
 
 def _loop(

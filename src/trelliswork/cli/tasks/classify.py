@@ -388,7 +388,8 @@ def evaluate(opened: OpenModel, request: Request) -> None:
         predicted = [str(label) for label in opened.learner.predict(opened.features(rows.X))]
     except InputError as error:
         raise rows.located(error) from None
-    assert rows.y is not None
+    if rows.y is None:
+        raise InputError(f"{request.source} has no labels to compare with; name their column with --label")
     scores = _scores(rows.y, predicted, opened.learner.space_)
     if request.as_json:
         request.print_json(scores)

@@ -490,7 +490,10 @@ class MomentLearner(MomentModel):
     ) -> float:
         """What is added to the diagonal of the covariance."""
         if self.reg == "auto" and law != "uniform":
-            assert batch is not None  # sums are kept of uniform laws only
+            if batch is None:  # sums are kept of uniform laws only
+                raise InputError(
+                    f"sums of moments tell no reg='auto' with reference={law!r}; set reg, or fit anew"
+                )
             scale = DataScale.of(batch, weights)
             return setting.ridge * scale.ridge(law if setting.margin is None else "total")
         if self.reg != "auto" and self.reg_mode == "absolute":

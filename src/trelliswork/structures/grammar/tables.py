@@ -15,6 +15,7 @@ from trelliswork.structures.grammar.shape import Rule, labels_of
 __all__ = ["GrammarTables", "sorted_rules"]
 
 _KINDS = ("root", "lexical", "unary", "binary", "wrap")
+_MOST_LAYERED = 10_000_000  # unary rules of the recursions, which are made one by one
 _MAX_CONTEXT = 1 << 24
 _LENGTHS = {"root": 2, "lexical": 3, "unary": 3, "binary": 4, "wrap": 5}
 
@@ -61,6 +62,13 @@ class GrammarTables:
         self._layered = set()
         if max_unary is not None:
             self._layered = {symbol for rule in self.rules if rule[0] == "unary" for symbol in rule[1:]}
+            n_unary = sum(rule[0] == "unary" for rule in self.rules)
+            if max_unary * n_unary > _MOST_LAYERED:
+                raise InputError(
+                    f"max_unary={max_unary} with {n_unary} unary rules takes a copy of each for every length "
+                    f"of a chain, more than {_MOST_LAYERED:,}; chains of more than a few are rare: "
+                    "lower max_unary"
+                )
         expanded = self._expanded()
         self.symbols = _topological(expanded)
         self.number = {symbol: i for i, symbol in enumerate(self.symbols)}
