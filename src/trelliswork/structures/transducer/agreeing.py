@@ -25,7 +25,7 @@ def agreeing(batch: TransducerBatch, known: Any) -> TransducerBatch:
     if batch.space.structure.output == "pieces":
         raise InputError("known= of a transducer is for output='symbols'")
     told = [i for i, entry in enumerate(known) if entry is not None]
-    given, _ = coded_outputs([known[i] for i in told], batch.space.output_symbols)
+    given, _ = coded_outputs([known[i] for i in told], batch.output_symbols)
     counts = np.zeros(len(batch), dtype=np.int64)
     counts[told] = np.diff(given.ptr)
     whole = _with(batch, batch.lattice, Given(given.codes, offsets_of(counts)))
@@ -48,6 +48,7 @@ def _with(batch: TransducerBatch, lattice: Lattice, given: Given | None) -> Tran
         None,
         given,
         batch.n_jobs,
+        batch.novel,
     )
 
 

@@ -20,6 +20,7 @@ from trelliswork.structures.derivations.graph import Graph
 from trelliswork.structures.transducer import candidates, store
 from trelliswork.structures.transducer.indicators import Indicators
 from trelliswork.structures.transducer.outputs import Given
+from trelliswork.structures.transducer.unseen import Novel
 
 if TYPE_CHECKING:
     from trelliswork.structures.transducer.space import TransducerSpace
@@ -65,6 +66,9 @@ class TransducerBatch(DerivationBatch, JointLaw):
         True outputs whose alignments are hidden.
     n_jobs : int or None
         Threads.
+    novel : Novel or None
+        Copies of input symbols that training did not have; None where there are no such symbols, or where
+        they are dropped.
     """
 
     space: TransducerSpace  # type: ignore[assignment]
@@ -82,11 +86,12 @@ class TransducerBatch(DerivationBatch, JointLaw):
         gold: Ragged | None,
         given: Given | None,
         n_jobs: int | None,
+        novel: Novel | None = None,
     ):
         Batch.__init__(self, space, gold, n_jobs)
         self.inputs = inputs
         self.x, self.arcs, self.windows, self.lattice = x, arcs, windows, lattice
-        self.joins, self.grams, self.given = joins, grams, given
+        self.joins, self.grams, self.given, self.novel = joins, grams, given, novel
         self.edge_ptr = lattice.edge_ptr
         self._reads = None
         self._lazy: dict[str, Any] = {}
@@ -133,18 +138,59 @@ class TransducerBatch(DerivationBatch, JointLaw):
         arcs = self.lattice.arc[edges + self.edge_ptr[i]]
         first = self.x.offsets[i] + i
         starts = np.searchsorted(self.arcs.ptr, arcs, side="right") - 1 - first
-        pieces, lengths = self.piece_of(arcs), np.append(self.arcs.length, 0)[arcs]
+        pieces, lengths = self.writing_at(arcs), np.append(self.arcs.length, 0)[arcs]
         x, space, out = self.inputs[i], self.space, []
         for arc, a, n, p in zip(
             arcs.tolist(), starts.tolist(), lengths.tolist(), pieces.tolist(), strict=True
         ):
-            out.append(None if arc < 0 else (space.input_of(x[a : a + n]), space.writing_of(p)))
+            out.append(None if arc < 0 else (space.input_of(x[a : a + n]), self.writing_of(p)))
         return out
 
     def piece_of(self, arcs: np.ndarray) -> np.ndarray:
         """Pieces of arcs; the end for -1."""
         ended = self._once("piece", lambda: np.append(self.arcs.piece, self.space.pieces.end))
         return ended[arcs]
+
+    @property
+    def output_symbols(self) -> list[Any]:
+        """Symbols that outputs of these inputs may have."""
+        return self.space.output_symbols + ([] if self.novel is None else self.novel.symbols)
+
+    def writing_at(self, arcs: np.ndarray) -> np.ndarray:
+        """Number of what arcs write, see :attr:`inventory`; the end for -1."""
+        if self.novel is None:
+            return self.piece_of(arcs)
+        novel = self.novel
+        return self._once("writes", lambda: np.append(novel.writes, self.space.pieces.end))[arcs]
+
+    @property
+    def inventory(self) -> tuple[np.ndarray, np.ndarray]:
+        """Output symbols of the pieces, and after them of copies of new symbols: where those of each begin,
+        and their codes.
+        """
+        pieces, novel = self.space.pieces, self.novel
+        if novel is None:
+            return pieces.out_ptr, pieces.out
+        return self._once("inventory", lambda: novel.inventory(pieces))
+
+    def writing_of(self, number: int) -> Any:
+        """An entry of :attr:`inventory` as the user's kind of string."""
+        if number < len(self.space.pieces):
+            return self.space.writing_of(number)
+        assert self.novel is not None
+        codes = self.novel.outputs[number - len(self.space.pieces)]
+        symbols = tuple(self.output_symbols[c] for c in codes)
+        return "".join(symbols) if self.space.text[1] else symbols
+
+    def piece_at(self, i: int, start: int, read: tuple[Any, ...], written: tuple[Any, ...]) -> int:
+        """Piece of an arc of sample ``i`` that writes given symbols as others; -1 where there is none."""
+        row = self.x.offsets[i] + i + start
+        for arc in range(self.arcs.ptr[row], self.arcs.ptr[row + 1]):
+            if self.arcs.length[arc] == len(read):
+                number = int(self.writing_at(np.array([arc]))[0])
+                if tuple(self.writing_of(number)) == written:
+                    return int(self.arcs.piece[arc])
+        return -1
 
     def _take(self, index: np.ndarray, gold: Ragged | None) -> TransducerBatch:
         return store.taken(self, index, gold)
@@ -386,18 +432,26 @@ class TransducerBatch(DerivationBatch, JointLaw):
             return [self._parts_of(i, row) for i, row in zip(sample.tolist(), codes, strict=True)]
         piece = self.written_pieces(sample, codes).tolist()
         bounds = zip(codes.offsets[:-1].tolist(), codes.offsets[1:].tolist(), strict=True)
-        return [self.space.output_of(piece[a:b]) for a, b in bounds]
+        return [self.output_of(piece[a:b]) for a, b in bounds]
+
+    def output_of(self, numbers: list[int]) -> Any:
+        """What entries of :attr:`inventory` are together."""
+        if self.novel is None:
+            return self.space.output_of(numbers)
+        written = [self.writing_of(number) for number in numbers]
+        return "".join(written) if self.space.text[1] else [s for symbols in written for s in symbols]
 
     def written_pieces(self, sample: np.ndarray, codes: Ragged) -> np.ndarray:
-        """Pieces of the outputs ``codes``, whose samples are given."""
+        """What the pieces of the outputs ``codes``, whose samples are given, write."""
         edges = codes.values + np.repeat(self.edge_ptr[sample], codes.lengths)
-        return self.piece_of(self.lattice.arc[edges])
+        return self.writing_at(self.lattice.arc[edges])
 
     def mismatch(self, label_weight: Mapping[Any, float] | None = None) -> tuple[Parts, np.ndarray]:
         """Cost 1 (or the weight of the piece) for every piece that the true output lacks."""
         lattice = self.lattice
         pieces, edge_piece = self.space.pieces, self.piece_of(lattice.arc)
-        if label_weight is not None or np.any(edge_piece == pieces.unknown):
+        new = self.novel is not None or bool(np.any(edge_piece == pieces.unknown))
+        if label_weight is not None or new:
             return self.mismatch_of_parts(label_weight)  # pieces by name
         owner = np.repeat(np.arange(len(self)), np.diff(self.edge_ptr))
         keys = owner * len(pieces) + edge_piece

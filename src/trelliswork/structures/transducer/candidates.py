@@ -28,10 +28,8 @@ def merged(
 
     ptr, values, codes = paths
     sample = np.repeat(np.arange(len(batch)), np.diff(ptr))
-    pieces = batch.space.pieces
-    leader, total = merge_paths(
-        ptr, values, codes.offsets, batch.written_pieces(sample, codes), pieces.out_ptr, pieces.out
-    )
+    written = batch.written_pieces(sample, codes)
+    leader, total = merge_paths(ptr, values, codes.offsets, written, *batch.inventory)
     first = np.flatnonzero(leader == np.arange(leader.size))
     order = first[np.lexsort((-total[first], sample[first]))]
     rank = np.arange(order.size) - offsets_of(np.bincount(sample[first], minlength=len(batch)))[sample[order]]

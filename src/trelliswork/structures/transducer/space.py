@@ -23,6 +23,7 @@ from trelliswork.structures.transducer.law import PieceLaw
 from trelliswork.structures.transducer.outputs import coded_outputs, read_alignments, symbols_of
 from trelliswork.structures.transducer.pieces import Aligned, Pieces
 from trelliswork.structures.transducer.shortlist import Shortlist
+from trelliswork.structures.transducer.unseen import Unseen
 
 if TYPE_CHECKING:
     from trelliswork.structures.transducer.structure import Transducer
@@ -70,6 +71,8 @@ class TransducerSpace(Space):
         Counts by which pieces are proposed; None proposes all.
     law : PieceLaw or None
         Kneser-Ney model of the pieces.
+    unseen : Unseen or None
+        What becomes of input symbols that training did not have; with None they are dropped.
     """
 
     structure: Transducer
@@ -85,11 +88,12 @@ class TransducerSpace(Space):
         grams: Grams,
         shortlist: Shortlist | None,
         law: PieceLaw | None,
+        unseen: Unseen | None = None,
     ):
         self.structure = structure
         self.input_symbols, self.output_symbols, self.text = input_symbols, output_symbols, text
         self.pieces, self.windows, self.grams, self.shortlist = pieces, windows, grams, shortlist
-        self.law = law
+        self.law, self.unseen = law, unseen
         self._names: list[Any] | None = None
         self._writings: list[Any] | None = None
 
@@ -166,7 +170,7 @@ class TransducerSpace(Space):
         if self.structure.output == "pieces":
             batch._gold = self.aligned_codes(batch, y, unknown)
         else:
-            store.completed(batch, coded_outputs(y, self.output_symbols)[0], unknown)
+            store.completed(batch, coded_outputs(y, batch.output_symbols)[0], unknown)
         return batch
 
     def aligned_codes(self, batch: TransducerBatch, y: Any, unknown: str) -> Ragged:
@@ -182,7 +186,9 @@ class TransducerSpace(Space):
                     tuple(d.get(s, -1) for s in side) for d, side in zip(known, (a, b), strict=True)
                 )
                 piece = place.get((left, right), -1)
-                if left == (-1,) and not right:
+                if batch.novel is not None and -1 in left:
+                    piece = batch.piece_at(i, start, a, b)
+                elif left == (-1,) and not right:
                     piece = self.pieces.unknown
                 possible[i] &= piece >= 0
                 rows.append((i, start, piece))
@@ -195,27 +201,25 @@ class TransducerSpace(Space):
     def enumerate(self, x: Any) -> Iterator[Any]:
         """Every output of one tiny input: alignments, or the distinct strings that they write."""
         symbols = symbols_of(x, 0, "an input")
-        arcs = store.packed(self, [symbols], None).arcs
+        batch = store.packed(self, [symbols], None)
+        arcs = batch.arcs
+        written = batch.writing_at(np.arange(arcs.piece.size))
 
-        def walk(start: int) -> Iterator[list[tuple[int, int]]]:
+        def walk(start: int) -> Iterator[list[tuple[int, int, int]]]:
             if start == len(symbols):
                 yield []
                 return
             here = slice(arcs.ptr[start], arcs.ptr[start + 1])
-            for length, piece in zip(arcs.length[here].tolist(), arcs.piece[here].tolist(), strict=True):
+            for length, number in zip(arcs.length[here].tolist(), written[here].tolist(), strict=True):
                 for rest in walk(start + length):
-                    yield [(start, piece), *rest]
+                    yield [(start, start + length, number), *rest]
 
         seen = set()
         for path in walk(0):
             if self.structure.output == "pieces":
-                lengths = [max(len(self.pieces.inputs[p]), 1) for _, p in path]
-                yield [
-                    (self.input_of(symbols[a : a + n]), self.writing_of(p))
-                    for (a, p), n in zip(path, lengths, strict=True)
-                ]
+                yield [(self.input_of(symbols[a:b]), batch.writing_of(p)) for a, b, p in path]
                 continue
-            output = self.output_of([p for _, p in path])
+            output = batch.output_of([p for *_, p in path])
             if tuple(output) not in seen:
                 seen.add(tuple(output))
                 yield output
@@ -236,6 +240,7 @@ class TransducerSpace(Space):
         known = names.log_probabilities(other) | names.log_probabilities(self)
         for piece, pair in enumerate(names.piece_names(out)[: out.pieces.unknown]):
             out.pieces.log_p[piece] = known.get(pair, min(known.values()))
+        out.unseen = other.unseen if self.unseen is None else self.unseen
         return out
 
     def restore(self, state: Mapping[str, Any], *, n_jobs: int | None = None) -> TransducerBatch:
@@ -267,6 +272,8 @@ class TransducerSpace(Space):
             state |= self.shortlist.state()
         if self.law is not None:
             state |= self.law.state()
+        if self.unseen is not None:
+            state["copied_kinds"] = self.unseen.kinds
         for name, rows in lists.items():
             ragged = Ragged.from_list(rows, np.int64)
             state |= {name: ragged.values, f"{name}_lengths": ragged.lengths}
@@ -308,7 +315,9 @@ class TransducerSpace(Space):
         grams = Grams(transducer.order, *automata, pieces, *tables)
         shortlist = Shortlist.from_state(state, pieces) if "listed_keys" in state else None
         law = PieceLaw.from_state(state, grams) if "law_rows" in state else None
-        return cls(transducer, symbols[0], symbols[1], text, pieces, windows, grams, shortlist, law)
+        # Files without it are older: their models drop what they do not know.
+        unseen = Unseen(list(state["copied_kinds"])) if "copied_kinds" in state else None
+        return cls(transducer, symbols[0], symbols[1], text, pieces, windows, grams, shortlist, law, unseen)
 
     def tables(self, weights: np.ndarray, top: int = 10) -> dict[str, Any]:
         """Weights for reading: the largest of each kind of feature."""

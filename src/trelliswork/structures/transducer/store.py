@@ -12,8 +12,10 @@ from trelliswork._ngrams import Coded, encode
 from trelliswork._ragged import Ragged, gather_ranges, offsets_of
 from trelliswork._stored import fitting, lengths, whole
 from trelliswork.dp.transducer.arrays import Arcs, Lattice
+from trelliswork.structures.base import Parts
 from trelliswork.structures.transducer.outputs import Given
 from trelliswork.structures.transducer.pieces import Aligned, best_paths
+from trelliswork.structures.transducer.unseen import Novel, copied_symbols, read_novel, with_copies
 
 if TYPE_CHECKING:
     from trelliswork.structures.transducer.batch import TransducerBatch
@@ -49,8 +51,12 @@ def packed(space: TransducerSpace, inputs: list[tuple[Any, ...]], n_jobs: int | 
     from trelliswork.dp.transducer.lattice import expand
     from trelliswork.structures.transducer.batch import TransducerBatch
 
-    x, _ = encode(inputs, space.input_symbols)
-    arcs = _proposed(space, x)
+    seen, _ = encode(inputs, space.input_symbols)
+    x, read = read_novel(space, inputs, seen)
+    arcs, novel = Arcs(*space.pieces.arcs(read)), None
+    if x is not seen:
+        arcs, novel = with_copies(space, inputs, x, arcs)
+    arcs, novel = _proposed(space, x, arcs, novel)
     pieces = space.pieces
     *lattice, _, joins = expand(
         x.offsets,
@@ -73,21 +79,26 @@ def packed(space: TransducerSpace, inputs: list[tuple[Any, ...]], n_jobs: int | 
         None,
         None,
         n_jobs,
+        novel,
     )
 
 
-def _proposed(space: TransducerSpace, x: Coded) -> Arcs:
+def _proposed(space: TransducerSpace, x: Coded, arcs: Arcs, novel: Novel | None) -> tuple[Arcs, Novel | None]:
     """Pieces at every position of inputs, without those that their contexts rule out."""
-    ptr, length, piece = space.pieces.arcs(x)
+    ptr, length, piece = arcs
     least = space.structure.prune
     if space.shortlist is None or not least:
-        return Arcs(ptr, length, piece)
+        return arcs, novel
     kept = space.shortlist.kept(x, len(space.input_symbols), ptr, piece, least)
-    return Arcs(offsets_of(kept)[ptr], length[kept], piece[kept])
+    proposed = Arcs(offsets_of(kept)[ptr], length[kept], piece[kept])
+    return proposed, None if novel is None else novel.taken(kept)
 
 
 def completed(batch: TransducerBatch, given: Given, unknown: str) -> None:
     """Keep true outputs whose alignments are hidden, each with its best alignment as code."""
+    if batch.novel is not None:
+        _completed_with_copies(batch, given, unknown)
+        return
     owner, n = given.owner, len(batch)
     x = _repeated(batch.x, owner)
     pairs, piece = batch.space.pieces.lattice(x, given.codes)
@@ -105,6 +116,15 @@ def completed(batch: TransducerBatch, given: Given, unknown: str) -> None:
     path = Aligned(owner[aligned.sample[chosen]], aligned.start[chosen], aligned.piece[chosen])
     batch._gold = path_codes(batch, path, best >= 0)
     batch.given = given
+
+
+def _completed_with_copies(batch: TransducerBatch, given: Given, unknown: str) -> None:
+    """The same where a piece does not tell what is written: by the paths of the lattices."""
+    batch.given = given
+    codes = batch.completion(Parts(edge=batch.space.pieces.log_p[batch.piece_of(batch.lattice.arc)])).codes
+    if unknown == "error" and not codes.lengths.all():
+        raise InputError(NOT_WRITTEN, sample=int(np.flatnonzero(codes.lengths == 0)[0]))
+    batch._gold = codes
 
 
 def _repeated(x: Coded, index: np.ndarray) -> Coded:
@@ -150,15 +170,14 @@ def known_lattice(batch: TransducerBatch) -> tuple[Lattice, np.ndarray, np.ndarr
     from trelliswork.dp.transducer.paths import paths_that_write
 
     assert batch.given is not None
-    codes, lattice, pieces = batch.given.codes, batch.lattice, batch.space.pieces
+    codes, lattice = batch.given.codes, batch.lattice
     graph_ptr, node_ptr, place, tail, edges = paths_that_write(
         *lattice[:4],
-        batch.piece_of(lattice.arc),
+        batch.writing_at(lattice.arc),
         batch.given.owner,
         codes.offsets,
         codes.values,
-        pieces.out_ptr,
-        pieces.out,
+        *batch.inventory,
     )
     known = Lattice(graph_ptr, node_ptr, place, tail, lattice.arc[edges], lattice.join[edges])
     return known, batch.given.owner, edges
@@ -199,16 +218,23 @@ def taken(batch: TransducerBatch, index: np.ndarray, gold: Ragged | None) -> Tra
         gold,
         None if batch.given is None else batch.given.take(index),
         batch.n_jobs,
+        None if batch.novel is None else batch.novel.taken(arcs),
     )
 
 
 def batch_state(batch: TransducerBatch) -> dict[str, Any]:
     """Codes of inputs and outputs; everything else follows from the space."""
-    state: dict[str, Any] = {"x": batch.x.values, "x_lengths": batch.x.lengths, "hidden": batch.partly_known}
+    space, x, new = batch.space, batch.x, {}
+    if batch.novel is not None:
+        x, _ = encode(batch.inputs, space.input_symbols)
+        flat = [s for symbols in batch.inputs for s in symbols]
+        new = {"new_symbols": [flat[t] for t in np.flatnonzero(x.values < 0).tolist()]}
+    state: dict[str, Any] = {"x": x.values, "x_lengths": x.lengths, "hidden": batch.partly_known, **new}
     if batch.given is not None:
+        codes = recoded(batch, [*space.output_symbols, *copied_symbols(space, batch.inputs)])
         return state | {
-            "y": batch.given.codes.values,
-            "y_lengths": batch.given.codes.lengths,
+            "y": codes.values,
+            "y_lengths": codes.lengths,
             "y_counts": np.diff(batch.given.ptr),
         }
     return state | {"gold": batch.gold_codes.values, "gold_lengths": batch.gold_codes.lengths}
@@ -216,12 +242,21 @@ def batch_state(batch: TransducerBatch) -> dict[str, Any]:
 
 def restored(space: TransducerSpace, state: Mapping[str, Any], n_jobs: int | None) -> TransducerBatch:
     """Inverse of :func:`batch_state`; a file is not trusted, so everything is checked."""
-    sizes = {"input symbols": len(space.input_symbols), "output symbols": len(space.output_symbols)}
+    new = list(state.get("new_symbols", []))
+    copied = copied_symbols(space, [tuple(new)])
+    sizes = {
+        "input symbols": len(space.input_symbols),
+        "output symbols": len(space.output_symbols) + len(copied),
+    }
     stored = fitting(state, _STORED_HIDDEN if state["hidden"] else _STORED, "strings", **sizes)
     x = _codes(stored, "x")
-    symbols = [*space.input_symbols, None]  # the last for what was unknown
-    batch = packed(space, [tuple(symbols[c] for c in row.tolist()) for row in x], n_jobs)
-    batch.x = x
+    if new and len(new) != np.count_nonzero(x.values < 0):
+        raise InputError("stored strings are damaged: the number of their new symbols is another")
+    symbols, others = space.input_symbols, iter(new)
+    inputs = [tuple(symbols[c] if c >= 0 else next(others, None) for c in row.tolist()) for row in x]
+    batch = packed(space, inputs, n_jobs)
+    if not new:
+        batch.x = x
     if state["hidden"]:
         y, ptr = _codes(stored, "y"), offsets_of(stored["y_counts"])
         completed(batch, Given(y, ptr), "mark")
@@ -240,22 +275,27 @@ def _codes(stored: Mapping[str, np.ndarray], name: str) -> Coded:
 def into_space(batch: TransducerBatch, space: TransducerSpace) -> TransducerBatch:
     """The same samples in another space, whose alphabets hold those of the old one."""
     out = packed(space, batch.inputs, batch.n_jobs)
-    old = batch.space
     if batch.given is not None:
-        place = {s: t for t, s in enumerate(space.output_symbols)}
-        table = np.array([place.get(s, -1) for s in old.output_symbols] + [-1], dtype=np.int64)
-        codes = batch.given.codes
-        completed(out, Given(Coded(table[codes.values], codes.offsets), batch.given.ptr), "mark")
+        completed(out, Given(recoded(batch, out.output_symbols), batch.given.ptr), "mark")
     elif batch.has_gold:
         out._gold = space.aligned_codes(out, batch.alignments(batch.gold_codes), "mark")
     return out
+
+
+def recoded(batch: TransducerBatch, symbols: list[Any]) -> Coded:
+    """Codes of the true outputs in another alphabet; -1 for what it lacks."""
+    assert batch.given is not None
+    codes = batch.given.codes
+    place = {s: t for t, s in enumerate(symbols)}
+    table = np.array([place.get(s, -1) for s in batch.output_symbols] + [-1], dtype=np.int64)
+    return Coded(table[codes.values], codes.offsets)
 
 
 def joined(one: TransducerBatch, other: TransducerBatch) -> TransducerBatch:
     """Samples of two batches of one space, one after the other."""
     out = packed(one.space, one.inputs + other.inputs, one.n_jobs)
     if one.given is not None and other.given is not None:
-        codes = [one.given.codes, other.given.codes]
+        codes = [recoded(one, out.output_symbols), recoded(other, out.output_symbols)]
         lengths = np.concatenate([c.lengths for c in codes])
         both = Coded(np.concatenate([c.values for c in codes]), offsets_of(lengths))
         counts = np.concatenate([np.diff(one.given.ptr), np.diff(other.given.ptr)])

@@ -26,6 +26,7 @@ from trelliswork.structures.transducer.outputs import (
 from trelliswork.structures.transducer.pieces import Aligned, Pieces, align, step_shapes
 from trelliswork.structures.transducer.shortlist import Shortlist
 from trelliswork.structures.transducer.space import TransducerSpace
+from trelliswork.structures.transducer.unseen import Unseen
 
 __all__ = ["Transducer"]
 
@@ -94,9 +95,14 @@ class Transducer(Structure):
     over hidden alignments (:class:`CRF`) learn from all of them; others learn from the best alignment of
     one.
 
-    An unknown input symbol is written as nothing; substrings with it are no features. An empty input has
-    the empty output only. Weights exist for the features of the best alignments of the training pairs;
-    contexts that were not seen fall back to shorter ones.
+    An input symbol that training did not have is copied to the output if training shows that symbols of its
+    kind (letters, digits, other characters, symbols of several characters) are copied: at least two of three
+    of the input symbols of the kind are mostly written as themselves, and at least two of three of the
+    output symbols of the kind are input symbols. Otherwise it is read like its other case, or like its
+    letter without marks (``é`` like ``e``), if training had that one; otherwise it is dropped, and
+    substrings with it are no features. An empty input has the empty output only. Weights exist for the
+    features of the best alignments of the training pairs; contexts that were not seen fall back to shorter
+    ones.
 
     :class:`Generative` is the Kneser-Ney model itself: a joint n-gram model of pieces.
 
@@ -251,7 +257,10 @@ class Transducer(Structure):
         grams = Grams.observed(pieces, aligned, len(x), self.order, self.min_context)
         shortlist = Shortlist.observed(x, aligned, pieces)
         law = PieceLaw.observed(grams, aligned, len(x))
-        return TransducerSpace(self, x_symbols, y_symbols, text, pieces, windows, grams, shortlist, law)
+        unseen = Unseen.observed(pieces, aligned, x_symbols, y_symbols)
+        return TransducerSpace(
+            self, x_symbols, y_symbols, text, pieces, windows, grams, shortlist, law, unseen
+        )
 
     def bind_names(self, names: Sequence[Any]) -> TransducerSpace:
         """Pieces and features from the names of given weights."""
