@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import subprocess
 import sys
 import time
 from types import SimpleNamespace
@@ -111,3 +112,28 @@ def test_a_change_in_another_file_is_compiled_in(spelled, tmp_path, monkeypatch)
     assert answer(5.0, 4.0) == (10.0, 0)
     for name in ("pack", "pack.above", "pack.below"):
         sys.modules.pop(name, None)
+
+
+_LOAD_ALL = """
+import importlib, pkgutil
+import numba
+import trelliswork.dp, trelliswork.accelerated
+n = 0
+for package in (trelliswork.dp, trelliswork.accelerated):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        for value in vars(importlib.import_module(module.name)).values():
+            if isinstance(value, numba.core.dispatcher.Dispatcher) and hasattr(value._cache, "_cache_file"):
+                here = value.targetctx.codegen().magic_tuple()
+                for types, processor, _ in list(value._cache._cache_file._load_index()):
+                    if processor == here:
+                        n += value._cache.load_overload(types, value.targetctx) is not None
+print(n)
+"""
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+def test_compiled_code_needs_nothing_of_the_compiler():
+    """All that the cache has is loaded in a process that compiles nothing: a missing symbol would end it."""
+    found = subprocess.run([sys.executable, "-c", _LOAD_ALL], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.strip().isdigit()

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.runtime import rtsys
 
 __all__ = ["CodeCache"]
 
@@ -86,9 +87,15 @@ class CodeCache(FunctionCache):
         )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Compiled code of a signature; None if there is none, or none that can be used."""
+        """Compiled code of a signature; None if there is none, or none that can be used.
+
+        Numba would first tell its compiler all that it can compile, which takes a quarter of a second. Code
+        that is compiled already needs the functions of the runtime only.
+        """
+        rtsys.initialize(target_context)
         try:
-            code = super().load_overload(sig, target_context)
+            with self._guard_against_spurious_io_errors():
+                code = self._load_overload(sig, target_context)
         except Exception:  # a damaged file can raise anything
             return None
         # Two processes that compile two signatures at once may give their files the same name.

@@ -130,6 +130,7 @@ def predict(
     source: Annotated[
         str, typer.Argument(metavar="INPUT", help="File, plain or gzip; - reads standard input.")
     ] = "-",
+    *,
     output: Annotated[
         str, typer.Option("--output", "-o", help="File to write (.gz is compressed); - is standard output.")
     ] = "-",

@@ -32,6 +32,7 @@ def fold(
     source: Annotated[
         str, typer.Argument(metavar="SEQS", help="FASTA, plain or gzip; - reads standard input.")
     ] = "-",
+    *,
     output: Annotated[
         str, typer.Option("--output", "-o", help="File to write (.gz is compressed); - is standard output.")
     ] = "-",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy.linalg as la
 import scipy.sparse as sp
 
 __all__ = ["Solver", "factored", "symmetric_solve", "woodbury"]
@@ -17,6 +16,8 @@ Solver = Callable[[np.ndarray], np.ndarray]
 
 def symmetric_solve(matrix: np.ndarray, r: np.ndarray) -> np.ndarray:
     """Least-squares solution for a positive semidefinite matrix."""
+    import scipy.linalg as la  # slow to import
+
     matrix = (matrix + matrix.T) / 2
     try:
         return la.cho_solve(la.cho_factor(matrix), r)
@@ -33,6 +34,8 @@ def symmetric_solve(matrix: np.ndarray, r: np.ndarray) -> np.ndarray:
 
 def factored(matrix: np.ndarray) -> Solver:
     """Solver for a symmetric positive semidefinite matrix, which is decomposed once."""
+    import scipy.linalg as la  # slow to import
+
     matrix = (matrix + matrix.T) / 2
     try:
         factor = la.cho_factor(matrix)

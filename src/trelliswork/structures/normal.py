@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import scipy.linalg as la
 
 from trelliswork._errors import InputError
 
@@ -116,6 +115,8 @@ def _of_samples(batch: Measured, question: Callable[..., Any], *args: Any) -> An
 
 def _law(ask: Callable[..., Any], n_labels: int) -> NormalLaw:
     """The law from sums over rows."""
+    import scipy.linalg as la  # slow to import
+
     total, counts, sums = ask(_sums, n_labels)
     mean = sums / max(total, 1e-300)
     deviation = np.sqrt(ask(_squares, mean) / max(total, 1e-300))

@@ -48,6 +48,7 @@ def train(
     source: Annotated[
         str, typer.Argument(metavar="TRAIN", help="Column file, plain or gzip; - reads standard input.")
     ],
+    *,
     output: _options.Output,
     dev: Annotated[
         str | None,
@@ -95,7 +96,6 @@ def train(
         ),
     ] = None,
     unknown: _options.Unknown = None,
-    *,
     learning: Learning,
     encoding: _options.Encoding = None,
     comment: _options.Comment = None,

@@ -58,6 +58,7 @@ def train(
             metavar="PAIRS", help="Input and output, tab-separated, one pair a line; - reads standard input."
         ),
     ],
+    *,
     output: _options.Output,
     dev: Annotated[
         str | None,
@@ -100,7 +101,6 @@ def train(
         typer.Option(min=1, help="regression: training pairs as basis functions.", show_default=False),
     ] = None,
     encoding: _options.Encoding = None,
-    *,
     learning: Learning,
     quiet: _options.Quiet = False,
 ) -> None:

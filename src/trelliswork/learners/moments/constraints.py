@@ -18,7 +18,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.linalg as la
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError
@@ -169,6 +168,7 @@ class WorkingSet:
 
 def _least_squares(gram: np.ndarray, linear: np.ndarray) -> np.ndarray | None:
     """Maximum of ``linear . alpha - alpha' gram alpha / 2`` over alpha >= 0; None where gram is singular."""
+    import scipy.linalg as la  # slow to import
     from scipy.optimize import nnls  # slow to import
 
     try:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpstrf
 
 from trelliswork.learners.optimize.smooth import lbfgs, newton_cg
 from trelliswork.learners.optimize.stops import StopReason
@@ -53,6 +52,8 @@ def log_softmax(F: np.ndarray) -> np.ndarray:
 
 def factor(gram: np.ndarray) -> np.ndarray:
     """``Z`` with ``Z Z' = gram``, with as many columns as the matrix has rank."""
+    from scipy.linalg.lapack import dpstrf  # slow to import
+
     packed, pivots, rank, _ = dpstrf(gram, lower=1)
     lower = np.tril(packed)[:, :rank]
     out = np.empty_like(lower)

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 __all__ = ["Basis", "Nystrom", "greedy_basis", "nystrom", "pivoted_cholesky", "random_basis"]
 
@@ -97,6 +96,8 @@ def greedy_basis(columns: Columns, targets: np.ndarray, n_basis: int, ridge: flo
     ridge : float
         Penalty on the squared norm of the functions.
     """
+    from scipy.linalg import solve_triangular  # slow to import
+
     residual = np.array(targets, dtype=np.float64)
     n = len(residual)
     rank = min(n_basis, n)

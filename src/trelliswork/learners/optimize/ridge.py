@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import scipy.linalg as la
 
 from trelliswork._errors import InputError, convergence_warning
 from trelliswork.learners.base import warn_interrupted
@@ -149,6 +148,8 @@ class Ridge:
                 self._factor(moment.dense())
 
     def _factor(self, matrix: np.ndarray) -> None:
+        import scipy.linalg as la  # slow to import
+
         if not np.isfinite(matrix).all():
             raise InputError("the moments overflow; scale the features down")
         try:

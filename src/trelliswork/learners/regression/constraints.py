@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import cho_factor, cho_solve
 
 from trelliswork._errors import InputError
 from trelliswork.learners.regression.solvers import solve_definite
@@ -101,6 +100,8 @@ class _System:
     """U factored, M, and the constraints."""
 
     def __init__(self, F: np.ndarray, Y: np.ndarray, ridge: float, A: sp.csr_matrix):
+        from scipy.linalg import cho_factor  # slow to import
+
         self.shape = (Y.shape[1], F.shape[1])
         if A.shape[1] != self.shape[0] * self.shape[1]:
             raise InputError(f"constraints have {A.shape[1]} columns; expected {self.shape}")
@@ -117,6 +118,8 @@ class _System:
 
     def inverse(self, X: np.ndarray) -> np.ndarray:
         """``X U^-1``."""
+        from scipy.linalg import cho_solve
+
         return cho_solve(self.factor, X.T).T
 
     def penalty(self, X: np.ndarray) -> np.ndarray:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from trelliswork._errors import InputError
 from trelliswork._ngrams import distinct_rows, match_rows
@@ -100,6 +99,8 @@ class DeBruijn:
 
     def parts(self) -> np.ndarray:
         """Number of the connected part of each vertex."""
+        from scipy.sparse.csgraph import connected_components  # slow to import
+
         n, used = len(self.vertices), self.counts > 0
         links = sp.coo_matrix((np.ones(int(used.sum())), (self.tail[used], self.head[used])), shape=(n, n))
         return connected_components(links, directed=False)[1]

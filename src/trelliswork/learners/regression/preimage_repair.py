@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import dijkstra
 
 from trelliswork._errors import InputError
 from trelliswork.learners.regression.preimage_graph import DeBruijn
@@ -282,6 +281,8 @@ def _join(graph: DeBruijn, flow: np.ndarray, wanted: np.ndarray, loss: str, pric
         part, used = graph.with_counts(flow).parts(), flow > 0
         more = _cost(flow + 1.0, wanted, loss) - _cost(flow.astype(float), wanted, loss) + price
         length = np.maximum(more, 0.0) + _NOTHING
+        from scipy.sparse.csgraph import dijkstra  # slow to import
+
         n = len(graph.vertices)
         order = np.lexsort((length, graph.head, graph.tail))
         key = graph.tail[order] * n + graph.head[order]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
 
 from trelliswork._errors import InputError
 
@@ -41,6 +40,8 @@ def solve_definite(A: np.ndarray, B: np.ndarray) -> np.ndarray | None:
     The lower triangle and the diagonal of the C-ordered, symmetric ``A`` are overwritten: it is its own
     transpose, so LAPACK works in place and nothing is copied.
     """
+    from scipy.linalg import lapack  # slow to import
+
     if not A.size or not B.size:
         return np.zeros(B.shape)
     factor, info = lapack.dpotrf(A.T, lower=False, overwrite_a=True, clean=False)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy.linalg as la
 import scipy.sparse as sp
 
 from trelliswork._threads import balanced_chunks, run
@@ -168,6 +167,8 @@ class TokenSums(Covariance):
         near ``G (x) S`` with the products of attributes G and the mean covariance of the labels of a
         token S, whose inverse is two eigenvalue problems.
         """
+        import scipy.linalg as la  # slow to import
+
         from trelliswork.dp import rows as dp_rows
 
         space, k = self.batch.space, self.batch.space.n_labels

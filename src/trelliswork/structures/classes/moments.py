@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.linalg as la
 import scipy.sparse as sp
 
 from trelliswork.structures.covariance import Covariance
@@ -103,6 +102,8 @@ class _Kronecker:
     """Solvers for ``left (x) right + lam I``, both positive semidefinite; of least norm where singular."""
 
     def __init__(self, left: np.ndarray, right: np.ndarray):
+        import scipy.linalg as la  # slow to import
+
         (self.g, self.v), (self.s, self.u) = la.eigh(left), la.eigh(right)
         products = np.outer(self.g.clip(0.0), self.s.clip(0.0))
         cut = np.finfo(float).eps * products.size * products.max(initial=0.0)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import scipy.linalg as la
 import scipy.sparse as sp
 
 from trelliswork._errors import InputError, Unsupported
@@ -397,6 +396,8 @@ class _LoopCovariance(Covariance):
         self, lam: float, asked: Covariance | None = None
     ) -> Callable[[np.ndarray, np.ndarray], object] | None:
         """Inverse of the second moments of random structures: products with exact ones take long."""
+        import scipy.linalg as la  # slow to import
+
         asked = self if asked is None else asked
         told = asked.frequencies()
         if self.about == "gold":

@@ -45,10 +45,9 @@ def _with(batch: TransducerBatch, lattice: Lattice, given: Given | None) -> Tran
         lattice,
         batch.joins,
         batch.grams,
-        None,
-        given,
-        batch.n_jobs,
-        batch.novel,
+        given=given,
+        novel=batch.novel,
+        n_jobs=batch.n_jobs,
     )
 
 

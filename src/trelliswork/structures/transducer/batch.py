@@ -64,11 +64,11 @@ class TransducerBatch(DerivationBatch, JointLaw):
         Codes of the true outputs; where the alignment is hidden, of the best one under the alignment model.
     given : Given or None
         True outputs whose alignments are hidden.
-    n_jobs : int or None
-        Threads.
     novel : Novel or None
         Copies of input symbols that training did not have; None where there are no such symbols, or where
         they are dropped.
+    n_jobs : int or None
+        Threads.
     """
 
     space: TransducerSpace  # type: ignore[assignment]
@@ -83,10 +83,11 @@ class TransducerBatch(DerivationBatch, JointLaw):
         lattice: Lattice,
         joins: np.ndarray,
         grams: Indicators,
-        gold: Ragged | None,
-        given: Given | None,
-        n_jobs: int | None,
+        *,
+        gold: Ragged | None = None,
+        given: Given | None = None,
         novel: Novel | None = None,
+        n_jobs: int | None,
     ):
         Batch.__init__(self, space, gold, n_jobs)
         self.inputs = inputs

@@ -76,10 +76,8 @@ def packed(space: TransducerSpace, inputs: list[tuple[Any, ...]], n_jobs: int | 
         Lattice(*lattice),
         joins,
         space.grams.matrix(joins),
-        None,
-        None,
-        n_jobs,
-        novel,
+        novel=novel,
+        n_jobs=n_jobs,
     )
 
 
@@ -215,10 +213,10 @@ def taken(batch: TransducerBatch, index: np.ndarray, gold: Ragged | None) -> Tra
         ),
         batch.joins[used],
         batch.grams.take(used),
-        gold,
-        None if batch.given is None else batch.given.take(index),
-        batch.n_jobs,
-        None if batch.novel is None else batch.novel.taken(arcs),
+        gold=gold,
+        given=None if batch.given is None else batch.given.take(index),
+        novel=None if batch.novel is None else batch.novel.taken(arcs),
+        n_jobs=batch.n_jobs,
     )
 
 
