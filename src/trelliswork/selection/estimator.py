@@ -248,6 +248,10 @@ class Tuned(ChosenModel, BaseEstimator):
         self.search_seconds_ = time.perf_counter() - started
         return prefix
 
+    def check_stored(self) -> None:
+        """Refuse parameters, from a file, that only a search would have looked at."""
+        self._check_parameters()
+
     def _check_parameters(self) -> None:
         check_number("n_values", self.n_values, 1, whole=True)
         for name in ("race", "budget"):
@@ -259,7 +263,7 @@ class Tuned(ChosenModel, BaseEstimator):
                 f"learner must be an estimator such as CRF(Chain()), or a Pipeline that ends in one, got "
                 f"{self.learner!r:.60}"
             )
-        if not hasattr(last, self.method):
+        if not (isinstance(self.method, str) and hasattr(last, self.method)):
             raise InputError(f"method: {type(last).__name__} has no {self.method!r}")
 
     def _plan(self) -> tuple[Plan, str]:
