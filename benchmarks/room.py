@@ -8,6 +8,7 @@ compiles what has to be compiled, or most of it: where code is not in the cache 
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
 import os
@@ -79,7 +80,7 @@ def problems(small: bool) -> Iterator[tuple[str, Any, Any, Any]]:
     X = ["".join(rng.choice(list("abcdefghij"), 8)) for _ in range(20 if small else 2000)]
     y = ["".join(rng.choice(WRITTEN[k]) for k in x) for x in X]
     yield "Transducer", tw.Transducer(), X, y
-    X = [[f"w{k}" for k in rng.integers(300, size=20)] for _ in range(3 if small else 2000)]
+    X = [[f"w{k}" for k in rng.integers(300, size=20)] for _ in range(3 if small else 20_000)]
     yield "Derivations", tw.Derivations(segments), X, [[(i, i + 2) for i in range(0, 20, 2)] for _ in X]
 
 
@@ -100,6 +101,7 @@ def growth(learner: str, structure: Any, X: Any, y: Any) -> tuple[float, float] 
             if not seen:
                 seen["estimate"] = memory_of_fit(model, batch) / 2**20
                 gc.collect()
+                ctypes.CDLL(None).malloc_trim(0)  # what packing left over is not there for the fit to use
                 Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak begins anew
                 seen["start"] = kilobytes("VmRSS")
 

@@ -441,10 +441,10 @@ def _distinct_rows(blocks: list[Block], n_attributes: int) -> tuple[Any, np.ndar
     if nothing.size:
         combos = np.delete(combos, nothing[0], axis=0)
         place = np.where(place == nothing[0], -1, place - (place > nothing[0]))
-    if len(blocks) == 1 and blocks[0].dense and combos.size:
+    if len(blocks) == 1 and blocks[0].dense and combos.size and n_attributes:
         dense = np.zeros((combos.shape[0], n_attributes))
         dense[:, blocks[0].columns] = blocks[0].matrix[combos[:, 0]]
-        as_bytes = np.ascontiguousarray(dense).view(np.dtype((np.void, 8 * max(n_attributes, 1)))).ravel()
+        as_bytes = np.ascontiguousarray(dense).view(np.dtype((np.void, 8 * n_attributes))).ravel()
         _, first, same = np.unique(as_bytes, return_index=True, return_inverse=True)
         return dense[first], np.where(place < 0, -1, same[place]).astype(np.int32)
     total = sp.csr_matrix((combos.shape[0], n_attributes))

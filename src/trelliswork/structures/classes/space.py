@@ -304,6 +304,8 @@ class ClassesSpace(Space):
         width, choices = state.get("width"), bool(state.get("choices", False))
         space = cls(cast("Classes", structure), labels, attributes, taxonomy, width, choices)
         space.dense = bool(state.get("dense", False))
+        if space.dense and not attributes:
+            raise InputError("rows of numbers without columns")
         return space.with_scaling(Scaling.from_state(state, len(attributes)))
 
 

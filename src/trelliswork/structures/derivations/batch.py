@@ -153,6 +153,20 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored, PartlyKn
 
     # -- verbs ---------------------------------------------------------------------------------
 
+    def rough_part_offsets(self, question: str, *, costs: bool = False) -> Mapping[str, np.ndarray]:
+        """Those of one leaf of samples where sums over all outputs are asked for, as these are taken so."""
+        by_leaf = question in ("expect", "tangent")
+        return {"edge": self.edge_ptr[: 1 + (self.limits.leaf_samples if by_leaf else len(self))]}
+
+    def working_bytes(self, question: str, *, costs: bool = False) -> int:
+        """Leaves of samples, and the blocks of a solver with costs, are copies of all graphs."""
+        if question == "generative":  # counts of edges, before they are made numbers
+            return 8 * self.n_edges
+        leaves = question in ("expect", "tangent") and len(self) > self.limits.leaf_samples
+        if not (leaves or (question == "viterbi" and costs)):
+            return 0
+        return sum(a.nbytes for a in (*self.graph, self.phi.data, self.phi.indices, self.phi.indptr))
+
     def _total(self, scores: Parts, costs: Parts | None) -> np.ndarray:
         total = scores if costs is None else scores + costs
         return np.zeros(self.n_edges) if total.edge is None else np.ascontiguousarray(total.edge, dtype=float)
