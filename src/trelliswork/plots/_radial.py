@@ -207,7 +207,7 @@ def _fans(loop: _Loop, branches: Branches) -> Iterator[tuple[float, np.ndarray]]
         np.array([_PAIR / 2 - shape.real.min(), shape.real.max() - _PAIR / 2]) + _ROOM / 2
         for shape in branches
     ]
-    radius = 0.5 * sum(loop.gaps())
+    radius = 0.5 * max(sum(loop.gaps()), *(float(one.max()) for one in wide))
     while (angles := _fan(loop, wide, radius, 1.0)) is None:
         radius *= 1.1
     for share in _SHARES[:-1]:
