@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from experiments.rna import accuracy, energies, family, mixture, papers, scale, svm, train, unseen
+from experiments.rna import (
+    accuracy,
+    energies,
+    family,
+    mixture,
+    papers,
+    scale,
+    svm,
+    temperature,
+    train,
+    unseen,
+)
 
 TABLES = {
     "accuracy": accuracy.accuracy,
@@ -12,6 +23,7 @@ TABLES = {
     "papers": papers.papers,
     "scale": scale.scale,
     "svm": svm.svm,
+    "temperature": temperature.temperature,
     "train": train.train,
     "unseen": unseen.unseen,
 }

@@ -55,18 +55,14 @@ CLOVER = "(((((((..((((........)))).(((((.......))))).....(((((.......))))))))))
 
 def crossings(places):
     """Number of sides of the chain that cross another."""
-    a, b = places[:-1], places[1:]
+    k, m = np.triu_indices(len(places) - 1, 2)
+    a, b, c, d = places[k], places[k + 1], places[m], places[m + 1]
 
     def side(p, q, r):
-        return ((q - p).conjugate() * (r - p)).imag
+        area = ((q - p).conjugate() * (r - p)).imag
+        return np.where(np.abs(area) < 1e-9, 0.0, np.sign(area))
 
-    found = 0
-    for k in range(len(a)):
-        for m in range(k + 2, len(a)):
-            first = side(a[k], b[k], a[m]) * side(a[k], b[k], b[m])
-            second = side(a[m], b[m], a[k]) * side(a[m], b[m], b[k])
-            found += first < 0 and second < 0
-    return found
+    return np.sum((side(a, b, c) * side(a, b, d) < 0) & (side(c, d, a) * side(c, d, b) < 0))
 
 
 ARM = "(((((..((((.....(((((((....)))))))))))..)))))"
@@ -114,11 +110,51 @@ def drawn(rng, n):
     return "".join(out)
 
 
-def test_no_lines_cross_in_random_structures():
+def scattered(rng, n):
+    """A random structure of lonely pairs, whose branches are everywhere in each other's way."""
+    out, n_open = [], 0
+    for k in range(n):
+        r = rng.random()
+        if n_open and (n - k <= n_open or r < 0.33):
+            out.append(")")
+            n_open -= 1
+        else:
+            opens = r < 0.66 and n - k > n_open + 1
+            out.append("(" if opens else ".")
+            n_open += opens
+    return "".join(out)
+
+
+@pytest.mark.parametrize("random_structure", [drawn, scattered])
+def test_no_lines_cross_in_random_structures(random_structure):
     rng = np.random.default_rng(3)
-    for n in (60, 120, 200, 200, 300):
-        structure = drawn(rng, n)
-        assert crossings(radial(pair_table(structure))) == 0, structure
+    for n in (1, 2, 60, 120, 200):
+        structure = random_structure(rng, n)
+        places = radial(pair_table(structure))
+        assert crossings(places) == 0, structure
+        apart = np.abs(places[:, None] - places) + 10 * np.eye(n)
+        assert apart.min() > 0.7, structure
+
+
+FAR = f"((((.{ARM * 4}.((((({'(((((...)))))' * 3})))))))))"
+SPIRAL = f"{'((((((......' * 5}((((((...{'))))))' * 6}"
+
+
+@pytest.mark.parametrize("structure", [FAR, SPIRAL, f"((({SPIRAL * 3})))"])
+def test_branches_in_the_way_are_moved_not_stretched(structure):
+    """Most sides of the chain have their natural length, and the picture is no larger than its arms."""
+    places = radial(pair_table(structure))
+    assert crossings(places) == 0
+    steps = np.abs(np.diff(places))
+    assert np.mean(steps > 2.0) < 0.1
+    assert np.abs(places[:, None] - places).max() < 1.5 * len(structure)
+
+
+def test_large_loops_on_a_lonely_pair_leave_it_in_different_directions():
+    structure = f"((((({'.' * 30}({'.' * 40})))))){'.' * 20}"
+    places, i = radial(pair_table(structure)), 35
+    before, behind = places[i - 1] - places[i], places[i + 1] - places[i]
+    assert abs(np.angle(behind / before)) > np.radians(40)
 
 
 def test_structure_pictures():

@@ -10,18 +10,21 @@ from trelliswork.cli._folding import Folded
 
 __all__ = ["dot_plots", "drawings", "is_picture", "new_figure"]
 
+_LONGEST_TITLE = 40
+
 
 def is_picture(path: str) -> bool:
     """Whether pair probabilities are drawn into a file, not listed."""
     return Path(path).suffix.lower() in (".svg", ".png", ".pdf")
 
 
-def new_figure(n: int) -> Any:
-    """A figure with room for so many pictures, and its axes."""
+def new_figure(n: int, longest: int = 0) -> Any:
+    """A figure with room for so many pictures, and its axes; bases of long sequences are readable, too."""
     from trelliswork.plots._canvas import figure
 
     columns = math.ceil(math.sqrt(n))
-    made = figure((5.0 * columns, 5.0 * math.ceil(n / columns)))
+    side = max(5.0, min(longest / 25, 30.0 / columns))  # inches
+    made = figure((side * columns, side * math.ceil(n / columns)))
     return made, made.subplots(math.ceil(n / columns), columns, squeeze=False).ravel()
 
 
@@ -29,12 +32,13 @@ def drawings(path: str, kind: str, kept: list[tuple[Folded, Any]]) -> None:
     """Drawings of the first structure of every sequence, coloured by probability."""
     from trelliswork.plots.rna import structure
 
-    figure, axes = new_figure(len(kept))
+    figure, axes = new_figure(len(kept), max((len(folded.sequence) for folded, _ in kept), default=0))
     for ax in axes[len(kept) :]:
         ax.set_axis_off()
     for ax, (folded, pairs) in zip(axes, kept):
         chances = None if pairs is None else {(i, j): p for i, j, p in pairs}
-        structure(folded.sequence, folded.structures[0], probabilities=chances, title=folded.name, ax=ax)
+        title = _title(folded.name)
+        structure(folded.sequence, folded.structures[0], probabilities=chances, title=title, ax=ax)
     _save(figure, path, kind)
 
 
@@ -46,8 +50,13 @@ def dot_plots(path: str, kept: list[tuple[Folded, Any]]) -> None:
     for ax in axes[len(kept) :]:
         ax.set_axis_off()
     for ax, (folded, pairs) in zip(axes, kept):
-        dotplot(folded.sequence, pairs, folded.structures[0], title=folded.name, ax=ax)
+        dotplot(folded.sequence, pairs, folded.structures[0], title=_title(folded.name), ax=ax)
     _save(figure, path, Path(path).suffix.lower()[1:])
+
+
+def _title(name: str) -> str:
+    """The name, or the beginning of one that would run into the next picture."""
+    return name if len(name) <= _LONGEST_TITLE else name[: _LONGEST_TITLE - 3] + "..."
 
 
 def _save(figure: Any, path: str, kind: str) -> None:

@@ -126,7 +126,11 @@ def test_scores_of_paired_bases():
     ]
     unpaired = model.predict_marginals([evidence])[0][3, 3]
     assert (log_z[1] - log_z[0]) / (2 * step) == pytest.approx(1 - unpaired, rel=1e-5)
-    for bad, message in (([1.0], "1 scores"), ([np.inf] * 16, "base 0 is not finite")):
+    for bad, message in (
+        ([1.0], "1 scores"),
+        ([np.inf] * 16, "base 0 is not finite"),
+        ([1e9] * 16, "by more than"),
+    ):
         with pytest.raises(InputError, match=message):
             model.predict([Evidence(x, paired=bad)])
 

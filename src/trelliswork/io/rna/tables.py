@@ -109,9 +109,18 @@ def _tabular(lines: Iterator[tuple[int, str, int, str, int]], source: str) -> Rn
             raise InputError.at(source, number, f"position {position} out of order; positions count from 1")
         if partner < 0:
             raise InputError.at(source, number, f"partner {partner}; expected a position, or 0 for none")
+        if len(base) != 1:
+            raise InputError.at(
+                source, number, f"{base!r:.40} is no base; expected one letter for a position"
+            )
         X[-1] += base
         tables[-1].append(partner - 1)
     check_any(X, source, "1 G 0")
+    for title, table in zip(names, tables, strict=True):
+        for i, j in enumerate(table):
+            if j >= len(table) or j == i or (j >= 0 and table[j] != i):
+                what = f"{title}: base {i + 1} is paired with {j + 1}, but base {j + 1} not with it"
+                raise InputError.at(source, None, what)
     try:
         return RnaData(names, X, [dot_bracket(table) for table in tables])
     except InputError as error:

@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 _MARKS = "().x<>|?"
+_MOST = 1e6  # score of evidence; rounding would hide the model's scores behind larger ones
 KT = 0.61632  # kcal/mol at 37 degrees: energies to scores
 
 
@@ -100,6 +101,8 @@ class Evidence:
             bad = np.flatnonzero(~np.isfinite(paired))
             if bad.size:
                 raise InputError(f"score of base {int(bad[0])} is not finite; a constraint forbids pairs")
+        if np.abs(paired).max(initial=0.0) > _MOST:
+            raise InputError(f"evidence scores a base by more than {_MOST:g}; a constraint forbids pairs")
         out = np.where(left == right, 0.0, paired[left] + paired[right])
         if self.constraint is not None:
             out[self._forbidden(bases, left, right)] = -np.inf
