@@ -208,11 +208,8 @@ class Transducer(Structure):
         bad = np.flatnonzero(y.lengths > most * x.lengths)
         if bad.size:
             n, m = int(x.lengths[bad[0]]), int(y.lengths[bad[0]])
-            advice = (
-                "give max_out, or drop the pair"
-                if self.max_out is None
-                else "raise max_out, or drop the pair"
-            )
+            wanted = int(np.max(-(-y.lengths // np.maximum(x.lengths, 1))))
+            advice = f"give max_out={wanted}, or drop such pairs" if n else "drop the pair"
             raise InputError(
                 f"{n} input symbols cannot be written as {m} output symbols, at most {most} for each; "
                 f"{advice}",
