@@ -191,8 +191,8 @@ def ner(arguments: Sequence[str]) -> None:
             "labels that are taken away. Labels that are not known are None: the learner sums over (CRF) or "
             "fills in (the others) whatever agrees with the rest. Sentences are cut into spans of 1 to "
             f"{LONGEST} tokens, half of which lose their labels; token by token, every label is lost or kept "
-            "on its own. With the entities alone nothing says what is no entity: there is no label O to learn "
-            "from.",
+            "on its own. With the entities alone nothing says what is no entity: there is no label O to "
+            "learn from.",
         )
     else:
         print(body)
