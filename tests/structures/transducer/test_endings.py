@@ -38,6 +38,7 @@ def test_endings_of_letters_that_had_none(before, after, tmp_path):
     wanted = [before + x + after if x else "" for x in new]
     assert model.predict(new) == wanted
     assert model.predict_kbest(new[:1], 2)[0][0].output == wanted[0]
+    assert model.predict(new[:1], known=new[:1]) == new[:1]
     batch = model.pack(new[:1])
     [alignment] = batch.alignments(batch.argmax(model.part_scores(batch, new[:1])).codes)
     assert ["".join(side) for side in zip(*alignment)] == [new[0], wanted[0]]

@@ -254,7 +254,9 @@ def align(
         (_symbols(key // y_base**max_out, sizes[0] + 1), _symbols(key % y_base**max_out, y_base))
         for key in keys[used].tolist()
     ]
-    pieces = Pieces.completed(pairs, log_p[used], sizes)
+    bare = [((t,), ()) for t in ends if ((t,), ()) not in pairs]  # something may have no ending
+    rest = np.full(len(bare), log_p[used].min(initial=0.0))
+    pieces = Pieces.completed(pairs + bare, np.append(log_p[used], rest), sizes)
     place = {pair: t for t, pair in enumerate(zip(pieces.inputs, pieces.outputs, strict=True))}
     numbers = np.array([place[pair] for pair in pairs], dtype=np.int64)
     return pieces, aligned._replace(piece=numbers[piece.ravel()])
