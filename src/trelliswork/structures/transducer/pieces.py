@@ -256,7 +256,7 @@ def align(
     ]
     bare = [((t,), ()) for t in ends if ((t,), ()) not in pairs]  # something may have no ending
     rest = np.full(len(bare), log_p[used].min(initial=0.0))
-    pieces = Pieces.completed(pairs + bare, np.append(log_p[used], rest), sizes)
+    pieces = Pieces.completed([*pairs, *bare], np.append(log_p[used], rest), sizes)
     place = {pair: t for t, pair in enumerate(zip(pieces.inputs, pieces.outputs, strict=True))}
     numbers = np.array([place[pair] for pair in pairs], dtype=np.int64)
     return pieces, aligned._replace(piece=numbers[piece.ravel()])
