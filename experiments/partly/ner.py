@@ -19,10 +19,10 @@ _RICH = (
     "Features are the word, its two to four first and last letters, its shape and part of speech, the "
     "same with fewer letters of two neighbours on either side, and clusters of words (32, 128 and 512) "
     "by their neighbours in the training text, which need no labels. All rows have the same features "
-    "and the defaults of the learner. Features were chosen on testa, with two draws of half of the "
-    "labels: compared were those of `TokenWindow()` with clusters, these ones without clusters, without"
-    " parts of speech, with clusters of more text, and with an `l2` of 0.03 and 0.3 for all rows. testb"
-    " was read by this run alone."
+    "and the defaults of the learner. Features were chosen on testa, with one or two draws of half of "
+    "the labels: compared were those of `TokenWindow()` with clusters, these ones without clusters, "
+    "without parts of speech, without these but with clusters of more text, and with an `l2` of 0.03 and "
+    "0.3 for all rows. testb was read for the rows of this table alone."
 )
 
 LONGEST = 10  # tokens of a span that is kept or hidden as a whole
