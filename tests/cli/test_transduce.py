@@ -41,21 +41,33 @@ def test_transducer(run, pairs):
     done = run("inspect", "m.tw")
     assert done.exit_code == 0, done.output
     assert "Transducer" in done.stdout
-    done = run("predict", "m.tw", "new.txt", "--show-alignment", "--kbest", "2")
-    assert done.stderr == "trelliswork: --show-alignment goes without --kbest and --probabilities\n"
+
+
+def test_alignments_as_outputs(run, pairs):
+    model = tw.CRF(tw.Transducer(output="pieces")).fit(["ab", "b"], [[("a", "x"), ("b", "")], [("b", "")]])
+    tw.save(model, pairs / "p.tw")
+    done = run("predict", "p.tw", "-", "--show-alignment", stdin="ba\n")
+    assert done.stdout == "ba\t('b', '') ('a', 'x')\nb  a\n-  x\n"
 
 
 def test_alternatives_and_confusions(run, pairs):
     (pairs / "pairs.tsv").write_text("ab\txy\nab\txz\nb\ty\na\tx\nba\tyx\nq\txxxxxxxxx\n", encoding="utf-8")
     done = run("train", "transduce", "pairs.tsv", "-o", "m.tw")
     assert "4 inputs, 5 outputs, symbols of outputs by char" in done.stderr
-    assert "1 input left out, with more than 5 output symbols per input symbol (first: line 6)" in done.stderr
+    assert "1 input left out, with more than 5 output symbols per input symbol" in done.stderr
+    assert "(see --max-out) (first: line 6)" in done.stderr
     (pairs / "gold.tsv").write_text("ab\txz\nab\txy\nb\ty\na\ty\nba\tyxx\n", encoding="utf-8")
     found = json.loads(run("evaluate", "m.tw", "gold.tsv", "--json").stdout)
     assert (found["pairs"], found["word_error"]) == (4, 0.5)
     assert found["confusions"] == [["x", "", 1], ["y", "x", 1]]
     assert found["symbol_error"] == pytest.approx(2 / 7)
     assert "confusions          x -> - (1), y -> x (1)" in run("evaluate", "m.tw", "gold.tsv").stdout
+    more = ("--show-alignment", "--kbest", "2", "--probabilities")
+    line, *rows = run("predict", "m.tw", "-", *more, stdin="ab\n").stdout.split("\n")
+    _, first, _, second, p = line.split("\t")
+    assert {first, second} == {"xy", "xz"}
+    assert 0 < float(p) < 0.6
+    assert [row.split() for row in rows[:4]] == [["a", "b"], [*first], ["a", "b"], [*second]]
 
 
 def test_alignment_is_for_transducers(run, pairs):
@@ -78,7 +90,11 @@ def test_outputs_too_long(run, pairs):
     (pairs / "pairs.tsv").write_text("\tx\na\txxxxxxxxx\n", encoding="utf-8")
     done = run("train", "transduce", "pairs.tsv", "-o", "m.tw")
     assert done.exit_code == 2
-    assert done.stderr == "trelliswork: pairs.tsv: no output is short enough to be written along its input\n"
+    said = "trelliswork: pairs.tsv: no output has at most 5 symbols for each of its input; give --max-out\n"
+    assert done.stderr == said
+    done = run("train", "transduce", "pairs.tsv", "-o", "m.tw", "--max-out", "9")
+    assert "1 input, 1 output" in done.stderr
+    assert run("predict", "m.tw", "-", stdin="a\n").stdout == "a\txxxxxxxxx\n"
 
 
 def test_train_predict_evaluate_inspect(run, pairs):

@@ -20,8 +20,9 @@ ANIMALS = {"animal": {"cat": {}, "dog": {}}, "plant": {"oak": {}, "elm": {}}}
 LEARNERS = [tw.CRF, tw.VotedCRF, tw.Perceptron, tw.StructuredSVM, tw.Generative, tw.ZScore, tw.SODA, tw.KLRSO]
 
 
-def test_target_is_the_sum_over_what_agrees():
-    space, batch = tw.Chain(labels=LABELS).compile(X, OPEN)
+@pytest.mark.parametrize("params", [{}, {"order": 2}, {"order": 3, "ngrams": "observed"}])
+def test_target_is_the_sum_over_what_agrees(params):
+    space, batch = tw.Chain(labels=LABELS, **params).compile(X, OPEN)
     rng = np.random.default_rng(0)
     w, weights = rng.normal(size=space.n_features), np.array([1.0, 2.0, 0.5, 3.0])
     value, gradient = Target(batch, weights)(w)
@@ -38,10 +39,24 @@ def test_target_is_the_sum_over_what_agrees():
     assert check_grad(lambda v: target(v)[0], lambda v: target(v)[1], w) < 1e-5
 
 
-def test_nothing_known_is_a_constant_objective():
-    model = tw.CRF(tw.Chain(labels=LABELS)).fit(X, [[None] * 3] * 4)
+def test_observed_ngrams_are_those_of_known_labels():
+    structure = tw.Chain(3, ngrams="observed", labels=LABELS)
+    space = structure.bind([["a"] * 4, ["a"], ["a"] * 3], [["D", "N", None, "V"], ["D"], ["V", {"V"}, "D"]])
+    grams = {name[1:] for name in space.feature_names if name[0] == "transition"}
+    assert grams == {("D", "N"), ("V", "V"), ("V", "D"), ("V", "V", "D")}
+
+
+@pytest.mark.parametrize("params", [{}, {"order": 2, "ngrams": "observed"}])
+def test_nothing_known_is_a_constant_objective(params):
+    model = tw.CRF(tw.Chain(labels=LABELS, **params)).fit(X, [[None] * 3] * 4)
     assert not model.coef_.any()
     assert model.objective_ == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_labels_known_in_part_and_observed_ngrams(learner):
+    model = learner(tw.Chain(3, ngrams="observed", labels=LABELS)).fit(X * 4, OPEN * 4)
+    assert model.predict(X) == Y
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

@@ -24,9 +24,38 @@ def test_an_ending_is_one_piece(learner):
     model = learner(tw.Transducer()).fit(SINGULAR, [plural(word) for word in SINGULAR])
     pieces = model.space_.pieces
     written = {"".join(model.space_.output_symbols[s] for s in out) for out in pieces.outputs}
-    assert "ies" in written
+    assert "es" in written
     assert "ti" not in written
     assert sum(a == plural(b) for a, b in zip(model.predict(NEW), NEW)) >= 6
+
+
+@pytest.mark.parametrize(("before", "after"), [("", "ta"), ("wa", ""), ("ge", "t")])
+def test_endings_of_letters_that_had_none(before, after, tmp_path):
+    X = ["cat", "rice", "tree", "fair", "chair", "lake", "clear", "bear", "rat", "echo"]
+    model = tw.CRF(tw.Transducer(), l2=0.1).fit(X, [before + x + after for x in X])
+    assert model.space_.ends == (bool(before), bool(after))
+    new = ["off", "trail", "x-é", ""]
+    wanted = [before + x + after if x else "" for x in new]
+    assert model.predict(new) == wanted
+    assert model.predict_kbest(new[:1], 2)[0][0].output == wanted[0]
+    assert model.predict(new[:1], known=new[:1]) == new[:1]
+    batch = model.pack(new[:1])
+    [alignment] = batch.alignments(batch.argmax(model.part_scores(batch, new[:1])).codes)
+    assert ["".join(side) for side in zip(*alignment)] == [new[0], wanted[0]]
+    tw.save(model, tmp_path / "m.tw")
+    assert tw.load(tmp_path / "m.tw").predict(new) == wanted
+    assert model.structure.bind_names(model.space_.feature_names).ends == model.space_.ends
+    with pytest.raises(tw.InputError, match="the ends of its inputs"):
+        type(model.space_).from_state(model.structure, model.space_.state() | {"ends": [1]})
+
+
+def test_ends_are_for_texts_that_grow():
+    for X, y in [
+        (["ab", "ba"], ["ba", "ab"]),
+        ([["a", "b"], ["b", "a"]], [["a", "b", "b"], ["b", "a", "b"]]),
+    ]:
+        assert not any(tw.Transducer().bind(X, y).ends)
+    assert not any(tw.Transducer().bind(["a␃", "b␃"], ["a␃x", "b␃x"]).ends)
 
 
 def test_outputs_with_symbols_of_their_own_have_short_pieces():

@@ -39,14 +39,16 @@ __all__ = [
 
 STRUCTURE = ("Transducer", "KernelRegression")
 PREDICT_HELP = (
-    "One input per line in, input and output separated by a tab out; --show-alignment adds two rows."
+    "One input per line in, input and output separated by a tab out; --show-alignment adds two rows for each "
+    "output."
 )
 EVALUATE_HELP = "Pairs separated by tabs in; wrong words, wrong symbols and the most frequent confusions."
 PREDICT_OPTIONS = ("--show-alignment",)
 
-_MOST_OUT = 5  # output symbols per input symbol; pairs with more are left out
+_MOST_OUT = 5  # output symbols per input symbol without --max-out; pairs with more are left out
 # Learners that fill in alignments by themselves.
 _OTHERS = ("Generative", "KLRSO", "SODA", "StructBoost", "StructuredSVM", "VotedCRF", "ZScore")
+Candidate = tuple[Any, "float | None"]  # output, probability
 _REGRESSION = ("kernel regression of n-grams, without alignment", "KernelRegression")
 
 
@@ -78,6 +80,12 @@ def train(
     ] = None,
     max_in: Annotated[
         int | None, typer.Option(min=1, help="Most input symbols of a piece.", show_default="1")
+    ] = None,
+    max_out: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Most output symbols of a piece; by default what pairs need.", show_default="up to 5"
+        ),
     ] = None,
     window: Annotated[
         int | None, typer.Option(min=0, help="Input symbols seen before and after.", show_default="4")
@@ -115,7 +123,7 @@ def train(
     if source == dev == "-":
         raise InputError("--dev: PAIRS and --dev cannot both be standard input")
     of_regression = {"longest": longest, "ngram": ngram, "ridge": ridge, "language_model": language_model}
-    of_transducers = {"order": order, "max_in": max_in, "window": window}
+    of_transducers = {"order": order, "max_in": max_in, "max_out": max_out, "window": window}
     regression = learning.name == "regression"
     _check_given(of_transducers if regression else {**of_regression, "basis": basis}, learning.name)
     if regression:
@@ -153,7 +161,8 @@ def _transducer(
     learning: Learning,
     quiet: bool,
 ) -> tuple[Any, list[str], bool]:
-    X, y, lines, left_out = _samples(pairs, units)
+    most = estimator.structure.max_out or _MOST_OUT
+    X, y, lines, left_out = _samples(pairs, units, most)
     more: dict[str, Any] = {}
     if held_out is not None:
         texts, outputs, _ = grouped(held_out, units[1])
@@ -173,7 +182,7 @@ def _transducer(
         ([line for line in left_out if line in bare], "left out: nothing stands before the tab"),
         (
             [line for line in left_out if line not in bare],
-            f"left out, with more than {_MOST_OUT} output symbols per input symbol",
+            f"left out, with more than {most} output symbols per input symbol (see --max-out)",
         ),
     ):
         if some:
@@ -200,14 +209,20 @@ def _run_together(y: list[Any], lines: list[int]) -> list[int]:
     ]
 
 
-def _samples(pairs: Pairs, units: tuple[str, str]) -> tuple[list[Any], list[Any], list[int], list[int]]:
+def _samples(
+    pairs: Pairs, units: tuple[str, str], most: int = _MOST_OUT
+) -> tuple[list[Any], list[Any], list[int], list[int]]:
     """Inputs, their outputs, their lines, and the lines of inputs whose outputs are too long for them."""
     texts, outputs, lines = grouped(pairs, units[1])
     inputs = split(texts, units[0])
-    good = [all(len(y) <= _MOST_OUT * len(x) for y in ys) for x, ys in zip(inputs, outputs, strict=True)]
+    good = [all(len(y) <= most * len(x) for y in ys) for x, ys in zip(inputs, outputs, strict=True)]
     rows = [i for i, fits in enumerate(good) if fits]
     if not rows:
-        raise InputError.at(pairs.name, None, "no output is short enough to be written along its input")
+        raise InputError.at(
+            pairs.name,
+            None,
+            f"no output has at most {most} symbols for each of its input; give --max-out",
+        )
     X, y = [inputs[i] for i in rows], [_alternatives(outputs[i]) for i in rows]
     left_out = [line for line, fits in zip(lines, good, strict=True) if not fits]
     return X, y, [lines[i] for i in rows], left_out
@@ -296,19 +311,12 @@ def predict(opened: OpenModel, request: Request) -> None:
     ):
         if given and regression:
             raise InputError(f"{flag}: a regression model has none")
-    if request.show_alignment and (request.kbest > 1 or request.probabilities):
-        raise InputError("--show-alignment goes without --kbest and --probabilities")
     _options.check_output(request.output)
     pairs = read_pairs(request.source, request.encoding, labelled=False)
     learner, X = opened.learner, split(pairs.inputs, stored_units(opened)[0])
-    if request.show_alignment:
-        batch = learner.pack(X)
-        codes = batch.predicted(learner.part_scores(batch, X)).codes
-        below = [aligned_rows(pieces) for pieces in batch.alignments(codes)]
-        columns = [[joined(y)] for y in batch.unpack(codes)]
-    else:
-        below = [[] for _ in X]
-        columns = _candidates(learner, X, request.kbest, request.probabilities, regression)
+    found = _candidates(learner, X, request.kbest, request.probabilities)
+    below = _alignments(learner, X, found) if request.show_alignment else [[] for _ in X]
+    columns = [[column for candidate in some for column in _columns(*candidate)] for some in found]
     lines = []
     for text, answers, rows in zip(pairs.inputs, columns, below, strict=True):
         lines += ["\t".join([text, *answers]), *rows]
@@ -317,20 +325,34 @@ def predict(opened: OpenModel, request: Request) -> None:
     write_text(request.output, "".join(f"{line}\n" for line in lines), request.encoding or "utf-8")
 
 
-def _candidates(learner: Any, X: list[Any], k: int, probabilities: bool, regression: bool) -> list[list[str]]:
-    """Outputs of every input as columns of text."""
+def _candidates(learner: Any, X: list[Any], k: int, probabilities: bool) -> list[list[Candidate]]:
+    """Outputs of every input, best first, with their probabilities where these are asked for."""
     if k == 1 and not probabilities:
-        return [[joined(y)] for y in learner.predict(X)]
-    if regression:
-        return [[joined(y) for y in candidates[:k]] for candidates in learner.predict_candidates(X)]
+        return [[(y, None)] for y in learner.predict(X)]
+    if not hasattr(learner, "space_"):
+        return [[(y, None) for y in candidates[:k]] for candidates in learner.predict_candidates(X)]
     return [
-        [
-            column
-            for c in candidates
-            for column in ([joined(c.output)] + [f"{c.probability:.4g}"] * probabilities)
-        ]
+        [(c.output, c.probability if probabilities else None) for c in candidates]
         for candidates in learner.predict_kbest(X, k)
     ]
+
+
+def _columns(output: Any, probability: float | None) -> list[str]:
+    return [joined(output)] if probability is None else [joined(output), f"{probability:.4g}"]
+
+
+def _alignments(learner: Any, X: list[Any], found: list[list[Candidate]]) -> list[list[str]]:
+    """Rows of the best alignment of each candidate."""
+    if learner.structure.output == "pieces":  # outputs are alignments
+        return [[row for pieces, _ in candidates for row in aligned_rows(pieces)] for candidates in found]
+    pairs = [(i, output) for i, candidates in enumerate(found) for output, _ in candidates]
+    repeated = [X[i] for i, _ in pairs]
+    batch = learner.pack(repeated, known=[output for _, output in pairs])
+    codes = batch.argmax(learner.part_scores(batch, repeated)).codes
+    below: list[list[str]] = [[] for _ in X]
+    for (i, _), pieces in zip(pairs, batch.alignments(codes), strict=True):
+        below[i] += aligned_rows(pieces)
+    return below
 
 
 def evaluate(opened: OpenModel, request: Request) -> None:

@@ -26,8 +26,12 @@ __all__ = ["Failures", "SparseContexts", "observed_grams"]
 Gram = tuple[int, ...]
 
 
-def observed_grams(codes: np.ndarray, offsets: np.ndarray, order: int) -> list[Gram]:
-    """Distinct n-grams of 2 to ``order + 1`` labels, shortest first."""
+def observed_grams(codes: np.ndarray, offsets: np.ndarray, order: int, sure: np.ndarray) -> list[Gram]:
+    """Distinct n-grams of 2 to ``order + 1`` labels, all of them ``sure``; shortest first."""
+    if not sure.all():  # the stretches in between are sequences of their own
+        offsets = np.union1d(offsets, np.flatnonzero(~sure))
+        offsets = np.searchsorted(np.flatnonzero(sure), offsets)
+        codes = codes[sure]
     rows = Coded(codes, offsets)
     out: list[Gram] = []
     for n in range(2, order + 2):

@@ -96,7 +96,8 @@ class Chain(Structure):
     Of outputs to learn from, and of those to predict (``predict(X, known=...)``), labels may be known in
     part: None stands for any label, a set for one of its labels. Pairs and transitions that are "observed"
     are then those that may occur: a set brings the pairs of all its labels, None no pair of an attribute
-    and a label, but any transition.
+    and a label, but any transition. N-grams kept as observed are those of tokens
+    whose labels are known.
 
     References
     ----------

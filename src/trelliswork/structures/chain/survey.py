@@ -59,8 +59,6 @@ class ChainSurvey(Survey):
         Which label followed which, [from, to]; the last stands for any label.
     grams : set of tuple
         Label n-grams that occur, where they may be asked for.
-    open : bool
-        Whether labels are known in part.
     emissions, edges : ndarray of int64
         Pairs of an attribute (by its place in ``names``) and a label, or label n-gram, that occur together;
         where only those have weights.
@@ -74,7 +72,6 @@ class ChainSurvey(Survey):
     width: int | None
     seen: np.ndarray
     grams: set[tuple[int, ...]] = field(default_factory=set)
-    open: bool = False
     emissions: np.ndarray = field(default_factory=lambda: _NO_PAIRS)
     edges: np.ndarray = field(default_factory=lambda: _NO_PAIRS)
 
@@ -98,9 +95,9 @@ class ChainSurvey(Survey):
         # Columns of arrays keep their place even when they are all zero in the training data.
         dense = not sp.issparse(table.blocks[0].matrix)
         survey = cls(structure, labels, block_counts(table), dense, table.dense, table.width, seen)
-        survey.open = known is not None
-        if structure.may_keep_observed and known is None:
-            survey.grams = set(observed_grams(codes, X.offsets, structure.order))
+        if structure.may_keep_observed:
+            sure = sure_tokens(codes.size, X.offsets, known)
+            survey.grams = set(observed_grams(codes, X.offsets, structure.order, sure))
         survey._observe(table, codes, X.offsets, known)
         return survey, read, codes
 
@@ -147,7 +144,6 @@ class ChainSurvey(Survey):
             (self.rows or not any(self.counts)) and (other.rows or not any(other.counts)),
             joined_widths(self.width, other.width, empty),
             np.zeros((len(labels) + 1, len(labels) + 1), dtype=bool),
-            open=self.open or other.open,
         )
         place = {label: i for i, label in enumerate(labels)}
         number = {name: i for i, name in enumerate(out.names)} if self._has_pairs(other) else {}
@@ -183,8 +179,6 @@ class ChainSurvey(Survey):
         seen = self.seen[:n, :n] | self.seen[n, :n] | self.seen[:n, n, None] | self.seen[n, n]
         grams = None
         if structure.keeps_observed(n):
-            if self.open:
-                raise InputError("n-grams are kept as observed only where all labels are known; lower order")
             grams = sorted(self.grams, key=lambda gram: (len(gram), gram))
         allowed = transition_mask(structure.transitions, self.labels, seen)
         space = ChainSpace(structure, self.labels, attributes, allowed, self.width, grams)

@@ -144,7 +144,8 @@ class TransducerBatch(DerivationBatch, JointLaw):
         for arc, a, n, p in zip(
             arcs.tolist(), starts.tolist(), lengths.tolist(), pieces.tolist(), strict=True
         ):
-            out.append(None if arc < 0 else (space.input_of(x[a : a + n]), self.writing_of(p)))
+            read = space.ends.removed(x[a : a + n], a, len(x))
+            out.append(None if arc < 0 else (space.input_of(read), self.writing_of(p)))
         return out
 
     def piece_of(self, arcs: np.ndarray) -> np.ndarray:
@@ -422,8 +423,9 @@ class TransducerBatch(DerivationBatch, JointLaw):
         return self._outputs(np.full(len(codes), i), codes)
 
     def alignments(self, codes: Ragged) -> list[list[tuple[Any, Any]]]:
-        """The pieces of outputs: pairs of an input and what it is written as."""
-        return [self._parts_of(i, row) for i, row in enumerate(codes)]
+        """The pieces of outputs: pairs of an input, empty at an end, and what it is written as."""
+        rows = (self._parts_of(i, row) for i, row in enumerate(codes))
+        return [[pair for pair in row if any(map(len, pair))] for row in rows]
 
     def _parts_of(self, i: int, row: np.ndarray) -> list[Any]:
         return [pair for pair in self._pairs(i, row) if pair is not None]

@@ -11,6 +11,7 @@ from trelliswork._errors import InputError
 from trelliswork._ngrams import sorted_symbols
 from trelliswork._ragged import Ragged
 from trelliswork.structures.backoff import Contexts
+from trelliswork.structures.transducer.ends import END, NO_ENDS, START, Ends
 from trelliswork.structures.transducer.features import Grams, Windows
 from trelliswork.structures.transducer.pieces import Pieces
 
@@ -145,7 +146,10 @@ def space_of_names(structure: Transducer, names: Sequence[Any]) -> TransducerSpa
         state = {context: t for t, context in enumerate(known.contexts)}
         tables.append(np.array(sorted((state[c], p) for c, p in pairs[kind]), dtype=np.int64).reshape(-1, 2))
     grams = Grams(structure.order, contexts, spoken, pieces, *tables)
-    return TransducerSpace(structure, x_symbols, y_symbols, text, pieces, windows, grams, None, None)
+    ends = Ends(START in inputs, END in inputs) if text[0] else NO_ENDS
+    return TransducerSpace(
+        structure, x_symbols, y_symbols, text, pieces, windows, grams, None, None, ends=ends
+    )
 
 
 def _suffixes(pairs: list[tuple[tuple[int, ...], int]]) -> set[tuple[int, ...]]:

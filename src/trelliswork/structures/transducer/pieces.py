@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -219,11 +220,13 @@ def align(
     n_iter: int,
     restarts: int = 0,
     seed: int = 0,
+    ends: Sequence[int] = (),
 ) -> tuple[Pieces, Aligned]:
     """Pieces of the best alignments of pairs, by expectation-maximisation.
 
     The model draws pieces independently. At first all of one symbol on both sides have the same probability,
-    and all others a lower one; every restart multiplies these by random numbers, and the counts of the
+    and all others a lower one, except those of the symbols ``ends``, which may be written as any number;
+    every restart multiplies these by random numbers, and the counts of the
     largest likelihood are taken.
     """
     lattice = pair_lattice(x, y, shapes, sizes)
@@ -233,7 +236,10 @@ def align(
     inner = piece_of >= 0
     shape = np.zeros(keys.size, dtype=np.int64)
     shape[piece_of[inner]] = lattice.steps[inner, 2]
-    start = np.where((shapes[shape] == 1).all(axis=1), 1.0, _UNEVEN)
+    max_out = int(shapes[:, 1].max())
+    y_base = sizes[1] + 1
+    even = (shapes[shape] == 1).all(axis=1) | np.isin(keys // y_base**max_out, np.array(ends, dtype=int) + 1)
+    start = np.where(even, 1.0, _UNEVEN)
     counts, likelihood = _maximised(lattice, piece_of, start, weights, n_iter)
     rng = np.random.default_rng(seed)
     for _ in range(restarts):
@@ -244,13 +250,13 @@ def align(
     log_p = np.log(np.maximum(counts, _RARE) / max(counts.sum(), _RARE))
     aligned, _ = best_paths(lattice, np.append(log_p, 0.0), piece_of, x)
     used, piece = np.unique(aligned.piece, return_inverse=True)
-    max_out = int(shapes[:, 1].max())
-    y_base = sizes[1] + 1
     pairs = [
         (_symbols(key // y_base**max_out, sizes[0] + 1), _symbols(key % y_base**max_out, y_base))
         for key in keys[used].tolist()
     ]
-    pieces = Pieces.completed(pairs, log_p[used], sizes)
+    bare = [((t,), ()) for t in ends if ((t,), ()) not in pairs]  # something may have no ending
+    rest = np.full(len(bare), log_p[used].min(initial=0.0))
+    pieces = Pieces.completed([*pairs, *bare], np.append(log_p[used], rest), sizes)
     place = {pair: t for t, pair in enumerate(zip(pieces.inputs, pieces.outputs, strict=True))}
     numbers = np.array([place[pair] for pair in pairs], dtype=np.int64)
     return pieces, aligned._replace(piece=numbers[piece.ravel()])

@@ -18,6 +18,7 @@ from trelliswork.structures.known import check_known
 from trelliswork.structures.transducer import names, store
 from trelliswork.structures.transducer.agreeing import agreeing
 from trelliswork.structures.transducer.batch import TransducerBatch
+from trelliswork.structures.transducer.ends import NO_ENDS, Ends
 from trelliswork.structures.transducer.features import Grams, Windows
 from trelliswork.structures.transducer.law import PieceLaw
 from trelliswork.structures.transducer.outputs import coded_outputs, read_alignments, symbols_of
@@ -73,6 +74,8 @@ class TransducerSpace(Space):
         Kneser-Ney model of the pieces.
     unseen : Unseen or None
         What becomes of input symbols that training did not have; with None they are dropped.
+    ends : Ends
+        Which ends of inputs have a symbol of their own.
     """
 
     structure: Transducer
@@ -89,11 +92,12 @@ class TransducerSpace(Space):
         shortlist: Shortlist | None,
         law: PieceLaw | None,
         unseen: Unseen | None = None,
+        ends: Ends = NO_ENDS,
     ):
         self.structure = structure
         self.input_symbols, self.output_symbols, self.text = input_symbols, output_symbols, text
         self.pieces, self.windows, self.grams, self.shortlist = pieces, windows, grams, shortlist
-        self.law, self.unseen = law, unseen
+        self.law, self.unseen, self.ends = law, unseen, ends
         self._names: list[Any] | None = None
         self._writings: list[Any] | None = None
 
@@ -155,10 +159,11 @@ class TransducerSpace(Space):
         """
         check_sequences(X)
         inputs = [symbols_of(x, i, "an input") for i, x in enumerate(X)]
-        batch = store.packed(self, inputs, n_jobs)
+        batch = store.packed(self, [self.ends.added(symbols) for symbols in inputs], n_jobs)
         if y is None:
-            if batch.x.values.size and batch.x.values.max() < 0:
-                n, example = batch.x.values.size, next(s for symbols in inputs for s in symbols)
+            new, n = batch.x.values < 0, sum(map(len, inputs))
+            if n and np.count_nonzero(new) == n:
+                example = next(s for symbols in inputs for s in symbols)
                 warn_nothing_known("symbols", n, example, self.input_symbols[0])
             if known is None:
                 return batch
@@ -200,7 +205,7 @@ class TransducerSpace(Space):
 
     def enumerate(self, x: Any) -> Iterator[Any]:
         """Every output of one tiny input: alignments, or the distinct strings that they write."""
-        symbols = symbols_of(x, 0, "an input")
+        symbols = self.ends.added(symbols_of(x, 0, "an input"))
         batch = store.packed(self, [symbols], None)
         arcs = batch.arcs
         written = batch.writing_at(np.arange(arcs.piece.size))
@@ -241,6 +246,7 @@ class TransducerSpace(Space):
         for piece, pair in enumerate(names.piece_names(out)[: out.pieces.unknown]):
             out.pieces.log_p[piece] = known.get(pair, min(known.values()))
         out.unseen = other.unseen if self.unseen is None else self.unseen
+        out.ends = Ends(*(a or b for a, b in zip(self.ends, other.ends, strict=True)))
         return out
 
     def restore(self, state: Mapping[str, Any], *, n_jobs: int | None = None) -> TransducerBatch:
@@ -274,6 +280,8 @@ class TransducerSpace(Space):
             state |= self.law.state()
         if self.unseen is not None:
             state["copied_kinds"] = self.unseen.kinds
+        if any(self.ends):
+            state["ends"] = list(self.ends)
         for name, rows in lists.items():
             ragged = Ragged.from_list(rows, np.int64)
             state |= {name: ragged.values, f"{name}_lengths": ragged.lengths}
@@ -317,7 +325,10 @@ class TransducerSpace(Space):
         law = PieceLaw.from_state(state, grams) if "law_rows" in state else None
         # Files without it are older: their models drop what they do not know.
         unseen = Unseen(list(state["copied_kinds"])) if "copied_kinds" in state else None
-        return cls(transducer, symbols[0], symbols[1], text, pieces, windows, grams, shortlist, law, unseen)
+        ends = Ends.from_state(state["ends"]) if "ends" in state else NO_ENDS
+        return cls(
+            transducer, symbols[0], symbols[1], text, pieces, windows, grams, shortlist, law, unseen, ends
+        )
 
     def tables(self, weights: np.ndarray, top: int = 10) -> dict[str, Any]:
         """Weights for reading: the largest of each kind of feature."""

@@ -13,6 +13,7 @@ from trelliswork._text import plain_sequence
 from trelliswork._validate import check_number
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.transducer.batch import TransducerBatch
+from trelliswork.structures.transducer.ends import END, NO_ENDS, START, Ends
 from trelliswork.structures.transducer.features import Grams, Windows
 from trelliswork.structures.transducer.law import PieceLaw
 from trelliswork.structures.transducer.names import space_of_names
@@ -94,6 +95,10 @@ class Transducer(Structure):
     A true output may be a set of strings (or a list of lists of symbols): all are right. Learners that sum
     over hidden alignments (:class:`CRF`) learn from all of them; others learn from the best alignment of
     one.
+
+    Where inputs and outputs are text, most output symbols are input symbols, and outputs grow at their end
+    (or at their start), inputs have one more symbol there, ``␃`` (or ``␂``), of which the ending is written:
+    it need not be seen with every last letter. In alignments it is an empty string.
 
     An input symbol that training did not have is copied to the output if training shows that symbols of its
     kind (letters, digits, other characters, symbols of several characters) are copied: at least two of three
@@ -190,17 +195,24 @@ class Transducer(Structure):
             for o in (y_i if isinstance(y_i, (set, frozenset)) else [y_i])
         )
         owner = given.owner
-        rows = x[owner]
-        pairs = Coded(rows.values, rows.offsets)
+        pairs = _repeated(x, owner)
         shared = set(x_symbols)
         copied = np.isin(given.codes.values, [t for t, s in enumerate(y_symbols) if s in shared])
         rewritten = bool(copied.size) and copied.mean() > 0.5
         shapes = step_shapes(self.max_in, self._widest(pairs, given.codes, owner, rewritten))
+        ends = NO_ENDS
+        if rewritten and text_in and text_out and shared.isdisjoint((START, END)):
+            written = (tuple(y_symbols[c] for c in row.tolist()) for row in given.codes)
+            ends = Ends.of((inputs[i], output) for i, output in zip(owner.tolist(), written, strict=True))
+        if any(ends):
+            x, x_symbols = encode([ends.added(symbols) for symbols in inputs])
+            pairs = _repeated(x, owner)
         weights = 1.0 / np.diff(given.ptr)[owner]
         sizes = len(x_symbols), len(y_symbols)
         starts = self.restarts, self.seed
-        pieces, aligned = align(pairs, given.codes, sizes, shapes, weights, _ROUNDS, *starts)
-        return self._space(x_symbols, y_symbols, (text_in, text_out), pairs, pieces, aligned)
+        marks = [t for t, s in enumerate(x_symbols) if any(ends) and s in (START, END)]
+        pieces, aligned = align(pairs, given.codes, sizes, shapes, weights, _ROUNDS, *starts, ends=marks)
+        return self._space(x_symbols, y_symbols, (text_in, text_out), pairs, pieces, aligned, ends)
 
     def _widest(self, x: Coded, y: Coded, owner: np.ndarray, rewritten: bool) -> int:
         """Most output symbols of a piece; ``rewritten`` outputs are mostly copies of their inputs."""
@@ -208,11 +220,8 @@ class Transducer(Structure):
         bad = np.flatnonzero(y.lengths > most * x.lengths)
         if bad.size:
             n, m = int(x.lengths[bad[0]]), int(y.lengths[bad[0]])
-            advice = (
-                "give max_out, or drop the pair"
-                if self.max_out is None
-                else "raise max_out, or drop the pair"
-            )
+            wanted = int(np.max(-(-y.lengths // np.maximum(x.lengths, 1))))
+            advice = f"give max_out={wanted}, or drop such pairs" if n else "drop the pair"
             raise InputError(
                 f"{n} input symbols cannot be written as {m} output symbols, at most {most} for each; "
                 f"{advice}",
@@ -252,6 +261,7 @@ class Transducer(Structure):
         x: Coded,
         pieces: Pieces,
         aligned: Aligned,
+        ends: Ends = NO_ENDS,
     ) -> TransducerSpace:
         windows = Windows.observed(x, aligned, pieces, self.window, self.longest, self.min_count)
         grams = Grams.observed(pieces, aligned, len(x), self.order, self.min_context)
@@ -259,7 +269,7 @@ class Transducer(Structure):
         law = PieceLaw.observed(grams, aligned, len(x))
         unseen = Unseen.observed(pieces, aligned, x_symbols, y_symbols)
         return TransducerSpace(
-            self, x_symbols, y_symbols, text, pieces, windows, grams, shortlist, law, unseen
+            self, x_symbols, y_symbols, text, pieces, windows, grams, shortlist, law, unseen, ends
         )
 
     def bind_names(self, names: Sequence[Any]) -> TransducerSpace:
@@ -291,3 +301,8 @@ class Transducer(Structure):
         pairs = zip(y_true, y_pred, strict=True)
         right = [tuple(p) in alternatives(t, i) for i, (t, p) in enumerate(pairs)]
         return float(np.average(right, weights=sample_weight))
+
+
+def _repeated(x: Coded, owner: np.ndarray) -> Coded:
+    rows = x[owner]
+    return Coded(rows.values, rows.offsets)

@@ -12,6 +12,7 @@ from trelliswork._errors import InputError
 from trelliswork._ngrams import Coded
 from trelliswork._ragged import Ragged, offsets_of
 from trelliswork.dp.transducer.arrays import Arcs
+from trelliswork.structures.transducer.ends import END, START
 from trelliswork.structures.transducer.pieces import Aligned, Pieces
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Unseen:
         Types of symbols are counted and not their occurrences, as the question is what a new one does.
         """
         written = _mostly_copied(pieces, aligned, x_symbols, y_symbols)
-        inputs, votes = set(x_symbols), {s: (s in written) for s in x_symbols}
+        inputs, votes = set(x_symbols), {s: (s in written) for s in x_symbols if s not in (START, END)}
         met = {s: (s in inputs) for s in y_symbols}
         single = _agree(votes, met, set(_KINDS.values()))
         kinds = []
