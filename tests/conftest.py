@@ -51,15 +51,17 @@ def pytest_collection_finish(session):
 @pytest.hookimpl(tryfirst=True)  # before items are chosen by their marks
 def pytest_collection_modifyitems(items):
     """Laws and solvers are tried on so little data, and with so few steps, that many a model is of no use."""
-    long = [HERE / place for place in LONG]
+    long = {HERE / place for place in LONG}
+    learning = {HERE / "laws", HERE / "learners"}
+    places = {path: {path, *path.parents} for path in {item.path for item in items}}
     for item in items:
-        if any(item.path.is_relative_to(place) for place in long):
+        if long & places[item.path]:
             item.add_marker(pytest.mark.long)
         if numba.config.DISABLE_JIT:  # NumPy's numbers warn where compiled code goes on with infinity
             item.add_marker(pytest.mark.filterwarnings("ignore:(overflow|invalid|divide):RuntimeWarning"))
             if item.get_closest_marker("compiled"):
                 item.add_marker(pytest.mark.skip(reason="takes minutes as plain Python"))
-        if {HERE / "laws", HERE / "learners"} & set(item.path.parents):
+        if learning & places[item.path]:
             item.add_marker(pytest.mark.filterwarnings("ignore::trelliswork.FitWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"))
 

@@ -14,7 +14,7 @@ from trelliswork.structures import STRUCTURES
 
 POWERS = (-300, -20, 2, 5, 9, 11, 13, 16, 18, 60, 200, 300)
 MOST = 60  # outputs of a sample; their list and its probabilities are compared as a whole
-FEW = 6  # of these that are asked one by one, beside the best: each is told apart from its rivals exactly
+FEW = 3  # of these that are asked one by one, beside the best: each is told apart from its rivals exactly
 
 
 def problems():
