@@ -128,6 +128,8 @@ def _exercise(structure: Any, X: Any, y: Any) -> None:
             {"max_iter": 3, "kernel": "rbf"},
             {"max_iter": 3, "loss": "f1"},
         ],
+        "VotedCRF": [{}, {"loss": "zero-one"}],  # no sum over parts: automata of chains
+        "StructBoost": [{}, {"loss": "zero-one"}],
         "Fixed": [],  # no training of its own
     }
     for name, cls in LEARNERS.items():
