@@ -4,12 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 DATA ?= $(or $(TRELLISWORK_DATA),../shared/data)
 
-.PHONY: fuzz boundscheck demo test test-web lint types tests nojit docs bench clean
+.PHONY: fuzz boundscheck demo test test-long test-web lint types tests nojit docs bench clean
 
 demo: $(VENV)/.package
 	$(BIN)/trelliswork demo --output demo-output
 
-test: lint types tests
+# Types are checked beside the tests: they keep one core busy for half a minute.
+test: lint
+	@$(MAKE) --no-print-directory --jobs=2 types tests
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -20,7 +22,11 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 tests: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not long"
+
+# Clusters, processes that are killed, attacks, whole commands: the list LONG of tests/conftest.py.
+test-long: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto --dist loadfile -m long
 
 # The page in a real browser, and a real server: needs Debian's chromium, which is installed where that is allowed.
 test-web: $(VENV)/.dev

@@ -1,4 +1,7 @@
-"""Compiles once before a whole run; at its end, a table of the learners and structures with laws checked."""
+"""Compiles once before a whole run; at its end, a table of the learners and structures with laws checked.
+
+What is in the list ``LONG`` has the mark "long": ``make tests`` leaves it to ``make test-long``, and says so.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,12 @@ from pathlib import Path
 
 import numba
 import pytest
+from threadpoolctl import threadpool_limits
 
 HERE = Path(__file__).parent
+
+# No laws and no units: clusters, processes that are killed, attacks, and commands in processes of their own.
+LONG = ("cli/test_process.py", "dask", "faults", "fuzz", "test_extending.py")
 
 # Processes that tests start find bytecode, as those of users do.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -32,24 +39,36 @@ def pytest_sessionstart(session):
 
 
 def pytest_collection_finish(session):
-    """Leave what stays for the whole run out of the search for garbage."""
+    """Leave what stays for the whole run out of the search for garbage; give each worker one thread of BLAS.
+
+    Workers are as many as cores, so that more threads than these only wait for each other.
+    """
+    threadpool_limits(1, user_api="blas")
     gc.collect()
     gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)  # before items are chosen by their marks
 def pytest_collection_modifyitems(items):
     """Laws and solvers are tried on so little data, and with so few steps, that many a model is of no use."""
+    long = {HERE / place for place in LONG}
+    learning = {HERE / "laws", HERE / "learners"}
+    places = {path: {path, *path.parents} for path in {item.path for item in items}}
     for item in items:
+        if long & places[item.path]:
+            item.add_marker(pytest.mark.long)
         if numba.config.DISABLE_JIT:  # NumPy's numbers warn where compiled code goes on with infinity
             item.add_marker(pytest.mark.filterwarnings("ignore:(overflow|invalid|divide):RuntimeWarning"))
             if item.get_closest_marker("compiled"):
                 item.add_marker(pytest.mark.skip(reason="takes minutes as plain Python"))
-        if {HERE / "laws", HERE / "learners"} & set(item.path.parents):
+        if learning & places[item.path]:
             item.add_marker(pytest.mark.filterwarnings("ignore::trelliswork.FitWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"))
 
 
-def pytest_terminal_summary(terminalreporter):
+def pytest_terminal_summary(terminalreporter, config):
+    if config.option.markexpr == "not long":
+        terminalreporter.write_line(f"left to `make test-long`: tests/{', tests/'.join(LONG)}")
     table, skipped = {}, {}
     for report in terminalreporter.getreports("passed"):
         for name, value in report.user_properties:

@@ -43,12 +43,12 @@ CHAINS = {
 }
 FIXED = {("transition", "B-X", "I-X"): 1.0, ("transition", "I-X", "O"): -0.25}
 MAKE = {
-    "CRF": lambda s: tw.CRF(s, l2=0.5, tol=1e-7),
+    "CRF": lambda s: tw.CRF(s, l2=0.5, tol=1e-6),
     "Perceptron": lambda s: tw.Perceptron(s, max_iter=4),
     "StructuredSVM": lambda s: tw.StructuredSVM(s, tol=1e-8, C_mode="absolute", C=1.0),
     # Without a quadratic term there are several minima.
     "VotedCRF": lambda s: tw.VotedCRF(s, 1e-3, 0.1, l2=0.05, tol=1e-6, penalty_mode="absolute"),
-    "StructBoost": lambda s: tw.StructBoost(s, 1e-3, 0.2, l2=0.2, tol=1e-6, penalty_mode="absolute"),
+    "StructBoost": lambda s: tw.StructBoost(s, 1e-3, 0.2, l2=0.5, tol=1e-6, penalty_mode="absolute"),
     "Fixed": lambda s: tw.Fixed(s, FIXED),
     "KLRSO": lambda s: tw.KLRSO(s, min_count=1),
 }

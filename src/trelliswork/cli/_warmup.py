@@ -1,7 +1,9 @@
 """``trelliswork warmup``: compile the numerical code once, so that the first real run need not.
 
 Every learner runs on the examples that structures offer (:meth:`Structure.examples`), so that a new structure
-or learner is compiled too. Structures share little code: each is a task of its own, for several processes.
+or learner is compiled too. Structures with recursions of their own share little code: each is a task, for
+several processes. Those of the same recursions (alignments, and the search for the best of several) are one
+task: two processes at once would compile the same.
 """
 
 from __future__ import annotations
@@ -54,7 +56,10 @@ def warm_up(names: Sequence[str] = ()) -> Warmth:
         Time, whether anything was compiled, and the folders of the cache.
     """
     started = time.perf_counter()
-    tasks = sorted(names or warm_names(), key=_size, reverse=True)
+    together: dict[str, list[str]] = {}
+    for name in names or warm_names():
+        together.setdefault(_noun(name), []).append(name)
+    tasks = [together[noun] for noun in sorted(together, key=_size, reverse=True)]
     processes = min(os.cpu_count() or 1, len(tasks))
     if processes == 1:
         done = list(map(_warm, tasks))
@@ -73,27 +78,31 @@ def warm_names() -> list[str]:
     return [*STRUCTURES, _STRINGS]
 
 
-def _size(task: str) -> int:
-    """Bytes of the recursions of a structure: what takes longest to compile comes first."""
-    from trelliswork import dp
+def _noun(name: str) -> str:
+    """The folder of a structure, which its recursions have, too."""
     from trelliswork.structures import STRUCTURES
 
-    if task == _STRINGS:
-        return 0
-    noun = STRUCTURES[task].__module__.split(".")[-2]
+    return name if name == _STRINGS else STRUCTURES[name].__module__.split(".")[-2]
+
+
+def _size(noun: str) -> int:
+    """Bytes of recursions: what takes longest to compile comes first."""
+    from trelliswork import dp
+
     return sum(file.stat().st_size for place in dp.__path__ for file in Path(place, noun).rglob("*.py"))
 
 
-def _warm(task: str) -> tuple[bool, list[str]]:
-    """Run the examples of a structure; whether anything was compiled, and the folders of the cache."""
+def _warm(names: list[str]) -> tuple[bool, list[str]]:
+    """Run the examples of structures; whether anything was compiled, and the folders of the cache."""
     from trelliswork.structures import STRUCTURES
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if task == _STRINGS:
-            _exercise_strings()
-        else:
-            for structure, X, y in STRUCTURES[task].examples():
+        for name in names:
+            if name == _STRINGS:
+                _exercise_strings()
+                continue
+            for structure, X, y in STRUCTURES[name].examples():
                 _exercise(structure, X, y)
     kernels = list(_kernels())
     return (
@@ -119,6 +128,8 @@ def _exercise(structure: Any, X: Any, y: Any) -> None:
             {"max_iter": 3, "kernel": "rbf"},
             {"max_iter": 3, "loss": "f1"},
         ],
+        "VotedCRF": [{}, {"loss": "zero-one"}],  # no sum over parts: automata of chains
+        "StructBoost": [{}, {"loss": "zero-one"}],
         "Fixed": [],  # no training of its own
     }
     for name, cls in LEARNERS.items():

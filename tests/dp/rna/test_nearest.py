@@ -175,7 +175,9 @@ def params_of(k):
     return {"groups": GROUPS} if k == len(SEQUENCES) - 1 else PARAMS[k % 3 if k else 0]
 
 
-@pytest.fixture(params=CASES, ids=lambda p: f"{SEQUENCES[p[0]]}-{'evidence' if p[1] else 'plain'}")
+@pytest.fixture(
+    scope="module", params=CASES, ids=lambda p: f"{SEQUENCES[p[0]]}-{'evidence' if p[1] else 'plain'}"
+)
 def case(request):
     k, evidence = request.param
     return Case(SEQUENCES[k], np.random.default_rng(k), evidence, **params_of(k))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import pickle
 import warnings
@@ -259,10 +260,10 @@ def test_what_is_not_proved_is_not_certified():
 def test_warm_start(kind, slack, rescale, solver):
     structure, X, y = bare(kind)
     params = {"slack": slack, "rescale": rescale, "solver": solver, "tol": 1e-5}
+    cold = {C: StructuredSVM(structure, C, warm_start=True, **params).fit(X, y) for C in (0.5, 2.0, 20.0)}
     for first, C in ((2.0, 2.0), (2.0, 0.5), (0.5, 20.0)):
-        wanted = StructuredSVM(structure, C, **params).fit(X, y)
-        model = StructuredSVM(structure, first, warm_start=True, **params).fit(X, y)
-        model.set_params(C=C).fit(X, y)
+        wanted = cold[C]
+        model = copy.deepcopy(cold[first]).set_params(C=C).fit(X, y)
         assert model.primal_ == pytest.approx(wanted.primal_, rel=3e-5)
         assert model.dual_ <= wanted.primal_ * (1 + 1e-9)
         if first == C:

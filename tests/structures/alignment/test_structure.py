@@ -163,7 +163,7 @@ def forward(batch, w, best):
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 def test_longer_pairs_by_a_plain_recursion(mode, scale):
     rng = np.random.default_rng(3)
-    for x in random_pairs(rng, 1, 5, 9) if PLAIN else random_pairs(rng, 2, 14, 26):
+    for x in random_pairs(rng, 1, 5, 9) if PLAIN else random_pairs(rng, 2, 10, 19):
         batch = Alignment("ordered-affine", alphabet="ABCD", **mode).bind([x]).pack([x])
         w = scale * rng.normal(size=batch.space.n_features)
         scores = batch.scores(w)

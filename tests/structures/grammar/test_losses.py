@@ -50,10 +50,10 @@ def test_most_violated_tree(loss, slack, rescale):
     rng = np.random.default_rng(3)
     for space, x in cases():
         trees = list(space.enumerate(x))
+        packed = space.pack([x] * len(trees), trees)
         for gold in rng.choice(trees, min(len(trees), 3), replace=False):
             for scale in (0.1, 1.0):
                 w = scale * rng.normal(size=space.n_features)
-                packed = space.pack([x] * len(trees), trees)
                 scores = packed.evaluate(packed.gold_codes, packed.scores(w))
                 if isinstance(loss, F1):
                     losses = np.array([BracketF1()(gold, tree) for tree in trees])
