@@ -24,7 +24,7 @@ types: $(VENV)/.dev
 tests: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not long"
 
-# Clusters, processes that are killed, attacks, whole commands: the list LONG of tests/conftest.py.
+# Clusters, processes that are killed, whole commands: the list LONG of tests/conftest.py.
 test-long: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --dist loadfile -m long
 

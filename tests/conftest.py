@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_limits
 
 HERE = Path(__file__).parent
 
-# No laws and no units: clusters, processes that are killed, attacks, and commands in processes of their own.
-LONG = ("cli/test_process.py", "dask", "faults", "fuzz", "test_extending.py")
+# No laws and no units: clusters, processes that are killed, and commands in processes of their own.
+LONG = ("cli/test_process.py", "dask", "faults", "test_extending.py")
 
 # Processes that tests start find bytecode, as those of users do.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
