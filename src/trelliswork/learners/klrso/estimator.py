@@ -596,6 +596,5 @@ class KLRSO(StructuredEstimator):
             raise InputError("the coefficients do not fit the inputs or the heads")
         if np.any(np.diff(self.outcome_ptr_) < 1):
             raise InputError("outcome_ptr_ has a head without outcomes")
-        gate = getattr(self, "mixture_", 1.0)
-        if not isinstance(gate, (int, float)) or not 0 <= gate <= 1:
+        if not isinstance(gate := getattr(self, "mixture_", 1.0), (int, float)) or not 0 <= gate <= 1:
             raise InputError(f"mixture_ is no number from 0 to 1: {gate!r:.80}")
