@@ -29,6 +29,19 @@ def test_an_ending_is_one_piece(learner):
     assert sum(a == plural(b) for a, b in zip(model.predict(NEW), NEW)) >= 6
 
 
+@pytest.mark.parametrize("learner", [tw.ZScore, tw.SODA])
+def test_moments_compare_with_the_law_of_the_pieces(learner):
+    y = [plural(word) for word in SINGULAR]
+    model = learner(tw.Transducer()).fit(SINGULAR, y)
+    assert model.reference_ == "generative"
+    right, uniform = (
+        sum(a == plural(b) for a, b in zip(m.predict(NEW), NEW))
+        for m in (model, learner(tw.Transducer(), reference="uniform").fit(SINGULAR, y))
+    )
+    assert right >= 6
+    assert right > uniform
+
+
 def test_outputs_with_symbols_of_their_own_have_short_pieces():
     X, y = ["ab", "ba", "aab"], ["1112", "2111", "11111"]
     assert tw.CRF(tw.Transducer()).fit(X, y).space_.pieces.max_out == 2

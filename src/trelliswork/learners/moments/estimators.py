@@ -44,9 +44,9 @@ class ZScore(MomentLearner):
         Law of the outputs that the given one is compared with: uniform over all outputs;
         uniform over those made of parts seen in training (prediction then keeps to them, too);
         or a generative model fitted first, whose scores the weights then correct. "auto" is
-        "generative" where nearly all outputs are absurd (chains, alignments, parse trees, RNA but for
-        ``grammar="nearest-neighbour"``), for classes of rows of arrays (normal distributions with one
-        covariance), and "uniform" for the rest.
+        "generative" where nearly all outputs are absurd (chains, alignments, parse trees, what a
+        :class:`Transducer` writes, RNA but for ``grammar="nearest-neighbour"``), for classes of rows of
+        arrays (normal distributions with one covariance), and "uniform" for the rest.
     symbols : "auto", None or list of str, default="auto"
         With ``reference="observed"`` on chains: attributes that limit the labels of a token, by
         prefix; "auto" is all of them if no token has two, else none.

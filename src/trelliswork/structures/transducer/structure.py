@@ -128,6 +128,7 @@ class Transducer(Structure):
     space_class: ClassVar[type[Space]] = TransducerSpace
     batch_class: ClassVar[type[Batch]] = TransducerBatch
     output_kind: ClassVar[str] = "list of parts"
+    moment_reference: ClassVar[str] = "generative"
 
     def __init__(
         self,
