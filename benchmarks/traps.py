@@ -1,8 +1,8 @@
 """Calls that a new user would make, through the command line with its defaults, on data as they come.
 
 These are calls that once failed with default arguments. Each trains on a file and is evaluated on another,
-beside the trivial answer or what the same data allow. Calls of the same kind from Python (chains of few
-sentences, letters, RNA) are cells of ``python -m benchmarks defaults``.
+beside what came of it then, and what the right settings of then gave. Calls of the same kind from Python
+(chains of few sentences, letters, RNA) are cells of ``python -m benchmarks defaults``.
 """
 
 from __future__ import annotations

@@ -30,16 +30,16 @@ def test_an_ending_is_one_piece(learner):
 
 
 @pytest.mark.parametrize("learner", [tw.ZScore, tw.SODA])
-def test_moments_compare_with_the_law_of_the_pieces(learner):
+def test_moments_do_not_learn_words_by_heart(learner):
     y = [plural(word) for word in SINGULAR]
-    model = learner(tw.Transducer()).fit(SINGULAR, y)
-    assert model.reference_ == "generative"
-    right, uniform = (
-        sum(a == plural(b) for a, b in zip(m.predict(NEW), NEW))
-        for m in (model, learner(tw.Transducer(), reference="uniform").fit(SINGULAR, y))
+    right, loose = (
+        sum(
+            a == plural(b) for a, b in zip(learner(tw.Transducer(), **reg).fit(SINGULAR, y).predict(NEW), NEW)
+        )
+        for reg in ({}, {"reg": 1e-6})
     )
     assert right >= 6
-    assert right > uniform
+    assert right > loose
 
 
 def test_outputs_with_symbols_of_their_own_have_short_pieces():

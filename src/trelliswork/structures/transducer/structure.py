@@ -128,8 +128,7 @@ class Transducer(Structure):
     space_class: ClassVar[type[Space]] = TransducerSpace
     batch_class: ClassVar[type[Batch]] = TransducerBatch
     output_kind: ClassVar[str] = "list of parts"
-    # Most of what the pieces can write is absurd: being better than that is easy.
-    moment_reference: str = "generative"
+    moment_ridge: ClassVar[float] = 10.0  # most features are of single words, and there are many of them
 
     def __init__(
         self,
