@@ -4,7 +4,7 @@ Defaults were chosen on the tasks of the first table (``benchmarks/_tasks.py``);
 reported, and the third has all sentences. A cell is the error on the test part: wrong tokens, wrong classes,
 1 - F1 of brackets and of base pairs, columns that are not found, edits per symbol. The peers have default
 arguments too. Cells are kept in ``results/defaults.json`` as they are made, and a run makes those that are
-missing: give ``--again 1`` to make them anew, ``--tasks`` and ``--learners`` for some of them.
+missing: give ``--again 1`` (2: and tuned errors) to make them anew, ``--tasks`` and ``--learners`` for some of them.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def make_cells(args: Any) -> None:
                 row = stored().get(name, {"learners": {}})
                 cell = row["learners"].get(learner, {})
                 make = not cell or bool(args.again)
-                tune = bool(args.tuned) and "tuned" not in cell
+                tune = bool(args.tuned) and ("tuned" not in cell or args.again > 1)
                 if not make and not (tune and _affordable(cell, args.tuned)):
                     continue
                 task = tasks[name](Path(args.data)) if task is None else task
@@ -322,7 +322,7 @@ def main() -> None:
         tuned=(0.0, "seconds of tuning per cell; 0 leaves it out"),
         tasks=("", "some of the tasks, with semicolons between them"),
         learners=("", "some of the learners, with commas between them"),
-        again=(0, "1: make cells anew that there are"),
+        again=(0, "1: make cells anew that there are; 2: their tuned errors, too"),
     )
     make_cells(args)
     report(stored())
