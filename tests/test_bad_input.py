@@ -132,6 +132,7 @@ def test_features_that_are_not_finite(bad, learner):
 def test_token_types(learner):
     cases = [
         ([["a"], [3.0]], "sample 1: a token must be a string, a list of strings or a dict, got float"),
+        ([["a"], [3]], "a dict, got int; write a number that names something as text"),
         ([["a"], [None]], "sample 1: a token must be .* got NoneType"),
         ([["a"], [["a", 3]]], "sample 1: expected strings in the list, got 3"),
         ([["a"], [{"f": object()}]], "sample 1: feature 'f' must be .* got object"),

@@ -225,8 +225,11 @@ def attributes_of(token: Any, sample: int) -> list[tuple[str, float]]:
                 )
         # The order of a set changes from process to process, and the numbers of features with it.
         return [(a, 1.0) for a in (sorted(token) if isinstance(token, Set) else token)]
+    advice = ""
+    if isinstance(token, (int, float, np.number)):
+        advice = "; write a number that names something as text, str(token), and measurements as array rows"
     raise InputError(
-        f"a token must be a string, a list of strings or a dict, got {type(token).__name__}",
+        f"a token must be a string, a list of strings or a dict, got {type(token).__name__}{advice}",
         sample=sample,
     )
 

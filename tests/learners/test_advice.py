@@ -89,6 +89,12 @@ def test_no_weights(model, advice):
         model.fit(WORDS, TAGS)
 
 
+def test_a_rare_label():
+    X, y = np.random.default_rng(0).normal(size=(100, 2)), ["yes"] * 97 + ["no"] * 3
+    with pytest.warns(tw.FitWarning, match="predicts the label 'yes' .* set class_weight='balanced'"):
+        tw.StructuredSVM(tw.Classes()).fit(X, y)
+
+
 def test_one_label_only():
     with pytest.warns(tw.FitWarning, match="CRF saw one label only, 'A'"):
         tw.CRF(tw.Chain()).fit([["a"], ["b"]], [["A"], ["A"]])

@@ -129,4 +129,6 @@ def _looser(model: StructuredEstimator) -> str:
             continue
         chosen = getattr(model, f"{name}_", None) if isinstance(value, str) else None
         said.append(f"{change} (now {value!r}{'' if chosen is None else f': {chosen:.3g}'})")
+    if has_single_labels(model) and getattr(model, "class_weight", "given") is None:
+        said.append("set class_weight='balanced' if that label is by far the most frequent")
     return f"; {' or '.join(said)}" if said else "; weaken what holds the weights back"

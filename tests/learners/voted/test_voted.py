@@ -110,12 +110,28 @@ def test_maxima_reach_the_optimum_of_a_general_solver(loss, beta, l2):
     best = exact_optimum(problem, X)
     for start in ("crf", "zero"):
         model = tw.StructBoost(
-            tw.Chain(), 0.0, beta, l2=l2, loss=loss, form="max", start=start, penalty_mode="absolute"
+            tw.Chain(),
+            0.0,
+            beta,
+            l2=l2,
+            loss=loss,
+            form="max",
+            start=start,
+            tol=1e-4,
+            penalty_mode="absolute",
         ).fit(X, Y, sample_weight=np.arange(1.0, 6.0))
         assert model.converged_
         assert model.gap_ <= 1e-4
         assert model.objective_ * (1 - model.gap_) <= best * (1 + 1e-8)  # the bound is one
         assert best <= model.objective_ * (1 + 1e-8) <= best * (1 + 2e-4)
+
+
+def test_boosting_by_default_ends_where_predictions_stay():
+    rng = np.random.default_rng(1)
+    X, y = (np.repeat(values, 5, axis=0) for values in (rng.normal(size=(20, 4)), rng.integers(0, 3, 20)))
+    model, exact = (tw.StructBoost(tw.Classes(), **tol).fit(X, y) for tol in ({}, {"tol": 1e-6}))
+    assert model.n_iter_ < 100 < exact.n_iter_
+    np.testing.assert_array_equal(model.predict(X), exact.predict(X))
 
 
 def test_maxima_warn_when_the_rounds_end():

@@ -49,6 +49,16 @@ def test_generative_is_naive_bayes():
         Generative(Classes()).fit([{"a": -1.0}, {"a": 2.0}], ["x", "y"])
 
 
+def test_counts_of_classes_need_no_ancestors():
+    X, y = [["cat", "fur"], ["dog", "fur"], ["dog"], ["oak", "leaf"], ["elm", "leaf"]], ["cat", "dog", "dog"]
+    y += ["oak", "elm"]
+    flat, shared = (Generative(Classes(taxonomy)).fit(X, y) for taxonomy in (None, TREE))
+    new = [["fur"], ["leaf"], ["fur", "leaf"], ["cat", "leaf"]]
+    np.testing.assert_allclose(shared.predict_proba(new), flat.predict_proba(new))
+    named = shared.weights_by_name()
+    assert not any(value for name, value in named.items() if name[-1] in ("animal", "plant"))
+
+
 def test_sharing_through_the_taxonomy():
     X, y = blobs()
     model = CRF(Classes(TREE), l2=0.1).fit(X, y)

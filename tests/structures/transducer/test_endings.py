@@ -58,6 +58,20 @@ def test_ends_are_for_texts_that_grow():
     assert not any(tw.Transducer().bind(["a␃", "b␃"], ["a␃x", "b␃x"]).ends)
 
 
+@pytest.mark.parametrize("learner", [tw.ZScore, tw.SODA])
+def test_moments_do_not_learn_words_by_heart(learner):
+    X, y = list(map(list, SINGULAR)), [list(plural(word)) for word in SINGULAR]  # no symbols for ends
+    right, loose = (
+        sum(
+            "".join(a) == plural(b)
+            for a, b in zip(learner(tw.Transducer(), **reg).fit(X, y).predict(list(map(list, NEW))), NEW)
+        )
+        for reg in ({}, {"reg": 1e-6})
+    )
+    assert right >= 6
+    assert right > loose
+
+
 def test_outputs_with_symbols_of_their_own_have_short_pieces():
     X, y = ["ab", "ba", "aab"], ["1112", "2111", "11111"]
     assert tw.CRF(tw.Transducer()).fit(X, y).space_.pieces.max_out == 2

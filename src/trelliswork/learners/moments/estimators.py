@@ -30,12 +30,13 @@ class ZScore(MomentLearner):
         Output space, for instance ``Chain()``.
     reg : float or "auto", default="auto"
         Ridge that is added to the covariance: the larger, the smaller and smoother the weights. "auto" is a
-        multiple of the mean variance of a feature with the uniform law (0.1 for chains, 1 for classes, 1e-6
-        where there are few features), and of ``V sqrt(m)`` with the others (0.08 generative, 0.1 observed;
-        V and m as in :class:`CRF`); with ``total_margin`` it is ``0.01 V m``. Where an output is one label,
-        without constraints and loss, it is 100, 30, 10, 3, 1 or 0.3 times that, whatever predicts a third
-        of up to 1,500 samples best after learning from the others (of 450 or fewer, each third in turn). On
-        chains with the observed law it is 30 to 0.01 times that, told in the same way by up to 300 sequences.
+        multiple of the mean variance of a feature with the uniform law (0.1 for chains, 1 for classes, 10
+        for transducers, 1e-6 for the rest), and of ``V sqrt(m)`` with the others (0.08 generative, 0.1
+        observed; V and m as in :class:`CRF`); with ``total_margin`` it is ``0.01 V m``. Where an output is
+        one label, without constraints and loss, it is 100, 30, 10, 3, 1 or 0.3 times that, whatever
+        predicts a third of up to 1,500 samples best after learning from the others (of 450 or fewer, each
+        third in turn). On chains with the observed law it is 30 to 0.01 times that, told in the same way by
+        up to 300 sequences.
     reg_mode : {"relative", "absolute"}, default="relative"
         Whether a number ``reg`` is in units of the mean variance of a feature, or absolute. It is added to
         the sum of the covariances of all samples, so that ``lam_ / 2`` plays the part of ``l2`` of

@@ -43,7 +43,7 @@ class StructBoost(Voted):
     start : {"crf", "zero"}, default="crf"
         First weights. At zero the sum is about the number of outputs. The maximum starts from zero where
         zero is better.
-    max_iter, tol, memory : default=500, 1e-4 and 10
+    max_iter, tol, memory : default=1000, 1e-3 and 10
         Iterations; stop when the norm of the proximal gradient falls to this part of the norm of the
         penalties, or when ten iterations have lowered the objective by less than ``100 * tol**2``,
         relative to it, or, with ``form="max"``, when the relative gap does; pairs of the quasi-Newton method.
@@ -115,8 +115,8 @@ class StructBoost(Voted):
         families: Any = "auto",
         r: Any = "auto",
         start: str = "crf",
-        max_iter: int = 500,
-        tol: float = 1e-4,
+        max_iter: int = 1000,
+        tol: float = 1e-3,
         memory: int = 10,
         class_weight: Any = None,
         random_state: Any = 0,

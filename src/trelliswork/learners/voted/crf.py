@@ -62,7 +62,7 @@ class VotedCRF(Voted):
         The larger the number of a family, the dearer its weights.
     solver : {"owlqn", "fista"}, default="owlqn"
         Orthant-wise quasi-Newton, or accelerated proximal gradient.
-    max_iter : int, default=500
+    max_iter : int, default=1000
         Maximum number of iterations. More let a slow fit come to its end; fewer cut it short.
     tol : float, default=1e-4
         Stop when the norm of the proximal gradient falls to this part of its value at zero, or (``"owlqn"``)
@@ -150,7 +150,7 @@ class VotedCRF(Voted):
         families: Any = "auto",
         r: Any = "auto",
         solver: str = "owlqn",
-        max_iter: int = 500,
+        max_iter: int = 1000,
         tol: float = 1e-4,
         memory: int = 10,
         step: float = 0.1,

@@ -393,15 +393,19 @@ class ClassesBatch(
     def generative_weights(
         self, smoothing: float, weights: np.ndarray | None = None, counts: np.ndarray | None = None
     ) -> np.ndarray:
-        """Weights of naive Bayes, or of normal classes; with a taxonomy those of the base class."""
+        """Weights of naive Bayes, or of normal classes; ancestors of a taxonomy have none.
+
+        Counts of a class are in those of its ancestors already: to add both up would count the same words
+        several times over.
+        """
         if self.space.choices:
             return self.log_probabilities(smoothing, weights, counts)
         if counts is None and holds_measurements(self):
             return self.reference_weights(smoothing, weights)
-        if not self.space.is_flat:
-            return Batch.generative_weights(self, smoothing, weights, counts)
-        counts = self.space.layout.table(self.gold_sum(weights) if counts is None else counts).copy()
-        n_real = len(self.space.attributes)
+        table = self.space.layout.table(self.gold_sum(weights) if counts is None else counts).copy()
+        n_real, k = len(self.space.attributes), self.space.n_labels
+        table[:, k:] = 0.0
+        counts = table[:, :k]
         if counts.min(initial=0.0) < 0:
             raise InputError(
                 "Negative values in data: Generative needs counts, the features must not be negative"
@@ -410,7 +414,7 @@ class ClassesBatch(
         counts[:n_real] = np.log(smoothed / smoothed.sum(axis=0, keepdims=True))
         prior = counts[n_real:] + smoothing
         counts[n_real:] = np.log(prior / prior.sum(axis=1, keepdims=True))
-        return counts.ravel()
+        return table.ravel()
 
     def reference_weights(self, smoothing: float, weights: np.ndarray | None = None) -> np.ndarray:
         """Weights of normal classes where rows are measurements, else those of naive Bayes."""

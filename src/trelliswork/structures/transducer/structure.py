@@ -133,6 +133,7 @@ class Transducer(Structure):
     space_class: ClassVar[type[Space]] = TransducerSpace
     batch_class: ClassVar[type[Batch]] = TransducerBatch
     output_kind: ClassVar[str] = "list of parts"
+    moment_ridge: ClassVar[float] = 10.0  # most features are of single words, and there are many of them
 
     def __init__(
         self,
