@@ -145,7 +145,7 @@ def on_cluster(learner: Any) -> Any:
     0.1
     """
     given = inspect.signature(learner.__init__)
-    own = [
+    added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
         for name, default in zip(_OWN, (None, None, False), strict=True)
     ]
@@ -162,7 +162,7 @@ def on_cluster(learner: Any) -> Any:
         learner.__init__(self, structure, *args, **params)
         self.client, self.worker_memory, self.keep_best = client, worker_memory, keep_best
 
-    __init__.__signature__ = given.replace(parameters=[*given.parameters.values(), *own])  # type: ignore[attr-defined]
+    __init__.__signature__ = given.replace(parameters=[*given.parameters.values(), *added])  # type: ignore[attr-defined]
     text = (
         f"{learner.__name__} whose data lie on the workers of a Dask cluster; see :class:`trelliswork."
         f"{learner.__name__}` and :func:`on_cluster`."

@@ -91,8 +91,8 @@ def _place(graph: Taxonomy, node: Any, depth: int, places: dict[Any, tuple[float
     for child in graph.children[node]:
         if child not in places:
             _place(graph, child, depth + 1, places)
-    own = [places[child][1] for child in graph.children[node]]
-    places[node] = (float(depth), sum(own) / len(own) if own else float(before))
+    heights = [places[child][1] for child in graph.children[node]]
+    places[node] = (float(depth), sum(heights) / len(heights) if heights else float(before))
 
 
 def _sums(graph: Taxonomy, values: Mapping[Any, float]) -> dict[Any, float]:

@@ -161,8 +161,8 @@ class Search:
         self._n_paths += 1
         along: dict[int, Trial] = {}
         if walk.asks_the_learner:
-            own = self._try(chosen, self._n_paths, float(walk.middle))
-            walk = walk.around(own.resolved.get(walk.path.name))
+            middle = self._try(chosen, self._n_paths, float(walk.middle))
+            walk = walk.around(middle.resolved.get(walk.path.name))
 
         def go(i: int) -> None:
             along[i] = self._try({**chosen, **walk.settings(i)}, self._n_paths, float(i))

@@ -212,15 +212,15 @@ class Split:
 
     def _fitted(self, settings: Settings) -> Any:
         learner, X, y, weights, _, _ = self._samples()
-        own = learner.get_params()
-        asked = {k: settings.get(k, own[k]) for k in {*settings, *self._settings}}
-        changes = {k: v for k, v in asked.items() if not _same(v, self._settings.get(k, own[k]))}
+        given = learner.get_params()
+        asked = {k: settings.get(k, given[k]) for k in {*settings, *self._settings}}
+        changes = {k: v for k, v in asked.items() if not _same(v, self._settings.get(k, given[k]))}
         more = {} if weights is None else {"sample_weight": weights}
         if self._model is None:
             model = clone(learner).set_params(**settings)
             if hasattr(model, "compiled"):
                 model.compiled = self._compiled
-            if "keep_moments" in own:
+            if "keep_moments" in given:
                 model.set_params(keep_moments=True)  # so that another ridge takes no new pass
             self._model = model.fit(X, y, **more)
         elif changes.keys() <= self.decoding:

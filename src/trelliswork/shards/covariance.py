@@ -131,8 +131,8 @@ class ShardedCovariance(Covariance):
 
     def deviation(self, weights: np.ndarray | None = None) -> np.ndarray:
         """Sum of the deviations."""
-        own = None if self.weights is None else PerSample(self.weights)
-        law = self._key, self._scores, self.about, own
+        weights_each = None if self.weights is None else PerSample(self.weights)
+        law = self._key, self._scores, self.about, weights_each
         return self.batch.summed(questions.law_deviation, *law, weights=weights)
 
     def turned(self, about: str) -> ShardedCovariance:

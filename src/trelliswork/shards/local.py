@@ -51,9 +51,9 @@ class LocalBlocks:
 
     def _answers(self, question: Asked, values: list[PerSample]) -> Iterator[tuple[int, Any]]:
         firsts = (np.cumsum(self.lengths) - self.lengths).tolist()
-        own = values_of_blocks(values, self.lengths)
+        of_blocks = values_of_blocks(values, self.lengths)
         for k in asked_blocks(self.lengths).tolist():
-            yield k, answer(self.blocks[k], question, own[k], firsts[k])
+            yield k, answer(self.blocks[k], question, of_blocks[k], firsts[k])
 
     def sum(self, question: Asked, values: list[PerSample]) -> Any:
         """Sum of the answers, in the order of a fixed tree."""
@@ -70,10 +70,10 @@ class LocalBlocks:
 
     def derived(self, make: Asked, values: list[PerSample]) -> LocalBlocks:
         """Blocks made of these."""
-        own = values_of_blocks(values, self.lengths)
+        of_blocks = values_of_blocks(values, self.lengths)
         made: list[Block] = []
         lengths = []
-        for block, some in zip(self.blocks, own, strict=True):
+        for block, some in zip(self.blocks, of_blocks, strict=True):
             batch: Batch = make.of(block.open(), some)
             lengths.append(len(batch))
             made.append(self.room.kept(batch))

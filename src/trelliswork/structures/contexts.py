@@ -111,8 +111,8 @@ class InContext(Batch):
     def scores(self, w: np.ndarray) -> Parts:
         """Scores of the structure and of parts in their contexts."""
         w = np.asarray(w, dtype=np.float64)
-        own = np.append(w[: self.n_contexts], 0.0)[self.context_place]
-        return self.plain.scores(w[self.n_contexts :]) + Parts(**{self.context_array: own})
+        of_contexts = np.append(w[: self.n_contexts], 0.0)[self.context_place]
+        return self.plain.scores(w[self.n_contexts :]) + Parts(**{self.context_array: of_contexts})
 
     def scores_each(self, W: np.ndarray) -> Parts:
         """The same for one weight vector per sample."""
@@ -121,10 +121,10 @@ class InContext(Batch):
     def pull(self, parts: Parts) -> np.ndarray:
         """Values of parts to features, summed over samples."""
         used = self.context_place >= 0
-        own = np.bincount(
+        of_contexts = np.bincount(
             self.context_place[used], parts.__dict__[self.context_array][used], minlength=self.n_contexts
         )
-        return np.concatenate([own, self.plain.pull(parts)])
+        return np.concatenate([of_contexts, self.plain.pull(parts)])
 
     def pull_each(self, parts: Parts) -> sp.csr_matrix:
         """The same, one row per sample."""
@@ -146,8 +146,8 @@ class InContext(Batch):
     ) -> sp.csr_matrix:
         used = (place >= 0) & (value != 0.0)
         entries = (value[used], (owner[used], place[used]))
-        own = sp.coo_matrix(entries, (len(self), self.n_contexts))
-        return sp.csr_matrix(sp.hstack([own, plain]))
+        of_contexts = sp.coo_matrix(entries, (len(self), self.n_contexts))
+        return sp.csr_matrix(sp.hstack([of_contexts, plain]))
 
     def gold_sum(self, weights: np.ndarray | None = None) -> np.ndarray:
         """Sum of the feature vectors of the true outputs."""

@@ -236,12 +236,12 @@ def _static_files() -> dict[str, bytes]:
     """All files of the page by their paths; nothing else is ever sent."""
     from importlib.resources import files
 
-    own = {
+    pages = {
         entry.name: entry.read_bytes()
         for entry in files("trelliswork.web").joinpath("static").iterdir()
         if entry.is_file()
     }
-    return own | {f"draw/{name}": data for name, data in drawing_files().items()}
+    return pages | {f"draw/{name}": data for name, data in drawing_files().items()}
 
 
 def _file(path: str) -> Response:

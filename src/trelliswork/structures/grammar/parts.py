@@ -186,8 +186,8 @@ class GrammarParts(Storable, Multinomials, Contextual, PartlyKnown):
         rule = np.array(w, dtype=np.float64)
         if not len(self.space.spans):
             return Parts(rule=rule, node=None)
-        own = rule[len(self.space.rules) :]
-        node = [self.span_rows(i) @ own for i in range(len(self))]
+        of_spans = rule[len(self.space.rules) :]
+        node = [self.span_rows(i) @ of_spans for i in range(len(self))]
         return Parts(rule=rule, node=np.concatenate([np.zeros(0), *node]))
 
     def scores_each(self, W: np.ndarray) -> Parts:
@@ -195,8 +195,8 @@ class GrammarParts(Storable, Multinomials, Contextual, PartlyKnown):
         rule = np.array(W, dtype=np.float64)
         if not len(self.space.spans):
             return Parts(rule=rule, node=None)
-        own = rule[:, len(self.space.rules) :]
-        node = [self.span_rows(i) @ own[i] for i in range(len(self))]
+        of_spans = rule[:, len(self.space.rules) :]
+        node = [self.span_rows(i) @ of_spans[i] for i in range(len(self))]
         return Parts(rule=rule, node=np.concatenate([np.zeros(0), *node]))
 
     def pull(self, parts: Parts) -> np.ndarray:

@@ -75,9 +75,9 @@ class Unseen:
         single = _agree(votes, met, set(_KINDS.values()))
         kinds = []
         for kind in sorted(set(_KINDS.values())):
-            own = _agree(votes, met, {kind})
+            of_kind = _agree(votes, met, {kind})
             # A kind that training lacks goes with the other characters.
-            if single if own is None else own:
+            if single if of_kind is None else of_kind:
                 kinds.append(kind)
         # Symbols of several characters are often tags: only their own kind speaks for copying them.
         return cls([*kinds, _LONG] if _agree(votes, met, {_LONG}) else kinds)
@@ -192,10 +192,10 @@ def _copies(space: TransducerSpace, like: int, code: int) -> list[tuple[int, tup
     pieces = space.pieces
     out = []
     if like >= 0 and space.input_symbols[like] in space.output_symbols:
-        own = space.output_symbols.index(space.input_symbols[like])
+        copy = space.output_symbols.index(space.input_symbols[like])
         for p, (read, written) in enumerate(zip(pieces.inputs, pieces.outputs, strict=True)):
-            if read == (like,) and own in written:
-                t = written.index(own)
+            if read == (like,) and copy in written:
+                t = written.index(copy)
                 out.append((p, (*written[:t], code, *written[t + 1 :])))
     return out or [(pieces.unknown, (code,))]
 
