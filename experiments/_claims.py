@@ -235,15 +235,26 @@ def _joint(tables: Tables) -> tuple[str, bool]:
     ]
 
 
-def _voted(tables: Tables) -> tuple[str, bool]:
+def _voted(tables: Tables) -> tuple[str, bool | None]:
+    """No verdict where the treebanks that would tell have penalties at an end of their paths."""
     rows = [r for r in tables[0] if r["learner"] in ("L1-CRF", "VCRF")]
     error = {
         (r["treebank"], r["training sentences (tokens)"], r["learner"]): number(r["token error % (sd)"])
         for r in rows
     }
-    cases = [k[:2] for k in error if k[2] == "VCRF"]
-    gaps = [error[(*c, "VCRF")] - error[(*c, "L1-CRF")] for c in cases]
-    return f"VCRF minus L1-CRF: {min(gaps):+.2f} to {max(gaps):+.2f} over {len(gaps)} cases", max(gaps) <= 0
+    gaps = [error[(*k[:2], "VCRF")] - error[(*k[:2], "L1-CRF")] for k in error if k[2] == "VCRF"]
+    # In the order of the cases: one row for each learner.
+    ends = [
+        sum(number(r["at an end"]) for r in tables[-1][k : k + 2])
+        for k, r in enumerate(tables[-1])
+        if r["learner"] == "L1-CRF"
+    ]
+    sure = [gap for gap, n in zip(gaps, ends, strict=True) if not n]
+    shown = f"VCRF minus L1-CRF: {min(gaps):+.2f} to {max(gaps):+.2f} over {len(gaps)} cases"
+    shown += f", of which {len(sure)} have no penalty at an end of its path"
+    if any(gap > 0 for gap in sure):
+        return shown, False
+    return shown, True if len(sure) == len(gaps) and max(gaps) <= 0 else None
 
 
 _MOMENTS = ("learners/moments", "structures/chain", "dp/chain", "learners/optimize")
