@@ -280,7 +280,7 @@ def test_an_exclusive_or_of_the_context_needs_a_kernel(case, learner):
     def fitted(kernel):
         if learner == "svm":
             return tw.StructuredSVM(structure, 100.0, kernel=kernel, prior=None).fit(X, y)
-        return tw.Perceptron(structure, kernel=kernel, max_iter=200, average=False).fit(X, y)
+        return tw.Perceptron(structure, kernel=kernel, max_iter=200).fit(X, y)
 
     def right(model):
         return np.mean(
