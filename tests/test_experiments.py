@@ -47,7 +47,9 @@ def test_taxonomies_have_no_verdict_from_the_end_of_a_grid():
     rows = "| 2 | flat 0/1 | 1 | 1.5 |\n| 2 | taxonomy + tree loss | 3{} | {} |\n"
     rows += "| 2 | taxonomy + tree loss, weight 1 | 3 (end) | 1.0 |\n"
     for end, loss, holds in (("", 1.4, True), ("", 1.6, False), (" (end)", 1.4, None)):
-        assert entry.ours(tables_of(head + rows.format(end, loss)))[1] is holds
+        shown, found = entry.ours(tables_of(head + rows.format(end, loss)))
+        assert found is holds
+        assert "with weight 1 as in the paper lowest of its four forms in 1 of 1" in shown
 
 
 def test_head_of_a_result(tmp_path, monkeypatch, capsys):
