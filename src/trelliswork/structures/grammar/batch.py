@@ -220,10 +220,10 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
         chunks = self._run(chunk)
         node = np.concatenate([np.zeros(0), *(values for _, part, _ in chunks for values in part)])
         rule = np.concatenate([np.zeros((0, d)), *(total for total, _, _ in chunks)])
-        expected = Parts(rule=rule if each else rule.sum(axis=0), node=node if nodes else None)
+        expected = {"rule": rule if each else rule.sum(axis=0), "node": node if nodes else None}
         if sites:
-            expected.site = np.concatenate([np.zeros(0), *(values for *_, part in chunks for values in part)])
-        return log_z, expected
+            expected["site"] = np.concatenate([np.zeros(0), *(v for *_, part in chunks for v in part)])
+        return log_z, Parts(**expected)
 
     def marginals(
         self,
