@@ -26,7 +26,7 @@ REGS = (0.1, 0.3, 1.0, 3.0, 10.0)
 SMOOTHING = (0.01, 0.1, 1.0, 10.0)
 PRICES = (0.1, 1.0, 10.0, 100.0)
 WEIGHTINGS = ("example", "count")
-GRAMMAR = tw.Grammar(input="tags")
+GRAMMAR = tw.Grammar(input="tags", horizontal=None, vertical=1)  # the rules of the treebank as they are
 MARKOV = (None, 0, 1)  # symbols that a rule remembers of what is left of it
 
 Scores = dict[str, tuple[list[float], list[float]]]  # F and complete match of every model, by fold
