@@ -112,3 +112,10 @@ def test_voted_penalties_at_the_end_of_a_path_leave_a_case_open():
     ):
         text = head + rows.format(a, b) + ends.format(l1, voted)
         assert entry.ours(tables_of(text))[1] is holds
+
+
+def test_the_rules_of_verb_phrases_are_one_choice():
+    """Whatever the grammar's defaults are: Table 4 of KLRSO predicts the rules of VP."""
+    grammar = pytest.importorskip("experiments.klrso.trees").GRAMMAR
+    X, y = [["D", "N", "V"]], ["(S (NP (D D) (N N)) (VP (V V)))"]
+    assert {"S", "NP", "VP"} <= set(grammar.bind(X, y).pack(X, y).multinomials())
