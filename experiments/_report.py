@@ -49,35 +49,48 @@ class Made(NamedTuple):
     seconds: str
 
 
-_HEAD = re.compile(r"`python -m experiments .*? --data DIR`, (\d{4}-\d\d-\d\d)(?:, (\d+) s)?")
+_HEAD = re.compile(r"`python -m experiments (.*?) --data DIR`, (\d{4}-\d\d-\d\d)(?:, (\d+) s)?")
 _WITHIN = re.compile(r"(\d+) s (?:in all|by the clock)|Whole table: (\d+) s")
 
 
 def made(name: str) -> Made | None:
     """Date and seconds of a result; None where there is none. Older files have seconds in their text."""
-    path = RESULTS / f"{name}.md"
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    text = written(name)
     found = _HEAD.search(text)
     if found is None:
         return None
-    date, seconds = found.groups()
+    _, date, seconds = found.groups()
     within = None if seconds else _WITHIN.search(text)
     return Made(date, seconds or (within.group(1) or within.group(2) if within else ""))
 
 
-def write(name: str, title: str, body: str, *, kept: Made | None = None) -> Path:
+def written(name: str) -> str:
+    """Text of a result; empty where there is none."""
+    path = RESULTS / f"{name}.md"
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def command_of(name: str) -> str | None:
+    """Arguments of the command that made a result; None where there is none."""
+    found = _HEAD.search(written(name))
+    return None if found is None else found.group(1)
+
+
+def write(name: str, title: str, body: str, *, kept: Made | None = None, command: str | None = None) -> Path:
     """Print a result and keep it with the command that made it.
 
-    Where parts of earlier runs were ``kept``, it has their date and seconds instead of this run's.
+    Where parts of earlier runs were ``kept``, it has their date and seconds instead of this run's; where all
+    of it was, their ``command``.
     """
     given = sys.argv[1:]
     if "--data" in given:
         place = given.index("--data")
         del given[place : place + 2]
-    arguments = " ".join(os.path.basename(a) for a in given)
+    arguments = command or " ".join(os.path.basename(a) for a in given)
     now = Made(str(datetime.date.today()), f"{time.perf_counter() - _STARTED:.0f}")
     date, seconds = now if kept is None else kept
-    text = f"# {title}\n\n`python -m experiments {arguments} --data DIR`, {date}, {seconds} s\n\n{body}\n"
+    when = f"{date}, {seconds} s" if seconds else date
+    text = f"# {title}\n\n`python -m experiments {arguments} --data DIR`, {when}\n\n{body}\n"
     path = result_path(name, ".md")
     path.write_text(text, encoding="utf-8")
     print(text)

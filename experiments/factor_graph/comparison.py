@@ -24,6 +24,7 @@ PAPER = {
     "Turkish": (11.69, 11.28),
     "Twitter": (19.81, 17.98),
 }
+CHOSEN = ["treebank", "sentences", "learner", "places", "path", "at an end"]
 Groups = dict[tuple[str, str], list[Any]]  # folds of every treebank and size
 
 
@@ -50,8 +51,10 @@ def report(stored: dict[str, Any], protocol: str, args: Any) -> str:
     for name, size, rule, other, *test in tests:
         if other == "L1-CRF":
             reached = float(test[0]) <= 0 and float(test[4]) < 1
+            ends = sum(_at_ends(groups[name, size], kind) for kind in ("L1-CRF", "VCRF"))
             body += f"- {name}, {size} sentences, {rule}: {'reached' if reached else 'not reached'} "
-            body += f"(error {test[0]}, p {test[1]}, weights x {test[4]})\n"
+            body += f"(error {test[0]}, p {test[1]}, weights x {test[4]}"
+            body += f"; {ends} of {2 * len(groups[name, size])} penalties at an end)\n" if ends else ")\n"
     body += "\n" + _pooled(groups) + "\n\n" + _frontier(groups) + "\n"
     done = {f"{name} {size}": len(folds) for (name, size), folds in groups.items()}
     return body + (
@@ -62,8 +65,38 @@ def report(stored: dict[str, Any], protocol: str, args: Any) -> str:
         "of all learners the same. Eleven penalties on a path for L1-CRF and VCRF, five for L2-CRF, four "
         "for StructBoost (small parts only: its gradient takes three sums over all outputs); fits end at "
         f"{args.tol:g} of the first gradient norm or after {args.max_iter} iterations (60 for StructBoost). "
-        "VCRF has the Hamming loss inside and r by the sparsity of the families."
+        "VCRF has the Hamming loss inside and r by the sparsity of the families.\n\n"
+        "## Which penalties were chosen\n\n"
+        "By their places on the path, one for each fold; a penalty at an end says that one beyond might be "
+        f"better, and the comparison is open there.\n\n{markdown(CHOSEN, _chosen(groups))}"
     )
+
+
+def _places(folds: list[Any], kind: str) -> tuple[list[int], int]:
+    """Places of the chosen penalties on the path of a learner, and how many places there are."""
+    places = []
+    for fold in folds:
+        penalties = [p["penalty"] for p in fold[kind]["path"]]
+        places.append(penalties.index(choose(fold, "best")[kind]["penalty"]) + 1)
+    return places, len(penalties)
+
+
+def _at_ends(folds: list[Any], kind: str) -> int:
+    """Folds in which the first or the last penalty was chosen."""
+    places, last = _places(folds, kind)
+    return sum(place in (1, last) for place in places)
+
+
+def _chosen(groups: Groups) -> list[list[Any]]:
+    """Which penalties had the lowest validation error."""
+    rows = []
+    for (name, size), folds in groups.items():
+        for kind in choose(folds[0], "best"):
+            places, last = _places(folds, kind)
+            weak = "weakest" if kind == "StructBoost" else "strongest"
+            rows.append([name, size, kind, " ".join(map(str, places)), f"1 ({weak}) to {last}"])
+            rows[-1].append(f"{_at_ends(folds, kind)} of {len(folds)}")
+    return rows
 
 
 def _best_rows(groups: Groups) -> list[list[Any]]:

@@ -15,4 +15,5 @@ TABLES = {
     "times": times.times,
     "large": times.large,
     "rna": rna.rna,
+    "rfam": rna.rfam,
 }

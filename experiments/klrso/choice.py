@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments._picks import Picks
 from experiments._samples import folds, take
 from trelliswork.kernels import Composed, Normalized, Polynomial, Spectrum, WeightedDecomposition
 from trelliswork.metrics import bracket_scores
@@ -31,10 +32,13 @@ def best(
     inner: int = 5,
     tried: int | None = None,
     longest: float = np.inf,
+    picks: Picks | None = None,
+    name: str = "",
 ) -> Any:
     """The candidate that does best on ``tried`` of ``inner`` folds of the data, fitted on all of them.
 
-    Held-out samples that are longer than ``longest`` do not count.
+    Held-out samples that are longer than ``longest`` do not count. Of equal ones the nearest to the middle
+    of the candidates is taken. ``picks`` notes its numbers under ``name``.
     """
     if len(candidates) == 1:
         return candidates[0].fit(X, y)
@@ -44,7 +48,11 @@ def best(
         for k, model in enumerate(candidates):
             model.fit(take(X, train), take(y, train))
             values[k] += measure(take(y, tested), model.predict(take(X, tested)))
-    return candidates[int(np.argmax(values))].fit(X, y)
+    middle = (len(candidates) - 1) / 2
+    chosen = max(range(len(candidates)), key=lambda k: (values[k], -abs(k - middle)))
+    if picks is not None:
+        picks.model(name, candidates[chosen], candidates)
+    return candidates[chosen].fit(X, y)
 
 
 def bracket_f(y: Any, predicted: Any) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -34,19 +35,26 @@ def times(arguments: Sequence[str]) -> None:
     for longest in (10, 20, 30, 40):
         index = np.flatnonzero((lengths > longest - 10) & (lengths <= longest))[: args.trees]
         X, y = take(data.X, index), take(data.y, index)
-        started = time.perf_counter()
-        tw.KLRSO(GRAMMAR, decomposition(1, 5), n_jobs=-1).fit(X, y)
-        ours = time.perf_counter() - started
+        ours = least_time(tw.KLRSO(GRAMMAR, decomposition(1, 5), n_jobs=1), X, y)
         svm = "not run"
         if longest <= args.svm_longest:
-            started = time.perf_counter()
-            tw.StructuredSVM(GRAMMAR, C=100.0, tol=0.1, n_jobs=-1, C_mode="absolute").fit(X, y)
-            svm = f"{time.perf_counter() - started:.1f} s"
+            machine = tw.StructuredSVM(GRAMMAR, C=100.0, tol=0.1, n_jobs=1, C_mode="absolute")
+            svm = f"{least_time(machine, X, y):.2f} s"
         rows.append([f"{longest - 9}-{longest}", len(index), f"{ours:.2f} s", svm, *PAPER[longest]])
     header = ["words", "sentences", "KLRSO", "SVM", "paper KLRSO", "paper SVM"]
-    body = "Training times of both learners in one run; SVM with C = 100 and gap 0.1.\n\n"
+    body = "Processor time of training, one thread, the least of five fits; SVM with C = 100 and gap 0.1.\n\n"
     body += markdown(header, rows)
     write("klrso/times", "KLRSO: training time against the length of sentences (Table 6)", body)
+
+
+def least_time(model: Any, X: list[Any], y: list[Any]) -> float:
+    """Least processor seconds of five fits."""
+    seconds = []
+    for _ in range(5):
+        started = time.process_time()
+        model.fit(X, y)
+        seconds.append(time.process_time() - started)
+    return min(seconds)
 
 
 def large(arguments: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.stats import spearmanr, ttest_rel
 
 import trelliswork as tw
+from experiments._picks import Picks
 from experiments._pictures import curves
 from experiments._report import markdown, options, write
 from experiments._samples import take
@@ -21,9 +22,11 @@ from experiments.klrso.choice import best, bracket_f, decomposition, shown
 from trelliswork.io import TreeData
 from trelliswork.metrics import bracket_scores
 
-REGS = (0.3, 1.0, 3.0)
+REGS = (0.1, 0.3, 1.0, 3.0, 10.0)
+SMOOTHING = (0.01, 0.1, 1.0, 10.0)
+PRICES = (0.1, 1.0, 10.0, 100.0)
 WEIGHTINGS = ("example", "count")
-GRAMMAR = tw.Grammar(input="tags")
+GRAMMAR = tw.Grammar(input="tags", horizontal=None, vertical=1)  # the rules of the treebank as they are
 MARKOV = (None, 0, 1)  # symbols that a rule remembers of what is left of it
 
 Scores = dict[str, tuple[list[float], list[float]]]  # F and complete match of every model, by fold
@@ -43,7 +46,7 @@ def blocks(n: int, k: int) -> list[tuple[np.ndarray, np.ndarray]]:
 def scfg() -> list[Any]:
     """Grammars to choose from: long rules whole, or split so that unseen ones can be made of the pieces."""
     structures = [tw.Grammar(input="tags", horizontal=h, vertical=1) for h in MARKOV]
-    return [tw.Generative(structure, smoothing=a) for structure in structures for a in (0.1, 1.0)]
+    return [tw.Generative(structure, smoothing=a) for structure in structures for a in SMOOTHING]
 
 
 def klrso(structure: Any, kernel: Any, heads: Any = None, min_count: float = 5) -> list[Any]:
@@ -58,18 +61,24 @@ def klrso(structure: Any, kernel: Any, heads: Any = None, min_count: float = 5) 
 
 
 def _evaluate(
-    data: TreeData, kinds: dict[str, Any], n_folds: int, longest: float = np.inf, tried: int | None = None
+    data: TreeData,
+    kinds: dict[str, Any],
+    n_folds: int,
+    picks: Picks,
+    longest: float = np.inf,
+    tried: int | None = None,
 ) -> Scores:
     """F and complete match of the SCFG and of others (candidates for its grammar), on every fold."""
+    how: dict[str, Any] = {"tried": tried, "longest": longest, "picks": picks}
     out: Scores = {name: ([], []) for name in ("SCFG", *kinds)}
     for train, test in blocks(len(data.X), n_folds):
         X, y = take(data.X, train), take(data.y, train)
         test = np.array([i for i in test if len(data.X[i]) <= longest])
-        model = best(scfg(), X, y, bracket_f, tried=tried, longest=longest)
+        model = best(scfg(), X, y, bracket_f, name="SCFG", **how)
         structure = model.structure
         for name in out:
             if name != "SCFG":
-                model = best(kinds[name](structure), X, y, bracket_f, tried=tried, longest=longest)
+                model = best(kinds[name](structure), X, y, bracket_f, name=name, **how)
             report = bracket_scores(take(data.y, test), model.predict(take(data.X, test)), root=False)
             out[name][0].append(report.f1)
             out[name][1].append(report.exact)
@@ -91,10 +100,10 @@ def penn(arguments: Sequence[str]) -> None:
     if args.svm:
         for loss, name in (("zero-one", "SVM 0/1"), ("bracket-f1", "SVM F1")):
             kinds[name] = lambda structure, loss=loss: [
-                tw.StructuredSVM(structure, C=C, loss=loss, tol=0.01, C_mode="absolute")
-                for C in (1.0, 10.0, 100.0)
+                tw.StructuredSVM(structure, C=C, loss=loss, tol=0.01, C_mode="absolute") for C in PRICES
             ]
-    scores = _evaluate(data, kinds, args.folds, args.words, args.tried)
+    picks = Picks()
+    scores = _evaluate(data, kinds, args.folds, picks, args.words, args.tried)
     paper = {
         "SCFG": "84.07 / 55.97",
         "SVM 0/1": "86.36 / 60.25",
@@ -107,7 +116,7 @@ def penn(arguments: Sequence[str]) -> None:
         f"{len(data.X)} sentences of at most {args.train_words or args.words} tags of the public sample, "
         f"tested on those of at most {args.words} ({tested}; paper: 4,071 training and 163 test sentences of "
         f"at most 10), {args.folds} folds of consecutive trees; tags are the input; WDK(1, 5); F without the "
-        f"root and complete match in %. {_chosen(args.tried)}; C of the SVMs (1, 10, 100).\n\n"
+        f"root and complete match in %. {_chosen(args.tried)}; C of the SVMs. {picks.text()}\n\n"
         f"{markdown(['model', 'F', 'complete match', 'paper'], rows)}\n\n{_against(scores)}"
     )
     name = f"klrso/penn{args.train_words or ''}"
@@ -117,9 +126,9 @@ def penn(arguments: Sequence[str]) -> None:
 def _chosen(tried: int) -> str:
     """How the settings were chosen."""
     return (
-        f"Chosen on {tried} of five inner folds of each training part: smoothing (0.1, 1) and horizontal "
+        f"Chosen on {tried} of five inner folds of each training part: smoothing and horizontal "
         f"markovisation ({', '.join(map(str, MARKOV))}) of the SCFG, whose grammar the others use, too; "
-        f"penalty ({', '.join(map(str, REGS))}) and weighting (by example or count) of KLRSO"
+        "penalty and weighting (by example or count) of KLRSO"
     )
 
 
@@ -189,11 +198,15 @@ def verbs(arguments: Sequence[str]) -> None:
     data = frequent_verbs(data)
     names = ("SCFG", "KLRSO, VP only", "oracle")
     scores: Scores = {name: ([], []) for name in names}
+    picks = Picks()
+    how: dict[str, Any] = {"tried": 1, "picks": picks}
     for train, test in blocks(len(data.X), args.folds):
         X, y = take(data.X, train), take(data.y, train)
-        plain = best([tw.Generative(GRAMMAR, smoothing=a) for a in (0.1, 1.0)], X, y, bracket_f, tried=1)
+        plain = best(
+            [tw.Generative(GRAMMAR, smoothing=a) for a in SMOOTHING], X, y, bracket_f, name="SCFG", **how
+        )
         candidates = klrso(GRAMMAR, decomposition(1, 5), heads=["VP"], min_count=10)
-        model = best(candidates, X, y, bracket_f, tried=1)
+        model = best(candidates, X, y, bracket_f, name="KLRSO", **how)
         held, truth = take(data.X, test), take(data.y, test)
         outputs = (plain.predict(held), model.predict(held), oracle(plain, held, truth))
         for name, output in zip(names, outputs, strict=True):
@@ -206,9 +219,9 @@ def verbs(arguments: Sequence[str]) -> None:
         f"{len(data.X)} of {n_all} sentences of at most {args.words} tags of the public sample, namely those "
         "with only such VP rules as occur at least 10 times in it (paper: 9,564 training and 527 test "
         f"sentences of any length); {args.folds} folds of consecutive trees; only the rules of VP are "
-        f"predicted. Chosen on a fifth of each training part: smoothing (0.1, 1), penalty "
-        f"({', '.join(map(str, REGS))}) and weighting (by example or count) of KLRSO. The oracle knows the "
-        "shares of the VP rules of each test sentence.\n\n"
+        "predicted. Chosen on a fifth of each training part: smoothing, penalty and weighting (by example or "
+        f"count) of KLRSO. {picks.text()} The oracle knows the shares of the VP rules of each test "
+        "sentence.\n\n"
         f"{markdown(['model', 'F', 'complete match', 'paper'], rows)}\n\n"
         f"{_against({'SCFG': scores[names[0]], 'KLRSO': scores[names[1]]})}"
     )
@@ -247,13 +260,14 @@ def cess(arguments: Sequence[str]) -> None:
     keep = np.arange(min(args.trees, len(data.X)))
     data = TreeData(take(data.X, keep), take(data.y, keep), take(data.lines, keep), 0)
     kinds = {"KLRSO": lambda structure: klrso(structure, decomposition(2, 5))}
-    scores = _evaluate(data, kinds, args.folds, tried=1)
+    picks = Picks()
+    scores = _evaluate(data, kinds, args.folds, picks, tried=1)
     paper = {"SCFG": "60.71 ± 1.60 / 12.68 ± 1.27", "KLRSO": "62.50 ± 1.49 / 15.35 ± 1.82"}
     rows = [[name, shown(f), shown(exact), paper[name]] for name, (f, exact) in scores.items()]
     body = (
         f"{len(data.X)} Spanish sentences of at most {args.words} tags instead of 1,790 Italian ones, "
         f"{args.folds} folds of consecutive trees, WDK(2, 5); F without the root, complete match. "
-        f"{_chosen(1)}.\n\n"
+        f"{_chosen(1)}. {picks.text()}\n\n"
         f"{markdown(['model', 'F', 'complete match', 'paper'], rows)}\n\n{_against(scores)}"
     )
     write("klrso/cess", "KLRSO: a Spanish treebank (Table 5)", body)

@@ -9,7 +9,8 @@ import numpy as np
 
 import trelliswork as tw
 from experiments._ocr import Words
-from experiments._report import markdown, options, write
+from experiments._picks import Picks
+from experiments._report import command_of, made, markdown, options, write
 from experiments._samples import take
 from experiments.string_regression.words import (
     ALL_FOLDS,
@@ -22,6 +23,8 @@ from experiments.string_regression.words import (
 )
 from trelliswork.kernels import RBF, Normalized, Polynomial, VectorNGrams
 
+RESULT = "string_regression/strings"
+WIDTHS = (2.0, 1.0, 0.5)  # of near pairs
 PAPER = {"one regressor, plain Euler": "65.3 (2.3)", "vote of five, plain Euler": "75.6 (1.5)"}
 
 
@@ -48,7 +51,7 @@ def one_fold(words: Words, fold: int, n_test: int) -> dict[str, Any]:
         model = tw.KernelRegression(voters(width)[0], tw.NGrams(2, preimage="euler"), ridge="loo")
         return edit_accuracy(data.dev[1], model.fit(*data.fit).predict(data.dev[0]))
 
-    chosen = best([2.0, 1.0, 0.5], inner)
+    chosen = best(WIDTHS, inner)
     out: dict[str, Any] = {"width": chosen}
     for label, width in (("all pairs", None), ("near pairs", chosen)):
         kernels = voters(width)
@@ -78,11 +81,11 @@ def strings(arguments: Sequence[str]) -> None:
     """Section 1.7.3: string to string, extra and missing letters count as errors."""
     args = options(
         arguments,
-        folds=(ALL_FOLDS, "training folds"),
+        folds=(ALL_FOLDS, "training folds; none only writes the text anew"),
         words=(0, "number of test words, drawn at random from the other folds; 0 for all"),
     )
     words = read_words(args.data)
-    results = by_fold("string_regression/strings", args.folds, lambda f: one_fold(words, f, args.words))
+    results = by_fold(RESULT, args.folds, lambda f: one_fold(words, f, args.words))
     rows = []
     for whole in [name for name in results[0] if name.endswith("(words)")]:
         name = whole.removesuffix(" (words)")
@@ -92,13 +95,17 @@ def strings(arguments: Sequence[str]) -> None:
     body = markdown(
         ["system", f"letters, mean of {len(results)} folds (sd)", "paper (sd)", "whole words"], rows
     )
-    widths = ", ".join(f"{w:g}" for w in sorted({result["width"] for result in results}))
+    picks = Picks()
+    for result in results:
+        picks.note("w", result["width"], WIDTHS)
     body += f"""
 
 Test words of each fold: {args.words or "all of the nine other folds"}{" drawn at random" * bool(args.words)}.
 Letters: 100 minus insertions, deletions and substitutions per hundred true letters. "All pairs" is the kernel
 that the paper prints, a sum over all pairs of letter images, normalised; it does not know the order of the
 letters. "Near pairs" weighs pairs by the distance of their positions, exp(-(i - j)^2 / (2 w^2)), w chosen
-on a third of the training words (chosen: {widths}). Ridges by leave-one-out error. Five regressors: unigrams
+on a third of the training words. {picks.text()} Ridges by leave-one-out error. Five regressors: unigrams
 of images with polynomials of degree 2 and 3 and a Gaussian, bigrams with degrees 2 and 3; output bigrams."""
-    write("string_regression/strings", "String to string, OCR words without a letter mapping", body)
+    kept, command = (None, None) if args.folds else (made(RESULT), command_of(RESULT))
+    title = "String to string, OCR words without a letter mapping"
+    write(RESULT, title, body, kept=kept, command=command)

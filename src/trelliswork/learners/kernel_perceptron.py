@@ -11,9 +11,11 @@ from trelliswork.kernels import Kernel
 from trelliswork.kernels._compose import similarities
 from trelliswork.structures.abilities import RowView
 
-__all__ = ["kernel_matrix", "kernel_passes"]
+__all__ = ["fitting_average", "kernel_matrix", "kernel_passes"]
 
 _MAX_BYTES = 1 << 30
+_MOST_PASSES = 1 << 10  # that an average goes on for
+_WRONG = 0.05  # share of outputs: to get the last few right the average would give up what it is good for
 
 
 def kernel_matrix(view: RowView, kernel: Kernel) -> np.ndarray:
@@ -52,9 +54,8 @@ def kernel_passes(
     """
     n_rows, n_columns = K.shape[0], view.n_columns
     stop = n_rows * n_columns
-    work = w.copy()  # the weights that samples see
+    work = _seen(view, K, w)
     table = work[:stop].reshape(n_rows, n_columns)
-    table[:] = K @ w[:stop].reshape(n_rows, n_columns)
     for order in orders:
         mistakes = 0
         for i in order:
@@ -75,3 +76,39 @@ def kernel_passes(
             table += K[:, rows] @ change
             np.add.at(work, place[~of_row], step[~of_row])
         yield mistakes
+
+
+def fitting_average(
+    view: RowView, K: np.ndarray, average: np.ndarray, last: np.ndarray, n_passes: int
+) -> np.ndarray:
+    """Average that goes on with the last weights, which make no mistake, until it makes few.
+
+    A kernel often learns few samples in few passes, most of which were made with weights that knew little.
+
+    Parameters
+    ----------
+    view : RowView
+        Samples with their true outputs.
+    K : ndarray of shape (n_rows, n_rows)
+        Similarities of the rows.
+    average, last : ndarray
+        Coefficients of the features of the view: mean over the passes, and after the last of them.
+    n_passes : int
+        Passes of the average.
+    """
+    seen, final = _seen(view, K, average), _seen(view, K, last)
+    batch, more = view.batch, 0
+    while more <= _MOST_PASSES:
+        share = more / (n_passes + more)
+        guess = batch.argmax(batch.scores(seen + share * (final - seen))).codes
+        wrong = sum(not np.array_equal(a, b) for a, b in zip(guess, batch.gold_codes, strict=True))
+        if wrong <= _WRONG * len(batch):
+            return average + share * (last - average)
+        more = max(1, 2 * more)
+    return last
+
+
+def _seen(view: RowView, K: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Weights that samples see, of coefficients of their rows."""
+    stop = K.shape[0] * view.n_columns
+    return np.concatenate([(K @ w[:stop].reshape(K.shape[0], view.n_columns)).ravel(), w[stop:]])

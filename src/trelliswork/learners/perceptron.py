@@ -16,7 +16,7 @@ from trelliswork.accelerated import find
 from trelliswork.kernels import Precomputed, as_kernel
 from trelliswork.kernels._compose import fitted
 from trelliswork.learners.base import warn_interrupted
-from trelliswork.learners.kernel_perceptron import kernel_matrix, kernel_passes
+from trelliswork.learners.kernel_perceptron import fitting_average, kernel_matrix, kernel_passes
 from trelliswork.learners.known import known_in_part
 from trelliswork.learners.optimize.progress import Progress
 from trelliswork.learners.optimize.stops import StopReason
@@ -73,7 +73,8 @@ class Perceptron(KernelModel):
         the last weights (False). What the first passes learn is soon unlearnt where tokens have few
         attributes, and holds weights back where they have many. "auto": of True and "half" what predicts a
         third of up to 600 different outputs better after learning from the others (chains of order 1, from 12
-        different outputs on), else True.
+        different outputs on), else True. With a kernel and a last pass without a mistake, "auto" goes on
+        with the last weights until the average, too, gets at least 19 of 20 training outputs right.
     shuffle : bool, default=True
         Visit the samples in a new random order in each pass.
     class_weight : dict, "balanced" or None, default=None
@@ -281,8 +282,10 @@ class Perceptron(KernelModel):
             raise InputError("a kernel needs outputs that are known as a whole; use kernel=None")
         view = require(batch, Rows).row_view()
         self.kernel_ = fitted(kernel, view.rows)
-        w = np.zeros(view.batch.n_features)
-        self._run(batch, w, np.zeros_like(w), 0.0, self.max_iter, sample_weight, [], view)
+        w, K = np.zeros(view.batch.n_features), kernel_matrix(view, self.kernel_)
+        self._run(batch, w, np.zeros_like(w), 0.0, self.max_iter, sample_weight, [], (view, K))
+        if self.average == "auto" and self.stop_ == "converged":
+            self.coef_ = fitting_average(view, K, self.coef_, self.last_, self.n_iter_)
         expansion = Expansion.of(view, self.coef_)
         self.support_rows_, self.dual_coef_, self.linear_coef_ = expansion
         for name in ("coef_", "last_", "sum_"):
@@ -340,7 +343,7 @@ class Perceptron(KernelModel):
         n_passes: int,
         sample_weight: Any,
         history: list[dict[str, Any]],
-        view: RowView | None = None,
+        rows: tuple[RowView, np.ndarray] | None = None,
         late: bool = False,
     ) -> None:
         weights = combined_weights(batch, sample_weight, self.class_weight)
@@ -353,8 +356,9 @@ class Perceptron(KernelModel):
         seen = np.array([clock])
         problem = w, u, orders, weights, seen
         marks: list[tuple[np.ndarray, float]] = []
-        if view is not None:
-            passes = kernel_passes(view, kernel_matrix(view, self.kernel_), *problem)
+        if rows is not None:
+            view, K = rows
+            passes = kernel_passes(view, K, *problem)
         else:
             passes = _in_two(batch, problem, n_passes // 2 if late else 0, marks)
         with Progress("Perceptron", n_passes, self.verbose) as progress:

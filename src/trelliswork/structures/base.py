@@ -282,6 +282,11 @@ class Space(ABC):
         """Name of each weight, as a tuple whose first item is the kind of feature."""
 
     @property
+    def feature_kinds(self) -> list[Any]:
+        """Kind of each weight, for penalties by family: the first item of its name, or finer."""
+        return [name[0] if isinstance(name, tuple) and name else "feature" for name in self.feature_names]
+
+    @property
     def feature_orders(self) -> np.ndarray:
         """How many neighbouring labels each weight looks at; 1 where the structure has no such order."""
         return np.ones(self.n_features, dtype=np.int64)

@@ -112,7 +112,9 @@ class InContext(Batch):
         """Scores of the structure and of parts in their contexts."""
         w = np.asarray(w, dtype=np.float64)
         of_contexts = np.append(w[: self.n_contexts], 0.0)[self.context_place]
-        return self.plain.scores(w[self.n_contexts :]) + Parts(**{self.context_array: of_contexts})
+        parts = dict(self.plain.scores(w[self.n_contexts :]).items())
+        given = parts.get(self.context_array)
+        return Parts(**parts | {self.context_array: of_contexts if given is None else given + of_contexts})
 
     def scores_each(self, W: np.ndarray) -> Parts:
         """The same for one weight vector per sample."""

@@ -61,9 +61,9 @@ def find_families(space: Space, families: Any) -> Families:
     if isinstance(families, str) and families == "order":
         orders, index = np.unique(space.feature_orders, return_inverse=True)
         return Families([f"order {n}" for n in orders.tolist()], index.astype(np.int64))
-    names = space.feature_names
     if isinstance(families, str) and families == "kind":
-        return _by_key(names, lambda name: name[0] if isinstance(name, tuple) and name else "feature")
+        return _by_key(space.feature_kinds, lambda kind: kind)
+    names = space.feature_names
     if isinstance(families, Mapping):
         return _by_tests(names, families)
     if callable(families):

@@ -335,6 +335,49 @@ def test_rates_follow_the_formula():
     assert np.allclose(paper.r_, 3 * math.sqrt(math.log(9)))
 
 
+@pytest.mark.parametrize(
+    ("structure", "X", "y", "families"),
+    [
+        (
+            tw.RNA("g6"),
+            ["GGAAACC", "GCAAAGC"],
+            ["((...))", "((...))"],
+            ["branching", "unpaired base", "outer pair", "stacked pair"],
+        ),
+        (
+            tw.Grammar(["S -> S S | T S | 'a' | 'b'", "T -> 'a' | 'b'"], unknown=None),
+            [["a", "b"], ["b", "a", "a"]],
+            ["(S (T a) (S b))", "(S (S b) (S (T a) (S a)))"],
+            ["root", "lexical", "binary"],
+        ),
+        (
+            tw.Alignment("affine"),
+            [("abc", "ac"), ("ab", "abb")],
+            [("abc", "a-c"), ("ab-", "abb")],
+            ["match", "mismatch", "open", "extend"],
+        ),
+    ],
+)
+def test_families_of_other_structures_differ_in_complexity(structure, X, y, families):
+    model = tw.VotedCRF(structure, max_iter=1, tol=1.0).fit(X, y)
+    assert model.families_ == families
+    # The families that are used in more places cost more than the one that is used least.
+    assert len(np.unique(np.round(model.r_, 6))) == len(families)
+    used = structure.bind(X, y).pack(X).factors().usage(own=True)
+    of_family = np.array([used[model.family_of_ == k].max() for k in range(len(families))])
+    sizes = np.bincount(model.family_of_)
+    assert np.allclose(
+        model.r_**2 / (of_family * np.log(2 * sizes)),
+        (model.r_[0] ** 2) / (of_family[0] * np.log(2 * sizes[0])),
+    )
+
+
+def test_loops_are_families_by_their_kinds():
+    X, y = ["GGAAACC", "GCAAAGC"], ["((...))", "((...))"]
+    space = tw.RNA("nearest-neighbour").bind(X, y)
+    assert space.feature_kinds == [kind for kind, _ in space.feature_names]
+
+
 def test_order_above_the_length_of_sequences():
     model = tw.VotedCRF(tw.Chain(3), loss="edit", penalty_mode="absolute", lam=1e-4, beta=1e-3).fit(
         [["a"], ["b", "a"]] * 3, [["A"], ["B", "A"]] * 3

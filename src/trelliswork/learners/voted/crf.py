@@ -52,8 +52,9 @@ class VotedCRF(Voted):
         ``Edit(cap=3)``), a loss that is a sum over parts or has an automaton, None or ``"none"``.
     families : "auto", "order", "kind", callable or dict, default="auto"
         Partition of the features: by number of labels that a feature looks at, by the first item of
-        its name, by ``families(name)``, or a dict from families to functions that accept names, or
-        lists of kinds. "auto" is "order" where orders differ, else "kind".
+        its name (the rules of ``RNA("g6")`` and ``RNA("nested")`` by what they make), by ``families(name)``,
+        or a dict from families to functions that accept names, or lists of first items. "auto" is "order"
+        where orders differ, else "kind".
     r : "auto", "sparsity", "paper", "monte_carlo" or list of float, default="auto"
         Complexity of the families, from the largest value, the number and the frequency of their
         features (``"sparsity"``), from the number of factors (``"paper"``), by simulation, or given.

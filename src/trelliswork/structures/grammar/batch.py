@@ -45,7 +45,7 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
 
     def argmax(self, scores: Parts, costs: Parts | None = None) -> Decoded:
         """Best tree of every sample; no codes and the value -inf where there is none."""
-        if self.store.everything and (costs is None or costs.node is None) and scores.node is None:
+        if self.store.everything and (costs is None or costs.node is None) and _of_rules_alone(scores):
             return self._best(self._rows(scores if costs is None else scores + costs))
         return self._from_forests(scores, costs)
 
@@ -127,7 +127,7 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
         def chunk(a: int, b: int) -> list[float]:
             out = []
             for i in range(a, b):
-                if augmented.node is None and self.store.everything:  # a forest costs more than one sum
+                if _of_rules_alone(augmented) and self.store.everything:  # a forest costs more than one sum
                     row, words = rows[min(i, rows.shape[0] - 1)], self.store.words[self.index[i]]
                     out.append(inside.inside(t.arrays, t.context, t.word_class, row, words)[0])
                     continue
@@ -174,13 +174,18 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
         weight = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
         augmented = scores if costs is None else scores + costs
         walk, rows = self._walk(augmented, None), self._rows(augmented)
-        summed = not nodes and along is None and augmented.node is None
+        summed = not nodes and along is None and _of_rules_alone(augmented)
+        sites = any(
+            parts is not None and parts.__dict__.get("site") is not None for parts in (augmented, along)
+        )
         shift = None if along is None else self._rows(along)
         offsets = None if along is None or along.node is None else self.node_ptr
+        shifted = None if along is None else along.__dict__.get("site")
+        site_ptr = None if shifted is None else self.site_ptr
         log_z = np.empty(n)
 
-        def chunk(a: int, b: int) -> tuple[np.ndarray, list[np.ndarray]]:
-            total, by_node = np.zeros((b - a if each else 1, d)), []
+        def chunk(a: int, b: int) -> tuple[np.ndarray, list[np.ndarray], list[np.ndarray]]:
+            total, by_node, by_site = np.zeros((b - a if each else 1, d)), [], []
             for i in range(a, b):
                 counts = total[i - a if each else 0]
                 if summed and self._is_long(i):
@@ -196,6 +201,8 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
                     direction = shift[min(i, shift.shape[0] - 1)][forest.rule]
                     if offsets is not None:
                         direction = direction + forest.node_scores(along.node[offsets[i] : offsets[i + 1]])
+                    if shifted is not None and site_ptr is not None:
+                        direction = direction + shifted[site_ptr[i] : site_ptr[i + 1]][self.sites(i).edge]
                     slope, moved = np.empty(1), np.empty(edge.size)
                     hypergraph.tangent(*g, edge, 0, 1, log_beta, rho, direction, slope, moved)
                     rho = moved
@@ -205,12 +212,18 @@ class GrammarBatch(GrammarParts, LossProfiles, CountedParts, Factored):
                 counts += np.bincount(feature, rho, minlength=d + 1)[:d]
                 if nodes:
                     by_node.append(forest.per_node(rho))
-            return total, by_node
+                if sites:
+                    place = self.sites(i)
+                    by_site.append(np.bincount(place.edge, rho, minlength=place.node.size))
+            return total, by_node, by_site
 
         chunks = self._run(chunk)
-        node = np.concatenate([np.zeros(0), *(values for _, part in chunks for values in part)])
-        rule = np.concatenate([np.zeros((0, d)), *(total for total, _ in chunks)])
-        return log_z, Parts(rule=rule if each else rule.sum(axis=0), node=node if nodes else None)
+        node = np.concatenate([np.zeros(0), *(values for _, part, _ in chunks for values in part)])
+        rule = np.concatenate([np.zeros((0, d)), *(total for total, _, _ in chunks)])
+        expected = {"rule": rule if each else rule.sum(axis=0), "node": node if nodes else None}
+        if sites:
+            expected["site"] = np.concatenate([np.zeros(0), *(v for *_, part in chunks for v in part)])
+        return log_z, Parts(**expected)
 
     def marginals(
         self,
@@ -361,6 +374,11 @@ class _RuleCovariance(Covariance):
             return total
 
         return sum(batch._run(chunk), np.zeros((d, d)))
+
+
+def _of_rules_alone(scores: Parts) -> bool:
+    """Whether scores are those of rules, wherever these are."""
+    return scores.node is None and scores.__dict__.get("site") is None
 
 
 def _check_rows(n: int, d: int, max_bytes: int) -> None:

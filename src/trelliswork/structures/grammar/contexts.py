@@ -1,4 +1,4 @@
-"""Symbols of a grammar with the words that they span, and those beside them."""
+"""Symbols or rules of a grammar with the words that they span, and those beside them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ from trelliswork.structures.contexts import PartContexts
 if TYPE_CHECKING:
     from trelliswork.structures.grammar.parts import GrammarParts
 
-__all__ = ["span_contexts"]
+__all__ = ["COMPARED", "span_contexts"]
+
+COMPARED = ("symbols", "rules")
 
 
 def span_contexts(batch: GrammarParts) -> PartContexts:
     """Contexts of all nodes: which words are spanned, the first and last of them, and those around.
+
+    Where rules are compared, those of every rule at every node; rules that only undo a split have none.
 
     Parameters
     ----------
@@ -26,6 +30,7 @@ def span_contexts(batch: GrammarParts) -> PartContexts:
     """
     n_words, radius = len(batch.grammar.terminals), int(batch.space.structure.context)
     n_codes = n_words + 2  # an unknown word, and what lies beyond the ends
+    of_rules = batch.compares_rules
     symbols = batch.grammar.symbols
     # By name, since the numbers of the recursions are theirs.
     types = np.empty(len(symbols), dtype=np.int64)
@@ -47,14 +52,22 @@ def span_contexts(batch: GrammarParts) -> PartContexts:
                     first.append(i)
                 found[start, end] = number[entries]
             numbers[node] = found[start, end]
-        row.append(numbers)
-        column.append(types[np.maximum(forest.symbol, 0)])
+        if of_rules:
+            sites = batch.sites(i)
+            feature = batch.grammar.feature[sites.rule]
+            row.append(np.where(feature < 0, -1, numbers[sites.node]))
+            column.append(np.maximum(feature, 0))
+        else:
+            row.append(numbers)
+            column.append(types[np.maximum(forest.symbol, 0)])
     indices = np.array([entry for entries in number for entry in entries], dtype=np.int64)
     pointers = offsets_of([len(entries) for entries in number])
     shape = (len(number), n_codes * (1 + 4 * radius))
     rows = sp.csr_matrix((np.ones(indices.size), indices, pointers), shape=shape)
     where = np.concatenate(row), np.concatenate(column)
-    return PartContexts("node", rows, *where, len(symbols), np.array(first, dtype=np.int64))
+    n_types = len(batch.space.rules) if of_rules else len(symbols)
+    array = "site" if of_rules else "node"
+    return PartContexts(array, rows, *where, n_types, np.array(first, dtype=np.int64))
 
 
 def _entries(words: list[int], start: int, end: int, radius: int, n_codes: int) -> tuple[int, ...]:

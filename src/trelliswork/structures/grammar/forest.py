@@ -12,7 +12,7 @@ from trelliswork.structures.derivations.graph import Graph
 from trelliswork.structures.grammar.tables import GrammarTables
 from trelliswork.structures.limits import GrammarLimits
 
-__all__ = ["Forest", "ForestStore", "check_work"]
+__all__ = ["Forest", "ForestStore", "Sites", "check_work"]
 
 
 class Forest(NamedTuple):
@@ -57,6 +57,33 @@ class Forest(NamedTuple):
         known = (symbol < size - 1) & (place < keys.size)
         known[known] = keys[place[known]] == wanted[known]
         return np.where(symbol < 0, self.n_nodes - 1, np.where(known, place, -1))
+
+
+class Sites(NamedTuple):
+    """Rules at the nodes of a forest, whatever the words at which they split.
+
+    Attributes
+    ----------
+    node, rule : ndarray of int64
+        Node and rule (of the recursions) of every site, in this order.
+    edge : ndarray of int64
+        Site of every edge.
+    """
+
+    node: np.ndarray
+    rule: np.ndarray
+    edge: np.ndarray
+
+    @classmethod
+    def of(cls, forest: Forest, n_rules: int) -> Sites:
+        """Sites of all edges of a forest; the recursions have so many rules."""
+        owner = np.repeat(np.arange(forest.n_nodes), np.diff(forest.graph.node_ptr))
+        keys, edge = np.unique(owner * n_rules + forest.rule, return_inverse=True)
+        return cls(*np.divmod(keys, n_rules), edge.ravel())
+
+    def find(self, node: np.ndarray, rule: np.ndarray, n_rules: int) -> np.ndarray:
+        """Sites of given nodes and rules, which the forest has."""
+        return np.searchsorted(self.node * n_rules + self.rule, node * n_rules + rule)
 
 
 def check_work(sizes: Any, n_rules: int, limits: GrammarLimits) -> None:
@@ -108,10 +135,12 @@ class ForestStore:
         self.counts: dict[tuple[int, bytes], tuple[int, np.ndarray, np.ndarray]] = {}  # of brackets
         self._kept: dict[int, Forest] = {}
         self.spans: dict[int, Any] = {}  # features of the words that nodes span
+        self.sites: dict[int, Sites] = {}  # only where kernels compare rules
         self._room = limits.kept_edges
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_kept": {}, "counts": {}, "spans": {}, "_room": self.limits.kept_edges}
+        empty: dict[str, object] = {"_kept": {}, "counts": {}, "spans": {}, "sites": {}}
+        return {**self.__dict__, **empty, "_room": self.limits.kept_edges}
 
     def get(self, i: int, sample: int) -> Forest:
         """Forest of sentence ``i``, which messages call ``sample``."""

@@ -16,7 +16,7 @@ from trelliswork.structures.abilities import Multinomials, PartlyKnown, Storable
 from trelliswork.structures.base import Batch, Parts, Space
 from trelliswork.structures.contexts import Contextual, PartContexts
 from trelliswork.structures.grammar.contexts import span_contexts
-from trelliswork.structures.grammar.forest import Forest, ForestStore
+from trelliswork.structures.grammar.forest import Forest, ForestStore, Sites
 from trelliswork.structures.grammar.known import RestrictedStore, forbidden_nodes
 from trelliswork.structures.grammar.sizes import forest_sizes
 from trelliswork.structures.known import joined_known
@@ -36,8 +36,9 @@ class GrammarParts(Storable, Multinomials, Contextual, PartlyKnown):
     """Sentences with the trees that a grammar gives them.
 
     Part arrays: ``rule``, a value per rule (n_features,), or per sample and rule
-    (n_samples, n_features) with ``each=True``; and ``node``, a value per node of the packed
-    forests, a node being a symbol over some words. Codes of an output are its rules in
+    (n_samples, n_features) with ``each=True``; ``node``, a value per node of the packed
+    forests, a node being a symbol over some words; and, where kernels compare rules, ``site``, a value per
+    rule at a node. Codes of an output are its rules in
     pre-order. Forests are made when a verb needs them; the best tree without costs does not.
 
     Parameters
@@ -139,13 +140,26 @@ class GrammarParts(Storable, Multinomials, Contextual, PartlyKnown):
 
     def restricted_scores(self, scores: Parts) -> Parts:
         """The same scores for the copies of nodes that restricted forests have."""
-        if scores.node is None:
+        site = scores.__dict__.get("site")
+        if scores.node is None and site is None:
             return scores
-        batch, _ = self.restricted()
-        store = cast("RestrictedStore", cast("GrammarParts", batch).store)
-        offsets = self.node_ptr
-        node = [scores.node[offsets[i] + store.origins(i)] for i in range(len(self))]
-        return Parts(rule=scores.rule, node=np.concatenate([np.zeros(0), *node]))
+        batch = cast("GrammarParts", self.restricted()[0])
+        store = cast("RestrictedStore", batch.store)
+        moved: dict[str, Any] = {"rule": scores.rule, "node": None}
+        if scores.node is not None:
+            offsets = self.node_ptr
+            node = [scores.node[offsets[i] + store.origins(i)] for i in range(len(self))]
+            moved["node"] = np.concatenate([np.zeros(0), *node])
+        if site is not None:
+            offsets, found = self.site_ptr, [np.zeros(0)]
+            for i in range(len(self)):
+                copies = batch.sites(i)
+                place = self.sites(i).find(
+                    store.origins(i)[copies.node], copies.rule, self.grammar.feature.size
+                )
+                found.append(site[offsets[i] + place])
+            moved["site"] = np.concatenate(found)
+        return Parts(**moved)
 
     def _forbidden(self) -> Parts:
         offsets = self.node_ptr
@@ -169,6 +183,23 @@ class GrammarParts(Storable, Multinomials, Contextual, PartlyKnown):
     def forest(self, i: int) -> Forest:
         """Packed forest of sample ``i``."""
         return self.store.get(int(self.index[i]), i)
+
+    @property
+    def compares_rules(self) -> bool:
+        """Whether kernels compare rules at nodes instead of nodes."""
+        return self.space.structure.compared == "rules"
+
+    @property
+    def site_ptr(self) -> np.ndarray:
+        """Where the sites of each sample start in the part array ``site``."""
+        return offsets_of([self.sites(i).node.size for i in range(len(self))])
+
+    def sites(self, i: int) -> Sites:
+        """Rules at the nodes of sample ``i``."""
+        key = int(self.index[i])
+        if key not in self.store.sites:
+            self.store.sites[key] = Sites.of(self.forest(i), self.grammar.feature.size)
+        return self.store.sites[key]
 
     def span_rows(self, i: int) -> sp.csr_matrix:
         """Span features of the nodes of sample ``i``, kept while there is room."""
@@ -229,7 +260,10 @@ class GrammarParts(Storable, Multinomials, Contextual, PartlyKnown):
         places = nodes + np.repeat(offsets[:-1], codes.lengths)
         counted = np.bincount(places, scale, minlength=int(offsets[-1])).astype(np.float64)
         rule = rows.toarray() if each else np.asarray(rows.sum(axis=0)).ravel()
-        return Parts(rule=rule, node=counted)
+        if not self.compares_rules:
+            return Parts(rule=rule, node=counted)
+        sites = np.bincount(self._site_places(codes), scale, minlength=int(self.site_ptr[-1]))
+        return Parts(rule=rule, node=counted, site=sites.astype(np.float64))
 
     def features(self, codes: Ragged) -> sp.csr_matrix:
         """Rule counts and span features of one given tree per sample."""
@@ -272,6 +306,15 @@ class GrammarParts(Storable, Multinomials, Contextual, PartlyKnown):
             raise InputError("the codes are no tree of this sentence", sample=i)
         return nodes
 
+    def _site_places(self, codes: Ragged) -> np.ndarray:
+        """Place in the array ``site`` of each rule of given trees."""
+        nodes, offsets = self._nodes(codes), self.site_ptr
+        out = np.empty(codes.values.size, dtype=np.int64)
+        for i, row in enumerate(codes):
+            here = slice(codes.offsets[i], codes.offsets[i + 1])
+            out[here] = offsets[i] + self.sites(i).find(nodes[here], row, self.grammar.feature.size)
+        return out
+
     def _spans(self, row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         from trelliswork.dp.grammar import forest as grammar_forest
 
@@ -281,7 +324,9 @@ class GrammarParts(Storable, Multinomials, Contextual, PartlyKnown):
         return start, end
 
     def part_offsets(self) -> Mapping[str, np.ndarray]:
-        """Nodes of every forest."""
+        """Nodes of every forest, and rules at them where kernels compare these."""
+        if self.compares_rules:
+            return {"node": self.node_ptr, "site": self.site_ptr}
         return {"node": self.node_ptr}
 
     def rough_part_offsets(self, question: str, *, costs: bool = False) -> Mapping[str, np.ndarray]:
@@ -317,12 +362,14 @@ class GrammarParts(Storable, Multinomials, Contextual, PartlyKnown):
         return self.remembered("sizes", lambda: forest_sizes(self.store, self.index))
 
     def part_contexts(self) -> PartContexts:
-        """Symbols with the words that they span and those around."""
+        """Symbols or rules with the words that they span and those around."""
         return span_contexts(self)
 
     def context_places(self, codes: Ragged) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes that the rules of given trees derive."""
+        """Nodes that the rules of given trees derive, or these rules there."""
         owner = np.repeat(np.arange(len(codes)), codes.lengths)
+        if self.compares_rules:
+            return owner, self._site_places(codes)
         return owner, self._nodes(codes) + self.node_ptr[owner]
 
     def _run(self, task: Callable[[int, int], Any]) -> list[Any]:
@@ -342,6 +389,8 @@ class GrammarParts(Storable, Multinomials, Contextual, PartlyKnown):
         total = scores if costs is None else scores + costs
         rows = self._rows(total)
         offsets = None if total.node is None else self.node_ptr
+        site = total.__dict__.get("site")
+        site_ptr = None if site is None else self.site_ptr
 
         def walk(a: int, b: int) -> Iterator[tuple[int, Forest, np.ndarray]]:
             for i in range(a, b):
@@ -349,6 +398,8 @@ class GrammarParts(Storable, Multinomials, Contextual, PartlyKnown):
                 edge = rows[min(i, rows.shape[0] - 1)][forest.rule]
                 if offsets is not None:
                     edge = edge + forest.node_scores(total.node[offsets[i] : offsets[i + 1]])
+                if site is not None and site_ptr is not None:
+                    edge = edge + site[site_ptr[i] : site_ptr[i + 1]][self.sites(i).edge]
                 yield i, forest, edge
 
         return walk
@@ -369,6 +420,8 @@ class GrammarParts(Storable, Multinomials, Contextual, PartlyKnown):
         values = rows[np.minimum(owner, rows.shape[0] - 1), codes.values]
         if scores.node is not None:
             values = values + scores.node[self._nodes(codes) + np.repeat(self.node_ptr[:-1], codes.lengths)]
+        if scores.__dict__.get("site") is not None:
+            values = values + scores.site[self._site_places(codes)]
         total = np.bincount(owner, values, minlength=len(codes))
         return np.where(codes.lengths > 0, total, -np.inf)
 

@@ -14,6 +14,7 @@ from trelliswork._tuning import Choice
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.contexts import check_context
 from trelliswork.structures.grammar.batch import GrammarBatch
+from trelliswork.structures.grammar.contexts import COMPARED
 from trelliswork.structures.grammar.forest import check_work
 from trelliswork.structures.grammar.shape import Rule, Shape, labels_of, rules_of
 from trelliswork.structures.grammar.space import GrammarSpace
@@ -94,6 +95,9 @@ class Grammar(Structure):
         Words at either border of a phrase, inside and outside, that kernels see besides the set of all words
         that it spans (``StructuredSVM(kernel=...)``, ``Perceptron(kernel=...)``; nothing else uses it). More
         tell more contexts apart, and take longer.
+    compared : {"symbols", "rules"}, default="symbols"
+        What such kernels compare: symbols over words, or the rules that derive these words, which see what
+        their children are together, and have fewer examples of each.
 
     See Also
     --------
@@ -167,6 +171,7 @@ class Grammar(Structure):
         span_features: Any = None,
         beam: float | None = None,
         context: int = 1,
+        compared: str = "symbols",
     ):
         self.rules = rules
         self.input = input
@@ -184,6 +189,7 @@ class Grammar(Structure):
         self.span_features = span_features
         self.beam = beam
         self.context = context
+        self.compared = compared
 
     @property
     def shape(self) -> Shape:
@@ -201,6 +207,7 @@ class Grammar(Structure):
             "binarize": ("right", "left"),
             "unknown": ("signature", None),
             "no_parse": ("flat", "none", "error"),
+            "compared": COMPARED,
         }
         for name, values in choices.items():
             if getattr(self, name) not in values:

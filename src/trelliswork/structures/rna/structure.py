@@ -17,7 +17,7 @@ from trelliswork._stored import fitting, lengths, numbers, whole
 from trelliswork._tuning import Choice
 from trelliswork._validate import as_number, check_number
 from trelliswork.dp.rna.nearest.layout import LONGEST, MOST_STACKED
-from trelliswork.dp.rna.rules import BASE, BASES, F_LS, L_PAIR, N_RULES, PAIRS, S_L, S_LS
+from trelliswork.dp.rna.rules import BASE, BASES, F_LS, F_PAIR, L_PAIR, N_RULES, PAIRS, S_L, S_LS
 from trelliswork.structures.base import Batch, Space, Structure
 from trelliswork.structures.contexts import check_context
 from trelliswork.structures.known import check_known
@@ -360,6 +360,19 @@ class RNASpace(Space):
                 name = f"{head}{here} -> {pair[0]} F{inner} {pair[1]}"
             names.append(("rule", name))
         return names
+
+    @property
+    def feature_kinds(self) -> list[Any]:
+        """Kind of each feature: what a rule makes, of loops the first item of the name."""
+        if self.grammar == NEAREST:
+            return super().feature_kinds
+        rules = self.columns % N_RULES
+        kinds = np.select(
+            [rules < BASE, rules < L_PAIR, rules < F_PAIR],
+            ["branching", "unpaired base", "outer pair"],
+            "stacked pair",
+        )
+        return list(kinds.tolist())
 
     @property
     def multinomials(self) -> dict[str, np.ndarray]:
