@@ -52,15 +52,21 @@ def pair_lattice(x: Coded, y: Coded, shapes: np.ndarray, sizes: tuple[int, int])
     from trelliswork.dp.transducer import pairs
 
     max_in, max_out = shapes.max(axis=0).tolist()
+    x_base, y_base = _bases(max_in, max_out, sizes)
+    graph_ptr, node_ptr, place, tail, steps = pairs.list_steps(x.offsets, y.offsets, shapes, max_out)
+    keys = pairs.step_keys(x.values, y.values, steps, shapes, x_base, y_base, y_base**max_out)
+    return PairLattice(graph_ptr, node_ptr, place, tail, steps, keys)
+
+
+def _bases(max_in: int, max_out: int, sizes: tuple[int, int]) -> tuple[int, int]:
+    """What pieces are numbered with: one more than the symbols of each alphabet."""
     x_base, y_base = sizes[0] + 1, sizes[1] + 1
     if x_base**max_in * y_base**max_out >= _MOST:
         raise InputError(
             f"there are too many pieces of {max_in} of {sizes[0]} and {max_out} of {sizes[1]} symbols; "
             "lower max_in or max_out"
         )
-    graph_ptr, node_ptr, place, tail, steps = pairs.list_steps(x.offsets, y.offsets, shapes, max_out)
-    keys = pairs.step_keys(x.values, y.values, steps, shapes, x_base, y_base, y_base**max_out)
-    return PairLattice(graph_ptr, node_ptr, place, tail, steps, keys)
+    return x_base, y_base
 
 
 class Pieces:
@@ -104,11 +110,10 @@ class Pieces:
         number = {o: t for t, o in enumerate(names)}
         self.writings = names
         self.writing = np.array([number[o] for o in self.outputs[:-1]] + [len(names)], dtype=np.int64)
-        x_base = sizes[0] + 1
+        x_base, y_base = _bases(self.max_in, self.max_out, sizes)
         keys = [_number(i, x_base) for i in self.inputs[:-2]]
         self.input_keys, first = np.unique(np.array(keys, dtype=np.int64), return_index=True)
         self.piece_ptr = np.append(first, len(keys)).astype(np.int64)
-        y_base = sizes[1] + 1
         self._size = y_base**self.max_out
         whole = [key * self._size + _number(o, y_base) for key, o in zip(keys, self.outputs)]
         self._keys = np.array(whole, dtype=np.int64)
