@@ -64,6 +64,7 @@ BAD = {
     },
     "Grammar": {
         "context": [Grammar(context=21), Grammar(context=1.5)],
+        "compared": [Grammar(compared="trees")],
         "span_features": [Grammar(span_features=["words"]), Grammar(span_features=1)],
         "rules": [Grammar("S NP VP"), Grammar(3), Grammar([]), Grammar("S -> A")],
         "input": [Grammar(input="letters")],
