@@ -15,8 +15,18 @@ from threadpoolctl import threadpool_limits
 
 HERE = Path(__file__).parent
 
-# No laws and no units: clusters, processes that are killed, and commands in processes of their own.
-LONG = ("cli/test_process.py", "dask", "faults", "test_extending.py")
+# No laws and no units: clusters, processes that are killed, commands and imports in processes of their own, and a
+# server under attack.
+LONG = (
+    "cli/test_fold_stream.py",
+    "cli/test_process.py",
+    "dask",
+    "faults",
+    "test_extending.py",
+    "test_jit.py",
+    "test_parameters.py",
+    "web/test_hostile.py",
+)
 
 # Processes that tests start find bytecode, as those of users do.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
