@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_limits
 
 HERE = Path(__file__).parent
 
-# No laws and no units: clusters, processes that are killed, commands and imports in processes of their own, and a
-# server under attack.
+# No laws and no units: clusters, processes that are killed, commands and imports in processes of their own,
+# and a server under attack.
 LONG = (
     "cli/test_fold_stream.py",
     "cli/test_process.py",
