@@ -160,12 +160,13 @@ class DerivationBatch(Storable, LossProfiles, ReadByAutomata, Factored, PartlyKn
 
     def working_bytes(self, question: str, *, costs: bool = False) -> int:
         """Leaves of samples, and the blocks of a solver with costs, are copies of all graphs."""
-        if question == "generative":  # counts of edges, before they are made numbers
-            return 8 * self.n_edges
-        leaves = question in ("expect", "tangent") and len(self) > self.limits.leaf_samples
-        if not (leaves or (question == "viterbi" and costs)):
+        if question == "generative" or (question == "viterbi" and not costs):
+            return 8 * self.n_edges  # counts or scores of all edges beside the table of them
+        if question != "viterbi" and len(self) <= self.limits.leaf_samples:
             return 0
-        return sum(a.nbytes for a in (*self.graph, self.phi.data, self.phi.indices, self.phi.indptr))
+        graphs = sum(a.nbytes for a in (*self.graph, self.phi.data, self.phi.indices, self.phi.indptr))
+        # Moments are tried on half of the samples before they are taken of all.
+        return graphs + graphs // 2 if question == "tangent" else graphs
 
     def _total(self, scores: Parts, costs: Parts | None) -> np.ndarray:
         total = scores if costs is None else scores + costs
